@@ -1,0 +1,53 @@
+# A short front for Meson and the scripts in tools/. `make help` lists what there is.
+# `make SETUP=true` leaves the machine's packages alone.
+
+BUILD ?= build
+SETUP ?= tools/setup.sh
+MESON_OPTIONS ?=
+
+all: ## build the program: build/peal
+	@$(SETUP) build
+	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
+
+run: all ## build, then start a server to try things on
+	@$(BUILD)/peal dev
+
+test: ## unit tests, suites and end-to-end tests; the last line is "N passed, N failed"
+	@$(SETUP) test
+	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
+	@tools/run_tests.py --build $(BUILD)
+
+bench: all ## measure Peal and its peers on this machine
+	@$(SETUP) bench
+	@bench/run
+
+lint: ## layout, folders, headers, house rules and clang-tidy
+	@$(SETUP) lint
+	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
+	@tools/lint.sh $(BUILD)
+
+asan: ## the tests under the address and undefined-behaviour sanitizers
+	@$(SETUP) test
+	@tools/build.sh build-asan -Db_sanitize=address,undefined
+	@tools/run_tests.py --build build-asan --quick
+
+tsan: ## the tests under the thread sanitizer
+	@$(SETUP) test
+	@tools/build.sh build-tsan -Db_sanitize=thread
+	@tools/run_tests.py --build build-tsan --quick
+
+fuzz: ## each fuzzer for FUZZ_SECONDS (default 60)
+	@$(SETUP) fuzz
+	@tools/fuzz.sh
+
+format: ## lay the C code out as .clang-format says
+	@$(SETUP) lint
+	@tools/lint.sh --format
+
+clean: ## remove what was built
+	rm -rf build build-asan build-tsan build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all run test bench lint asan tsan fuzz format clean help

@@ -1,0 +1,243 @@
+-- The core tables. One text serves both databases; {TOKENS} stand for the few types that differ
+-- (src/store/migrate.c). docs/tables.md has the reasons.
+
+CREATE TABLE meta (
+    key TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) {STRICT_KEYED};
+
+-- Grows with every change of a definition, key, tenant or hold, so that a cache can tell.
+CREATE TABLE generation (
+    one {SMALL} NOT NULL PRIMARY KEY,
+    n {I64} NOT NULL
+) {STRICT_KEYED};
+INSERT INTO generation (one, n) VALUES (1, 1);
+
+CREATE TABLE tenant (
+    tenant {I64} NOT NULL PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    created_at {I64} NOT NULL
+) {STRICT};
+
+CREATE TABLE api_key (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    role TEXT NOT NULL,
+    is_system {SMALL} NOT NULL,
+    name TEXT NOT NULL,
+    hash {BYTES} NOT NULL UNIQUE,
+    created_at {I64} NOT NULL,
+    expires_at {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT};
+
+-- The head of a definition: which version counts. Hidden is how a definition is deleted.
+CREATE TABLE definition (
+    tenant {I64} NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version {I64} NOT NULL,
+    is_hidden {SMALL} NOT NULL,
+    created_at {I64} NOT NULL,
+    updated_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, kind, id)
+) {STRICT_KEYED};
+
+-- What each version said; insert-only.
+CREATE TABLE definition_version (
+    tenant {I64} NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version {I64} NOT NULL,
+    body TEXT NOT NULL,
+    created_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, kind, id, version)
+) {STRICT_KEYED};
+
+-- A tenant's channel key as a number: the queue is claimed lane by lane. A lane exists as soon as
+-- a trigger names the channel, even where the channel does not.
+CREATE TABLE lane (
+    lane {I64} NOT NULL PRIMARY KEY,
+    tenant {I64} NOT NULL,
+    channel TEXT NOT NULL,
+    UNIQUE (tenant, channel)
+) {STRICT};
+
+CREATE TABLE event (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL,
+    identity TEXT,
+    entity TEXT,
+    correlation_id TEXT,
+    received_at {I64} NOT NULL,
+    occurred_at {I64},
+    recipient TEXT,
+    payload TEXT NOT NULL,
+    PRIMARY KEY (tenant, id)
+) {STRICT};
+
+-- What was promised; insert-only. The id shares its first 14 bytes with the event's, so an event's
+-- deliveries are a range of the primary key and need no index of their own.
+CREATE TABLE delivery (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    event {ID} NOT NULL,
+    public_id TEXT NOT NULL,
+    trigger_id TEXT NOT NULL,
+    trigger_version {I64} NOT NULL,
+    lane {I64} NOT NULL,
+    triggered_at {I64} NOT NULL,
+    address TEXT,
+    locale TEXT,
+    customer_ref TEXT,
+    entity TEXT,
+    dedup_hash {BYTES},
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+
+-- All live state, and nothing but live state: a row exists while the delivery is pending, sending,
+-- retrying or waiting. due_at is when step falls due: a send, the end of a lease, an expiry.
+CREATE TABLE queue (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    lane {I64} NOT NULL,
+    step {SMALL} NOT NULL,
+    state {SMALL} NOT NULL,
+    was {SMALL} NOT NULL,
+    due_at {I64} NOT NULL,
+    attempt {I32} NOT NULL,
+    failures {I32} NOT NULL,
+    send {I32} NOT NULL,
+    reminders_left {I32} NOT NULL,
+    triggered_at {I64} NOT NULL,
+    first_due_at {I64} NOT NULL,
+    last_sent_at {I64},
+    opened_at {I64},
+    started_at {I64},
+    node {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED} {QUEUE_STORAGE};
+CREATE INDEX queue_send ON queue (lane, due_at) WHERE step = 1;
+CREATE INDEX queue_sweep ON queue (due_at) WHERE step > 1;
+
+-- Where a delivery ended: parked (a person may revive it) or final, with its figures.
+CREATE TABLE ended (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    lane {I64} NOT NULL,
+    state {SMALL} NOT NULL,
+    reason {SMALL} NOT NULL,
+    ended_at {I64} NOT NULL,
+    attempt {I32} NOT NULL,
+    failures {I32} NOT NULL,
+    send {I32} NOT NULL,
+    reminders_left {I32} NOT NULL,
+    first_due_at {I64} NOT NULL,
+    last_sent_at {I64},
+    opened_at {I64},
+    expires_at {I64},
+    note TEXT,
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+CREATE INDEX ended_parked ON ended (tenant, id) WHERE state = 4;
+CREATE INDEX ended_expiry ON ended (expires_at) WHERE expires_at IS NOT NULL;
+
+-- One complete row per try; append-only.
+CREATE TABLE attempt (
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL,
+    number {I32} NOT NULL,
+    send {I32} NOT NULL,
+    started_at {I64} NOT NULL,
+    finished_at {I64} NOT NULL,
+    verdict {SMALL} NOT NULL,
+    reason {SMALL} NOT NULL,
+    code {I32},
+    provider_id TEXT,
+    detail TEXT,
+    node {I64},
+    PRIMARY KEY (tenant, delivery, number)
+) {STRICT_KEYED};
+
+-- What did not become a delivery, and why.
+CREATE TABLE decision (
+    tenant {I64} NOT NULL,
+    event {ID} NOT NULL,
+    trigger_id TEXT NOT NULL,
+    trigger_version {I64} NOT NULL,
+    kind {SMALL} NOT NULL,
+    reason {SMALL} NOT NULL,
+    leaf {I32},
+    delivery {ID},
+    PRIMARY KEY (tenant, event, trigger_id)
+) {STRICT_KEYED};
+
+-- Keys that are taken: a trigger's dedup key is held by a delivery, an event's identity (scope
+-- "#event") by the event. Outlives the purge of both.
+CREATE TABLE dedup (
+    tenant {I64} NOT NULL,
+    scope TEXT NOT NULL,
+    hash {BYTES} NOT NULL,
+    holder {ID} NOT NULL,
+    taken_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, scope, hash)
+) {STRICT_KEYED};
+
+-- Which deliveries an event of cancelOn's kind calls off: the trigger's match values, hashed.
+CREATE TABLE recall (
+    tenant {I64} NOT NULL,
+    trigger_id TEXT NOT NULL,
+    hash {BYTES} NOT NULL,
+    delivery {ID} NOT NULL,
+    PRIMARY KEY (tenant, trigger_id, hash, delivery)
+) {STRICT_KEYED};
+
+-- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its
+-- lock through the fsync.
+CREATE TABLE counter (
+    writer {I64} NOT NULL,
+    tenant {I64} NOT NULL,
+    lane {I64} NOT NULL,
+    state {SMALL} NOT NULL,
+    n {I64} NOT NULL,
+    PRIMARY KEY (writer, tenant, lane, state)
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
+CREATE TABLE node (
+    node {I64} NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    started_at {I64} NOT NULL,
+    seen_until {I64} NOT NULL,
+    is_manual {SMALL} NOT NULL
+) {STRICT};
+
+CREATE TABLE idempotency (
+    tenant {I64} NOT NULL,
+    key TEXT NOT NULL,
+    request {BYTES} NOT NULL,
+    status {I32} NOT NULL,
+    body TEXT NOT NULL,
+    created_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, key)
+) {STRICT_KEYED};
+
+CREATE TABLE operation (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    action TEXT NOT NULL,
+    filter TEXT NOT NULL,
+    reason TEXT,
+    matched {I64} NOT NULL,
+    done {I64} NOT NULL,
+    skipped {I64} NOT NULL,
+    failed {I64} NOT NULL,
+    state TEXT NOT NULL,
+    position {ID},
+    created_at {I64} NOT NULL,
+    finished_at {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+CREATE INDEX operation_running ON operation (state) WHERE state = 'running';

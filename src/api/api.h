@@ -1,0 +1,123 @@
+// api.h - one request being served: who asks, what row of the route table answers, and how.
+//
+// A route's work says where its handler runs. READ handlers run on a reader's thread with a
+// connection. WRITE handlers run inside the writer's transaction, may be replayed, and are answered
+// after the commit; they check before they write, so that a refusal leaves nothing behind. START
+// handlers run on the server's thread, must not block, and answer later by themselves.
+//
+// Idempotency-Key is handled here for every POST, in the same transaction as the work.
+#pragma once
+
+#include "net/server.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+typedef struct Call Call;
+typedef struct Engine Engine;
+
+typedef struct Api {
+    _Atomic(Writer *) writer; // NULL until the store is there; set last
+    Reader *reader;
+    Engine *engine;
+    Clock *clock;
+    Random *random;
+    const KeyRing *ring;
+    Str url_template; // of links: https://…/s/{publicId}; none
+    bool is_dev;      // every channel captures
+    Str store_url;
+    const char *version;
+    Instant started_at;
+} Api;
+
+typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
+
+// Roles that may call a route, as a set. ROLE_ADMIN may call every route but the system ones.
+#define MAY_ROLE(role) (1u << ROLE_##role)
+#define ANYONE 0xffffffffu // without a key
+#define SYSTEM 0x80000000u // a key with the system right
+
+typedef struct Route {
+    const char *method, *path; // {name} stands for one segment
+    uint32_t roles;
+    RouteWork work;
+    Err (*read)(Call *call, Db *db, Error *error);
+    Err (*write)(Call *call, Tx *tx, Error *error);
+    void (*start)(Call *call);
+    const char *summary;  // one line, for OpenAPI
+    const char *request;  // example body, or NULL
+    const char *response; // status and what it holds, for OpenAPI
+} Route;
+
+extern const Route routes[];
+extern const size_t route_count;
+
+enum { CALL_PARAMS_MAX = 3 };
+
+struct Call {
+    Api *api;
+    Exchange *exchange;
+    const Route *route;
+    Registry *registry; // the snapshot it was let in with
+    const RegistryKey *key; // NULL for routes open to anyone
+    int64_t tenant;
+    Str params[CALL_PARAMS_MAX]; // what stood for {name}, in order
+    const Json *body;            // parsed; NULL when there was none
+    Arena *arena;                // the exchange's
+    Reply reply;                 // what the handler made
+    Buf out;                     // its body, as it grows
+    JsonOut json;
+    Str idempotency_key; // none
+    union {
+        Op op;
+        Read read;
+    };
+};
+
+// API_BODY_BYTES_MAX is what some routes take; the server must be opened with no less.
+enum { API_BODY_BYTES_MAX = 32 << 20 };
+
+// api_begin and api_handle are what the server calls; with is the Api.
+Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error);
+void api_handle(void *with, Exchange *exchange);
+
+// call_json begins a JSON answer; write to call->json. A replay begins anew. Other answers are set
+// in call->reply, with a body in the call's arena.
+JsonOut *call_json(Call *call, int status);
+
+// call_header adds a header to the answer (ETag, Location), after call_json().
+void call_header(Call *call, Str name, Str value);
+
+// call_secret says that the answer holds a secret: kept for an Idempotency-Key, it is sealed.
+void call_secret(Call *call);
+
+// call_idempotency tells the key and what it stands for, for a START route that keeps its answer
+// itself (store/idempotency.h); false when there is no such key.
+bool call_idempotency(const Call *call, Str *ret_key, Sha256 *ret_request);
+
+// call_reply and call_fail end a START call; the others end by returning.
+void call_reply(Call *call);
+void call_fail(Call *call, Err err, const Error *error);
+
+// call_body requires a JSON body that is an object.
+Err call_body(Call *call, Error *error) MUST_USE;
+
+// call_id reads a path parameter as an id; anything else cannot exist: ERR_NOT_FOUND.
+Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
+
+// Page is what ?limit= and ?cursor= ask for. Cursors are opaque text made by page_cursor().
+typedef struct Page {
+    int64_t limit; // 1 to 500, default 50
+    Str cursor;    // decoded; none on the first page
+} Page;
+Err call_page(const Call *call, Page *ret, Error *error) MUST_USE;
+
+// page_text returns the cursor as text; ERR_MALFORMED where it cannot be one.
+Err page_text(const Page *page, Str *ret, Error *error) MUST_USE;
+
+// page_close ends {"items":[…]: closes the array, puts "next" (made by page_cursor() from the last
+// row's key when there is more; none: null) and closes the object.
+void page_close(Call *call, Str next_cursor);
+Str page_cursor(Arena *arena, Str key); // key bytes as opaque text
+
+// call_tenant_id is the tenant's public id, for answers.
+Str call_tenant_id(const Call *call);

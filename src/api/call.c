@@ -1,0 +1,564 @@
+#include "api/handlers.h"
+
+#include "base/log.h"
+#include "store/idempotency.h"
+
+// A request passes through this file from top to bottom: begun when its head is in, handled when
+// its body is, done by its route's work, answered.
+
+enum {
+    BODY_BYTES_MAX = 1 << 20,
+    REFUSED_BYTES_MAX = 64 * 1024, // read and dropped before a refusal that has a header
+    ANSWER_BYTES_MAX = 64 << 20,
+    CURSOR_MAX = 1024,
+    LIMIT_DEFAULT = 50,
+    LIMIT_MAX = 500,
+};
+
+// Served is a call and what only this file knows of it.
+typedef struct Served {
+    Call call;      // first: a Call * is a Served *
+    Error error;    // what the handler said
+    Str allow;      // the path's methods, when the method is none of them
+    bool has_key;   // the request named one
+    Sha256 hash;    // of the key it named
+    Sha256 request; // what the idempotency key stands for
+    bool is_secret;
+} Served;
+
+static Err find_route(Served *served, Error *error);
+static Err check_head(Served *served, Error *error);
+static Err admit(Served *served, const Registry *registry, Instant now, Error *error);
+static Err read_body(Served *served, Error *error);
+static void dispatch(Served *served);
+static void refuse(Call *call, const Error *error);
+
+// store_of returns the writer once the store is there. The application sets it last.
+static Writer *store_of(Api *api)
+{
+    return __atomic_load_n(&api->writer, __ATOMIC_ACQUIRE);
+}
+
+// needs_store is false for the few routes that answer while the store is away.
+static bool needs_store(const Route *route)
+{
+    return route->roles != ANYONE || route->work != WORK_START;
+}
+
+Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
+{
+    Api *api = with;
+    Served *served = ARENA_NEW(&exchange->arena, Served);
+    Call *call = &served->call;
+    call->api = api;
+    call->exchange = exchange;
+    call->arena = &exchange->arena;
+    exchange->with = served;
+    TRY(find_route(served, error));
+    size_t max = BODY_BYTES_MAX;
+    if (served->allow.at)
+        max = REFUSED_BYTES_MAX;
+    else if (call->route->start == ingest_post || call->route->start == event_post)
+        max = API_BODY_BYTES_MAX;
+    if (max < *ret_body_max)
+        *ret_body_max = max;
+    if (served->allow.at)
+        return ERR_OK; // refused when it is handled: only then can a header go with it
+    if (!needs_store(call->route))
+        return ERR_OK;
+    TRY(check_head(served, error));
+
+    // The snapshot is not kept: a client may leave before its body is in, and nobody would be told.
+    Writer *writer = store_of(api);
+    Registry *registry = writer ? writer_registry(writer) : NULL;
+    if (!registry)
+        return fail(error, ERR_UNAVAILABLE, "the database cannot be reached yet");
+    Err err = admit(served, registry, clock_now(api->clock), error);
+    call->key = NULL;
+    registry_drop(registry);
+    return err;
+}
+
+void api_handle(void *with, Exchange *exchange)
+{
+    Api *api = with;
+    Served *served = exchange->with;
+    Call *call = &served->call;
+    Error error = { .arena = call->arena };
+    Err err = ERR_OK;
+    if (served->allow.at) {
+        fail(&error, ERR_METHOD, "the path takes %.*s", STR_ARG(served->allow));
+        refuse(call, &error);
+        call_header(call, S("Allow"), served->allow);
+        call_reply(call);
+        return;
+    }
+    if (needs_store(call->route)) {
+        call->registry = writer_registry(store_of(api));
+        err = admit(served, call->registry, clock_now(api->clock), &error);
+    }
+    if (err == ERR_OK)
+        err = read_body(served, &error);
+    if (err != ERR_OK)
+        call_fail(call, err, &error);
+    else
+        dispatch(served);
+}
+
+// match tells whether the path fits the pattern, and what stands for each {name}.
+static bool match(const char *pattern, Str path, Str params[CALL_PARAMS_MAX], size_t *ret_count)
+{
+    Str wanted = str_from(pattern);
+    size_t count = 0;
+    while (wanted.at && path.at) {
+        Str want = str_cut(&wanted, '/'), have = str_cut(&path, '/');
+        if (str_starts(want, S("{"))) {
+            assert(count < CALL_PARAMS_MAX);
+            if (have.len == 0)
+                return false;
+            params[count++] = have;
+        } else if (!str_eq(want, have)) {
+            return false;
+        }
+    }
+    *ret_count = count;
+    return !wanted.at && !path.at;
+}
+
+// find_route takes the fit with the fewest {names}, so that a fixed word goes before them.
+static Err find_route(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    const Exchange *exchange = call->exchange;
+    Str method = str_eq(exchange->method, S("HEAD")) ? S("GET") : exchange->method;
+    Buf allow = buf_new(call->arena, 200);
+    size_t fewest = CALL_PARAMS_MAX + 1;
+    for (size_t i = 0; i < route_count; i++) {
+        Str params[CALL_PARAMS_MAX] = { 0 };
+        size_t count;
+        if (!match(routes[i].path, exchange->path, params, &count))
+            continue;
+        if (allow.len > 0)
+            buf_add(&allow, S(", "));
+        buf_add(&allow, str_from(routes[i].method));
+        if (!str_eq(method, str_from(routes[i].method)) || count >= fewest)
+            continue;
+        fewest = count;
+        call->route = &routes[i];
+        memcpy(call->params, params, sizeof params);
+    }
+    if (allow.len == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no such path; /openapi.json lists them");
+    if (!call->route)
+        served->allow = buf_str(&allow);
+    return ERR_OK;
+}
+
+static bool has_body(const Exchange *exchange)
+{
+    Str length = exchange_header(exchange, S("Content-Length"));
+    return exchange_header(exchange, S("Transfer-Encoding")).at ||
+           (length.len > 0 && !str_eq(length, S("0")));
+}
+
+static bool is_json(Str type)
+{
+    Str name = str_trim(str_cut(&type, ';'));
+    if (name.len < 5 ||
+        !str_eq_nocase((Str){ name.at, name.len < 12 ? name.len : 12 }, S("application/")))
+        return false;
+    return str_eq_nocase(name, S("application/json")) ||
+           str_eq_nocase(str_skip(name, name.len - 5), S("+json"));
+}
+
+// check_head reads what the headers say: the key, the type of the body, the idempotency key.
+static Err check_head(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    const Exchange *exchange = call->exchange;
+    Str given = exchange_header(exchange, S("Authorization"));
+    Str scheme = str_cut(&given, ' ');
+    if (given.at && str_eq_nocase(scheme, S("Bearer"))) {
+        served->has_key = true;
+        served->hash = sha256(str_trim(given));
+    }
+
+    Str type = exchange_header(exchange, S("Content-Type"));
+    if (type.at && has_body(exchange) && call->route->start != event_post && !is_json(type))
+        return fail(error, ERR_MEDIA_TYPE, "send application/json");
+
+    Str key = exchange_header(exchange, S("Idempotency-Key"));
+    if (!key.at || !str_eq(exchange->method, S("POST")))
+        return ERR_OK;
+    if (key.len == 0 || key.len > IDEMPOTENCY_KEY_MAX || !str_is_utf8(key) ||
+        !str_is_printable(key))
+        return fail(error, ERR_MALFORMED, "an Idempotency-Key has 1 to %d printable characters",
+                    IDEMPOTENCY_KEY_MAX);
+    call->idempotency_key = key;
+    return ERR_OK;
+}
+
+static bool may(const Route *route, const RegistryKey *key)
+{
+    if (route->roles == SYSTEM)
+        return key->is_system && key->role == ROLE_ADMIN;
+    return key->role == ROLE_ADMIN || (route->roles & 1u << key->role) != 0;
+}
+
+// admit lets the call in with what the snapshot says of its key.
+static Err admit(Served *served, const Registry *registry, Instant now, Error *error)
+{
+    Call *call = &served->call;
+    if (call->route->roles == ANYONE)
+        return ERR_OK;
+    if (!served->has_key)
+        return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
+    const RegistryKey *key = registry_key(registry, &served->hash);
+    if (!key || key->expires_at <= now)
+        return fail(error, ERR_NO_KEY, "the key is not known, or has expired");
+    if (!may(call->route, key))
+        return fail(error, ERR_FORBIDDEN, "a key with the role %s may not %s %s",
+                    role_text(key->role), call->route->method, call->route->path);
+    call->key = key;
+    call->tenant = key->tenant;
+    return ERR_OK;
+}
+
+// readmit lets the call in again where definitions have changed since; its key may be gone.
+static Err readmit(Served *served, Registry *newest, Instant now, Error *error)
+{
+    Call *call = &served->call;
+    if (newest->generation == call->registry->generation)
+        return ERR_OK;
+    Registry *old = call->registry;
+    call->registry = registry_hold(newest);
+    call->key = NULL;
+    registry_drop(old);
+    return admit(served, newest, now, error);
+}
+
+static Err read_body(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    const Exchange *exchange = call->exchange;
+    bool is_post = str_eq(exchange->method, S("POST"));
+    if (call->idempotency_key.at) {
+        Sha256 body = sha256(exchange->body);
+        Buf request = buf_new(call->arena, exchange->path.len + 100);
+        buf_add(&request, exchange->method);
+        buf_add_char(&request, ' ');
+        buf_add(&request, exchange->path);
+        buf_add_char(&request, '\n');
+        buf_add_bytes(&request, body.b, sizeof body.b);
+        served->request = sha256(buf_str(&request));
+    }
+    // An event may be a CloudEvent, whose content need not be JSON: its handler reads it.
+    if (exchange->body.len == 0 || call->route->start == event_post ||
+        (!is_post && !str_eq(exchange->method, S("PUT"))))
+        return ERR_OK;
+    return json_parse(call->arena, exchange->body, &call->body, error);
+}
+
+static Call *call_of_read(Read *read)
+{
+    return (Call *) ((char *) read - offsetof(Call, read));
+}
+
+static Call *call_of_op(Op *op)
+{
+    return (Call *) ((char *) op - offsetof(Call, op));
+}
+
+// begin_anew forgets what an earlier try left behind.
+static void begin_anew(Served *served)
+{
+    served->error = (Error){ .arena = served->call.arena };
+    served->is_secret = false;
+    served->call.reply = (Reply){ 0 };
+    served->call.out = (Buf){ 0 };
+}
+
+// conclude turns what is the caller's fault into an answer and hands up what is ours.
+static Err conclude(Served *served, Err err, Error *error)
+{
+    if (err == ERR_OK)
+        return ERR_OK;
+    if (err_http(err) >= 500)
+        return fail(error, err, "%s", served->error.detail);
+    served->error.err = err;
+    refuse(&served->call, &served->error);
+    return ERR_OK;
+}
+
+static Err run_read(Read *read, Db *db, Error *error)
+{
+    Call *call = call_of_read(read);
+    Served *served = (Served *) call;
+    begin_anew(served);
+    Registry *newest = writer_registry(store_of(call->api));
+    Err err = readmit(served, newest, clock_now(call->api->clock), &served->error);
+    registry_drop(newest);
+    if (err == ERR_OK)
+        err = call->route->read(call, db, &served->error);
+    return conclude(served, err, error);
+}
+
+static Str answer_body(const Call *call)
+{
+    return call->out.len > 0 ? buf_str(&call->out) : call->reply.body;
+}
+
+static Str seal_binding(const Call *call)
+{
+    return str_format(call->arena, "idempotency/%lld/%.*s", (long long) call->tenant,
+                      STR_ARG(call->idempotency_key));
+}
+
+// repeat gives the answer that was kept. Of its headers, the ETag follows from the version.
+static Err repeat(Call *call, const Idempotency *state, Error *error)
+{
+    Str body = str_dup(call->arena, state->body);
+    const Json *json = NULL;
+    if (body.len > 0 && body.at[0] != '{')
+        TRY(crypto_open(call->arena, call->api->ring, seal_binding(call), body, &body, error));
+    call->reply = (Reply){ .status = state->status, .body = body };
+    if (body.len == 0)
+        return ERR_OK;
+    call->reply.type = S("application/json");
+    TRY(json_parse(call->arena, body, &json, error));
+    Str version = json_number_text(json_get(json, S("version")));
+    if (version.at)
+        call_header(call, S("ETag"), str_format(call->arena, "\"%.*s\"", STR_ARG(version)));
+    return ERR_OK;
+}
+
+static Err write_once(Served *served, Tx *tx, Error *error)
+{
+    Call *call = &served->call;
+    Idempotency state;
+    Str key = call->idempotency_key;
+    TRY(idempotency_begin(tx, call->tenant, key, &served->request, &state, error));
+    if (state.is_repeat)
+        return repeat(call, &state, error);
+    Err err = call->route->write(call, tx, error);
+    if (err != ERR_OK) {
+        // Refused and not kept: a corrected request may come with the same key.
+        if (err_http(err) < 500)
+            idempotency_cancel(tx, call->tenant, key);
+        return err;
+    }
+    Str body = answer_body(call);
+    if (served->is_secret && (!call->api->ring || call->api->ring->count == 0))
+        return fail(error, ERR_INTERNAL, "there is no master key to seal the answer with");
+    if (served->is_secret)
+        body = crypto_seal(call->arena, call->api->ring, tx->random, seal_binding(call), body);
+    idempotency_finish(tx, call->tenant, key, call->reply.status, body);
+    return ERR_OK;
+}
+
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        Call *call = call_of_op(ops[i]);
+        Served *served = (Served *) call;
+        begin_anew(served);
+        Err err = readmit(served, tx->registry, tx->now, &served->error);
+        if (err == ERR_OK && call->idempotency_key.at)
+            err = write_once(served, tx, &served->error);
+        else if (err == ERR_OK)
+            err = call->route->write(call, tx, &served->error);
+        TRY(conclude(served, err, error));
+    }
+    return ERR_OK;
+}
+
+static void finish(Call *call, Err err, const Error *error)
+{
+    if (err == ERR_OK)
+        call_reply(call);
+    else
+        call_fail(call, err, error);
+}
+
+static void read_done(Read *read, Err err, const Error *error)
+{
+    finish(call_of_read(read), err, error);
+}
+
+static void write_done(Op *op, Err err, const Error *error)
+{
+    finish(call_of_op(op), err, error);
+}
+
+static void dispatch(Served *served)
+{
+    static const OpKind kind = { .name = "call", .apply = apply };
+    Call *call = &served->call;
+    switch (call->route->work) {
+    case WORK_READ:
+        call->read = (Read){ .run = run_read, .done = read_done };
+        reader_submit(call->api->reader, &call->read);
+        return;
+    case WORK_WRITE:
+        call->op = (Op){ .kind = &kind, .done = write_done };
+        writer_submit(store_of(call->api), &call->op);
+        return;
+    case WORK_START:
+        call->route->start(call);
+        return;
+    }
+}
+
+JsonOut *call_json(Call *call, int status)
+{
+    call->reply = (Reply){ .status = status, .type = S("application/json") };
+    call->out = buf_new(call->arena, ANSWER_BYTES_MAX);
+    call->json = json_out(&call->out);
+    return &call->json;
+}
+
+void call_header(Call *call, Str name, Str value)
+{
+    assert(call->reply.header_count < REPLY_HEADERS_MAX);
+    call->reply.headers[call->reply.header_count++] = (Header){ name, value };
+}
+
+void call_secret(Call *call)
+{
+    ((Served *) call)->is_secret = true;
+}
+
+bool call_idempotency(const Call *call, Str *ret_key, Sha256 *ret_request)
+{
+    if (!call->idempotency_key.at)
+        return false;
+    *ret_key = call->idempotency_key;
+    *ret_request = ((const Served *) call)->request;
+    return true;
+}
+
+// refuse makes the error the answer.
+static void refuse(Call *call, const Error *error)
+{
+    int status = err_http(error->err);
+    call->out = (Buf){ 0 };
+    call->reply = (Reply){ .status = status,
+                           .type = S("application/problem+json"),
+                           .body = problem_json(call->arena, error, call->exchange->request_id) };
+    if (status == 401)
+        call_header(call, S("WWW-Authenticate"), S("Bearer"));
+    if (status == 429 || status == 503)
+        call_header(call, S("Retry-After"), S("2"));
+    if (status == 507)
+        call_header(call, S("Retry-After"), S("60"));
+}
+
+// answer lets go of the snapshot, then of the call: after the reply its memory is another's.
+static void answer(Call *call)
+{
+    Registry *registry = call->registry;
+    call->registry = NULL;
+    call->key = NULL;
+    registry_drop(registry);
+    exchange_reply(call->exchange, &call->reply);
+}
+
+void call_reply(Call *call)
+{
+    assert(call->reply.status != 0);
+    if (call->out.overflowed) {
+        Error error = { 0 };
+        call_fail(call, fail(&error, ERR_INTERNAL, "the answer is too large"), &error);
+        return;
+    }
+    call->reply.body = answer_body(call);
+    answer(call);
+}
+
+void call_fail(Call *call, Err err, const Error *error)
+{
+    const Exchange *exchange = call->exchange;
+    char id[UUID_TEXT_LEN + 1];
+    Error told = *error;
+    told.err = err;
+    if (err_http(err) >= 500)
+        log_error("call.failed", "method=%.*s path=%s code=%s request=%.*s detail=%s",
+                  STR_ARG(exchange->method), log_quote(exchange->path), err_code(err),
+                  STR_ARG(uuid_text(exchange->request_id, id)), log_quote(str_from(error->detail)));
+    // What broke inside is for the log; a caller can do nothing with it.
+    if (err_http(err) == 500)
+        fail(&told, err, "the log says more, under the request's id");
+    refuse(call, &told);
+    answer(call);
+}
+
+Err call_body(Call *call, Error *error)
+{
+    if (!call->body)
+        return fail(error, ERR_MALFORMED, "a JSON body is needed");
+    if (json_type(call->body) == JSON_OBJECT)
+        return ERR_OK;
+    error_add(error, S(""), "bad-type", "must be an object, not %s",
+              json_type_name(json_type(call->body)));
+    return error_close(error, ERR_INVALID);
+}
+
+Err call_id(const Call *call, int param, Uuid *ret, Error *error)
+{
+    if (uuid_parse(call->params[param], ret))
+        return ERR_OK;
+    return fail(error, ERR_NOT_FOUND, "nothing has this id");
+}
+
+Err call_page(const Call *call, Page *ret, Error *error)
+{
+    Str limit = exchange_query(call->exchange, S("limit"));
+    Str cursor = exchange_query(call->exchange, S("cursor"));
+    Page page = { .limit = LIMIT_DEFAULT };
+    if (limit.at && !str_to_i64(limit, 1, LIMIT_MAX, &page.limit)) {
+        error_add(error, S("/limit"), "bad-value", "must be a whole number from 1 to %d",
+                  LIMIT_MAX);
+        return error_close(error, ERR_INVALID);
+    }
+    if (cursor.len > 0 &&
+        (cursor.len > CURSOR_MAX || !base64_parse(call->arena, cursor, &page.cursor)))
+        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    *ret = page;
+    return ERR_OK;
+}
+
+Err page_text(const Page *page, Str *ret, Error *error)
+{
+    if (page->cursor.at && !str_is_utf8(page->cursor))
+        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    *ret = page->cursor;
+    return ERR_OK;
+}
+
+void page_close(Call *call, Str next_cursor)
+{
+    json_close(&call->json, ']');
+    json_put_str(&call->json, S("next"), next_cursor);
+    json_close(&call->json, '}');
+}
+
+Str page_cursor(Arena *arena, Str key)
+{
+    Str padded = base64_text(arena, key);
+    char *text = arena_copy(arena, padded.at, padded.len + 1);
+    size_t len = 0;
+    for (; len < padded.len && text[len] != '='; len++) {
+        if (text[len] == '+')
+            text[len] = '-';
+        else if (text[len] == '/')
+            text[len] = '_';
+    }
+    return (Str){ text, len };
+}
+
+Str call_tenant_id(const Call *call)
+{
+    const RegistryTenant *tenant =
+        call->registry ? registry_tenant(call->registry, call->tenant) : NULL;
+    return tenant ? tenant->id : STR_NONE;
+}

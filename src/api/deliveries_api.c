@@ -1,0 +1,308 @@
+#include "api/handlers.h"
+
+#include "api/query.h"
+#include "channels/channel.h"
+#include "domain/members.h"
+#include "store/attempt.h"
+#include "store/operation.h"
+
+#define STUCK_AFTER (10 * SPAN_MINUTE)
+
+static void put_id(JsonOut *json, Str key, Uuid id)
+{
+    char text[UUID_TEXT_LEN + 1];
+    json_put_str(json, key, uuid_text(id, text));
+}
+
+// put_reason writes the code; no reason is null.
+static void put_reason(JsonOut *json, DeliveryReason reason)
+{
+    Str code = str_from(reason_code(reason));
+    json_put_str(json, S("reason"), code.len ? code : STR_NONE);
+}
+
+static Str key_of(Call *call, const Uuid *id)
+{
+    return page_cursor(call->arena, (Str){ (const char *) id->b, sizeof id->b });
+}
+
+static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
+{
+    Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->event_kind));
+    Str hash = STR_NONE;
+    if (view->dedup_hash.at)
+        hash = hex_text(call->arena, view->dedup_hash.at, view->dedup_hash.len);
+    json_open(json, '{');
+    put_id(json, S("id"), view->id);
+    json_put_str(json, S("publicId"), view->public_id);
+    put_id(json, S("eventId"), view->event);
+    json_put_str(json, S("tenant"), call_tenant_id(call));
+    json_put_str(json, S("triggerId"), view->trigger_id);
+    json_put_i64(json, S("triggerVersion"), view->trigger_version);
+    json_put_null(json, S("surveyId"));
+    json_put_str(json, S("channel"), view->channel);
+    json_put_str(json, S("address"), view->address);
+    json_put_str(json, S("locale"), view->locale);
+    json_put_str(json, S("customerRef"), view->customer_ref);
+    json_put_str(json, S("entity"), view->entity);
+    json_put_str(json, S("state"), str_from(delivery_state_text(view->state)));
+    json_put_str(json, S("status"), str_from(delivery_state_seed(view->state)));
+    put_reason(json, view->reason);
+    json_put_time(json, S("triggeredAt"), view->triggered_at);
+    json_put_str(json, S("triggeredBy"), by);
+    json_put_time(json, S("dueAt"), view->due_at);
+    json_put_time(json, S("expiresAt"), view->expires_at);
+    json_put_time(json, S("lastSentAt"), view->last_sent_at);
+    json_put_time(json, S("openedAt"), view->opened_at);
+    json_put_time(json, S("endedAt"), view->ended_at);
+    json_put_i64(json, S("send"), view->send);
+    json_put_i64(json, S("attemptCount"), view->attempt);
+    json_put_i64(json, S("remindersRemaining"), view->reminders_left);
+    json_put_str(json, S("lastError"), view->last_error);
+    json_put_str(json, S("dedupHash"), hash);
+    json_put_raw(json, S("payload"), view->payload);
+    json_close(json, '}');
+}
+
+static Err read_filter(const Call *call, DeliveryFilter *ret, Error *error)
+{
+    DeliveryFilter filter = delivery_filter_any();
+    bool stuck = false;
+    TRY(query_check(call, "state trigger channel event entity q stuck from to", error));
+    TRY(query_state(call, &filter.has_state, &filter.state, error));
+    TRY(query_text(call, "trigger", TRIGGER_ID_MAX, &filter.trigger, error));
+    TRY(query_text(call, "channel", CHANNEL_KEY_MAX, &filter.channel, error));
+    TRY(query_text(call, "entity", EVENT_ENTITY_MAX, &filter.entity, error));
+    TRY(query_text(call, "q", DELIVERY_QUERY_MAX, &filter.q, error));
+    TRY(query_id(call, "event", &filter.has_event, &filter.event, error));
+    TRY(query_time(call, "from", &filter.from, error));
+    TRY(query_time(call, "to", &filter.to, error));
+    TRY(query_flag(call, "stuck", &stuck, error));
+    if (stuck)
+        filter.stuck_before = clock_now(call->api->clock) - STUCK_AFTER;
+    *ret = filter;
+    return ERR_OK;
+}
+
+Err delivery_list(Call *call, Db *db, Error *error)
+{
+    Page page;
+    Uuid room;
+    const Uuid *before;
+    DeliveryFilter filter;
+    DeliveryView *views;
+    size_t count;
+    TRY(call_page(call, &page, error));
+    TRY(query_after(&page, &room, &before, error));
+    TRY(read_filter(call, &filter, error));
+    TRY(delivery_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &views,
+                      &count, error));
+    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < shown; i++)
+        put_delivery(call, json, &views[i]);
+    page_close(call, shown < count ? key_of(call, &views[shown - 1].id) : STR_NONE);
+    return ERR_OK;
+}
+
+static Err answer_delivery(Call *call, Db *db, Uuid id, Error *error)
+{
+    DeliveryView view;
+    TRY(delivery_view(db, call->arena, call->tenant, id, &view, error));
+    put_delivery(call, call_json(call, 200), &view);
+    return ERR_OK;
+}
+
+Err delivery_get(Call *call, Db *db, Error *error)
+{
+    Uuid id;
+    TRY(call_id(call, 0, &id, error));
+    return answer_delivery(call, db, id, error);
+}
+
+static void put_attempt(JsonOut *json, const AttemptView *view)
+{
+    const AttemptRow *attempt = &view->attempt;
+    json_open(json, '{');
+    json_put_i64(json, S("number"), attempt->number);
+    json_put_i64(json, S("send"), attempt->send);
+    json_put_time(json, S("startedAt"), attempt->started_at);
+    json_put_time(json, S("finishedAt"), attempt->finished_at);
+    json_put_str(json, S("outcome"), str_from(verdict_text(attempt->outcome.verdict)));
+    put_reason(json, attempt->outcome.reason);
+    if (attempt->outcome.code)
+        json_put_i64(json, S("code"), attempt->outcome.code);
+    else
+        json_put_null(json, S("code"));
+    json_put_str(json, S("providerId"), attempt->outcome.provider_id);
+    json_put_str(json, S("detail"), attempt->outcome.detail);
+    json_put_str(json, S("node"), view->node);
+    json_close(json, '}');
+}
+
+Err delivery_attempts(Call *call, Db *db, Error *error)
+{
+    Uuid id;
+    Page page;
+    int64_t after = 0;
+    DeliveryView delivery;
+    AttemptView *views;
+    size_t count;
+    TRY(call_id(call, 0, &id, error));
+    TRY(call_page(call, &page, error));
+    if (page.cursor.at && !str_to_i64(page.cursor, 0, INT32_MAX, &after))
+        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    TRY(delivery_view(db, call->arena, call->tenant, id, &delivery, error));
+    TRY(attempt_page(db, call->arena, call->tenant, id, (int) after, page.limit + 1, &views, &count,
+                     error));
+    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < shown; i++)
+        put_attempt(json, &views[i]);
+    Str next = STR_NONE;
+    if (shown < count)
+        next = page_cursor(call->arena,
+                           str_format(call->arena, "%d", views[shown - 1].attempt.number));
+    page_close(call, next);
+    return ERR_OK;
+}
+
+// act does to the delivery what the route says, with the reason that the body may give, and answers
+// with the delivery as it is then.
+static Err act(Call *call, Tx *tx, DeliveryAction action, Error *error)
+{
+    static const char *const known[] = { "reason" };
+    Uuid id;
+    Str reason = STR_NONE;
+    TRY(call_id(call, 0, &id, error));
+    if (call->body) {
+        Members members = members_open(call->body, S(""), error);
+        if (members_check(&members, known, ARRAY_LEN(known)))
+            members_text(&members, "reason", OPERATION_REASON_MAX, &reason);
+        TRY(members_close(&members, ERR_INVALID));
+    }
+    TRY(delivery_act(tx, call->tenant, id, action, reason, error));
+    return answer_delivery(call, tx->db, id, error);
+}
+
+Err delivery_retry(Call *call, Tx *tx, Error *error)
+{
+    return act(call, tx, DELIVERY_ACTION_RETRY, error);
+}
+
+Err delivery_discard(Call *call, Tx *tx, Error *error)
+{
+    return act(call, tx, DELIVERY_ACTION_DISCARD, error);
+}
+
+Err delivery_cancel(Call *call, Tx *tx, Error *error)
+{
+    return act(call, tx, DELIVERY_ACTION_CANCEL, error);
+}
+
+Err delivery_complete(Call *call, Tx *tx, Error *error)
+{
+    return act(call, tx, DELIVERY_ACTION_COMPLETE, error);
+}
+
+// link_to fills the installation's URL template; none when there is no template.
+static Str link_to(Arena *arena, Str template, Str public_id)
+{
+    Str mark = S("{publicId}");
+    if (!template.len)
+        return STR_NONE;
+    Buf url = buf_new(arena, template.len * (public_id.len + 1));
+    while (template.len > 0) {
+        if (str_starts(template, mark)) {
+            buf_add(&url, public_id);
+            template = str_skip(template, mark.len);
+        } else {
+            buf_add_char(&url, template.at[0]);
+            template = str_skip(template, 1);
+        }
+    }
+    return buf_str(&url);
+}
+
+static void put_captured(Call *call, JsonOut *json, const Captured *captured)
+{
+    Message message = {
+        .delivery_id = captured->delivery,
+        .event_id = captured->event,
+        .tenant = call->tenant,
+        .public_id = captured->public_id,
+        .event_kind = captured->event_kind,
+        .trigger_id = captured->trigger_id,
+        .channel = captured->channel,
+        .send = captured->send,
+        .attempt = captured->number,
+        .address = captured->address,
+        .locale = captured->locale,
+        .customer_ref = captured->customer_ref,
+        .url = link_to(call->arena, call->api->url_template, captured->public_id),
+        .occurred_at = captured->occurred_at,
+        .payload = captured->payload,
+        .now = captured->started_at,
+    };
+    json_open(json, '{');
+    json_put_time(json, S("at"), captured->started_at);
+    put_id(json, S("deliveryId"), captured->delivery);
+    json_put_str(json, S("channel"), captured->channel);
+    json_put_str(json, S("address"), captured->address);
+    json_put_i64(json, S("send"), captured->send);
+    json_put_i64(json, S("attempt"), captured->number);
+    json_put_str(json, S("url"), message.url);
+    json_put_raw(json, S("body"), message_json(call->arena, &message));
+    json_close(json, '}');
+}
+
+static Err read_captured_key(const Page *page, CapturedKey *ret, Error *error)
+{
+    Str text = page->cursor;
+    if (!text.at)
+        return ERR_OK;
+    int64_t number;
+    if (!uuid_parse(str_cut(&text, '.'), &ret->delivery) ||
+        !str_to_i64(text, 0, INT32_MAX, &number))
+        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    ret->number = (int) number;
+    return ERR_OK;
+}
+
+Err captured_list(Call *call, Db *db, Error *error)
+{
+    Page page;
+    CapturedFilter filter = { 0 };
+    CapturedKey after = { 0 };
+    Captured *all;
+    size_t count;
+    TRY(call_page(call, &page, error));
+    TRY(read_captured_key(&page, &after, error));
+    TRY(query_check(call, "delivery channel", error));
+    TRY(query_id(call, "delivery", &filter.has_delivery, &filter.delivery, error));
+    TRY(query_text(call, "channel", CHANNEL_KEY_MAX, &filter.channel, error));
+    TRY(captured_page(db, call->arena, call->tenant, &filter, after, page.limit + 1, &all, &count,
+                      error));
+    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < shown; i++)
+        put_captured(call, json, &all[i]);
+    Str next = STR_NONE;
+    if (shown < count) {
+        char text[UUID_TEXT_LEN + 1];
+        Str id = uuid_text(all[shown - 1].delivery, text);
+        next = page_cursor(call->arena,
+                           str_format(call->arena, "%.*s.%d", STR_ARG(id), all[shown - 1].number));
+    }
+    page_close(call, next);
+    return ERR_OK;
+}

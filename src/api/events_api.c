@@ -1,0 +1,432 @@
+#include "api/handlers.h"
+
+#include "api/query.h"
+#include "store/attempt.h"
+#include "store/decision.h"
+#include "store/delivery.h"
+#include "store/event.h"
+
+// What one answer about an event shows at most.
+enum { DELIVERIES_MAX = 2000, ATTEMPTS_MAX = 5000, NOTE_MAX = 2000 };
+
+static Str id_text(Arena *arena, Uuid id)
+{
+    return uuid_is_none(id) ? STR_NONE : uuid_dup(arena, id);
+}
+
+static void put_event(Call *call, JsonOut *json, const Event *event)
+{
+    json_open(json, '{');
+    json_put_str(json, S("id"), id_text(call->arena, event->id));
+    json_put_str(json, S("kind"), event->kind);
+    json_put_str(json, S("source"), event->source);
+    json_put_str(json, S("entity"), event->entity);
+    json_put_str(json, S("correlationId"), event->correlation_id);
+    json_put_time(json, S("receivedAt"), event->received_at);
+    json_put_time(json, S("occurredAt"), event->occurred_at);
+    json_put_raw(json, S("payload"), event->payload);
+    json_put_raw(json, S("recipient"), event->recipient);
+    json_close(json, '}');
+}
+
+Err event_list(Call *call, Db *db, Error *error)
+{
+    Page page;
+    Uuid room;
+    const Uuid *before;
+    EventFilter filter = { .to = INSTANT_NONE };
+    Event *events;
+    size_t count;
+    TRY(call_page(call, &page, error));
+    TRY(query_after(&page, &room, &before, error));
+    TRY(query_check(call, "kind from to", error));
+    TRY(query_text(call, "kind", EVENT_KIND_MAX, &filter.kind, error));
+    TRY(query_time(call, "from", &filter.from, error));
+    TRY(query_time(call, "to", &filter.to, error));
+    TRY(event_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &events, &count,
+                   error));
+    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < shown; i++)
+        put_event(call, json, &events[i]);
+    Str next = STR_NONE;
+    if (shown < count)
+        next = page_cursor(call->arena, (Str){ (const char *) events[shown - 1].id.b,
+                                               sizeof events[shown - 1].id.b });
+    page_close(call, next);
+    return ERR_OK;
+}
+
+Err event_get(Call *call, Db *db, Error *error)
+{
+    Uuid id;
+    Event event;
+    TRY(call_id(call, 0, &id, error));
+    TRY(event_row(db, call->arena, call->tenant, id, &event, error));
+    put_event(call, call_json(call, 200), &event);
+    return ERR_OK;
+}
+
+// Story is an event with all that was made of it.
+typedef struct Story {
+    Event event;
+    DecisionRow *decisions; // by trigger, those that became a delivery too
+    size_t decision_count;
+    DeliveryView *deliveries;
+    size_t delivery_count;
+} Story;
+
+static int by_trigger(const void *a, const void *b)
+{
+    const DecisionRow *x = a, *y = b;
+    return str_cmp(x->trigger_id, y->trigger_id);
+}
+
+// read_story reads the event of the path. Only what did not become a delivery has a row of its own,
+// so the others are made up from their deliveries.
+static Err read_story(Call *call, Db *db, Story *ret, Error *error)
+{
+    Uuid id;
+    DecisionRow *misses;
+    size_t miss_count;
+    DeliveryFilter filter = delivery_filter_any();
+    TRY(call_id(call, 0, &id, error));
+    TRY(event_row(db, call->arena, call->tenant, id, &ret->event, error));
+    filter.has_event = true;
+    filter.event = id;
+    TRY(delivery_page(db, call->arena, call->tenant, &filter, NULL, DELIVERIES_MAX,
+                      &ret->deliveries, &ret->delivery_count, error));
+    TRY(decision_of_event(db, call->arena, call->tenant, id, &misses, &miss_count, error));
+
+    ret->decision_count = miss_count + ret->delivery_count;
+    ret->decisions = ARENA_ARRAY(call->arena, DecisionRow, ret->decision_count + 1);
+    if (miss_count > 0)
+        memcpy(ret->decisions, misses, miss_count * sizeof *misses);
+    for (size_t i = 0; i < ret->delivery_count; i++) {
+        const DeliveryView *delivery = &ret->deliveries[i];
+        ret->decisions[miss_count + i] = (DecisionRow){
+            .tenant = call->tenant,
+            .event = id,
+            .trigger_id = delivery->trigger_id,
+            .trigger_version = delivery->trigger_version,
+            .kind = DECISION_CREATED,
+            .reason = DECISION_REASON_MATCHED,
+            .leaf = -1,
+            .delivery = delivery->id,
+        };
+    }
+    qsort(ret->decisions, ret->decision_count, sizeof *ret->decisions, by_trigger);
+    return ERR_OK;
+}
+
+static void put_decision(Call *call, JsonOut *json, const DecisionRow *decision)
+{
+    json_put_str(json, S("triggerId"), decision->trigger_id);
+    json_put_i64(json, S("triggerVersion"), decision->trigger_version);
+    json_put_str(json, S("outcome"), str_from(decision_text(decision->kind)));
+    json_put_str(json, S("reason"), str_from(decision_reason_code(decision->reason)));
+    if (!uuid_is_none(decision->delivery))
+        json_put_str(json, S("deliveryId"), id_text(call->arena, decision->delivery));
+}
+
+// load_version gives the trigger as it was when it decided. A version that cannot be had leaves
+// *ret NULL: the rest of the answer is worth having without it.
+static Err load_version(const Call *call, Db *db, Str id, int64_t version, const Trigger **ret,
+                        Error *error)
+{
+    Error missing = { .arena = error->arena };
+    Err err = versions_load(writer_versions(call->api->writer), db, call->tenant, id, version, ret,
+                            &missing);
+    if (err == ERR_OK)
+        return ERR_OK;
+    *ret = NULL;
+    if (err == ERR_CORRUPT || err_http(err) < 500)
+        return ERR_OK;
+    return fail(error, err, "%s", missing.detail);
+}
+
+// put_miss says which part of the filter was false, recomputed from the version that decided.
+static Err put_miss(Call *call, Db *db, JsonOut *json, const DecisionRow *decision,
+                    const Event *event, Error *error)
+{
+    const Trigger *trigger;
+    TRY(load_version(call, db, decision->trigger_id, decision->trigger_version, &trigger, error));
+    if (!trigger || !trigger->filter)
+        return ERR_OK;
+    FilterReason reason =
+        filter_explain(call->arena, trigger->filter, decision->leaf, event, trigger->template_id);
+    json_put_str(json, S("path"), reason.path);
+    json_put_str(json, S("predicate"), reason.predicate);
+    json_put_raw(json, S("seen"), reason.seen);
+    json_put_str(json, S("wouldMatchIf"), reason.would_match_if);
+    return ERR_OK;
+}
+
+// is_near tells whether b is at most two letters from a, and not another word altogether.
+static bool is_near(Str a, Str b)
+{
+    size_t row[EVENT_KIND_MAX + 1];
+    if (a.len > EVENT_KIND_MAX || b.len > EVENT_KIND_MAX || a.len > b.len + 2 || b.len > a.len + 2)
+        return false;
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t best = diagonal + (a.at[i - 1] != b.at[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b.len] <= 2 && row[b.len] * 2 <= a.len;
+}
+
+static bool has_decided(const Story *story, Str trigger_id)
+{
+    DecisionRow wanted = { .trigger_id = trigger_id };
+    return bsearch(&wanted, story->decisions, story->decision_count, sizeof wanted, by_trigger) !=
+           NULL;
+}
+
+static void begin_part(Buf *note)
+{
+    if (note->len > 0)
+        buf_add(note, S("; "));
+}
+
+// note_silence says that nothing listens to the kind, and which kind was perhaps meant.
+static void note_silence(Buf *note, const Registry *registry, const Event *event)
+{
+    buf_add_format(note, "no trigger listens to %.*s", STR_ARG(event->kind));
+    for (size_t i = 0; i < registry->trigger_count; i++) {
+        const Trigger *trigger = registry->triggers[i];
+        if (trigger->tenant == event->tenant && is_near(event->kind, trigger->event_kind)) {
+            buf_add_format(note, ", did you mean %.*s?", STR_ARG(trigger->event_kind));
+            return;
+        }
+    }
+}
+
+// note_of tells what the decisions cannot: who came late, who listens elsewhere, who calls off.
+static Str note_of(Arena *arena, const Registry *registry, const Story *story)
+{
+    const Event *event = &story->event;
+    Buf note = buf_new(arena, NOTE_MAX);
+    size_t listeners, callers, late = 0, elsewhere = 0;
+    const Trigger *const *triggers =
+        registry_triggers(registry, event->tenant, event->kind, &listeners);
+    (void) registry_recallers(registry, event->tenant, event->kind, &callers);
+    const Trigger *latest = NULL;
+    for (size_t i = 0; i < listeners; i++) {
+        if (!has_decided(story, triggers[i]->id)) {
+            latest = triggers[i];
+            late++;
+        }
+    }
+    for (size_t i = 0; i < registry->trigger_count; i++)
+        elsewhere += registry->triggers[i]->tenant == event->tenant;
+    elsewhere -= listeners;
+
+    if (story->decision_count == 0 && listeners == 0)
+        note_silence(&note, registry, event);
+    if (late > 0) {
+        begin_part(&note);
+        if (late == 1)
+            buf_add_format(&note, "%.*s began to listen after this event came",
+                           STR_ARG(latest->id));
+        else
+            buf_add_format(&note, "%zu triggers began to listen after this event came", late);
+    }
+    if (callers > 0) {
+        begin_part(&note);
+        buf_add_format(&note, "%zu %s deliveries off on events of this kind", callers,
+                       callers == 1 ? "trigger calls" : "triggers call");
+    }
+    if (elsewhere > 0) {
+        begin_part(&note);
+        buf_add_format(&note, "%zu other %s to other kinds", elsewhere,
+                       elsewhere == 1 ? "trigger listens" : "triggers listen");
+    }
+    return note.len > 0 ? buf_str(&note) : STR_NONE;
+}
+
+Err event_explain(Call *call, Db *db, Error *error)
+{
+    Story story;
+    TRY(read_story(call, db, &story, error));
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_str(json, S("eventId"), id_text(call->arena, story.event.id));
+    json_key(json, S("decisions"));
+    json_open(json, '[');
+    for (size_t i = 0; i < story.decision_count; i++) {
+        const DecisionRow *decision = &story.decisions[i];
+        json_open(json, '{');
+        put_decision(call, json, decision);
+        if (decision->kind == DECISION_FILTERED)
+            TRY(put_miss(call, db, json, decision, &story.event, error));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_put_str(json, S("note"), note_of(call->arena, call->registry, &story));
+    json_close(json, '}');
+    return ERR_OK;
+}
+
+// What stands in a timeline, in the order in which it happens at one and the same moment.
+typedef enum MomentKind { RECEIVED, DECIDED, PLANNED, ATTEMPT, ENDED } MomentKind;
+
+static const char *const moment_texts[] = {
+    [RECEIVED] = "received", [DECIDED] = "decided", [PLANNED] = "planned",
+    [ATTEMPT] = "attempt",   [ENDED] = "ended",
+};
+
+// Moment is one thing that happened; of names the row that tells it.
+typedef struct Moment {
+    Instant at;
+    MomentKind kind;
+    size_t order;
+    union {
+        const Event *event;
+        const DecisionRow *decision;
+        const DeliveryView *delivery;
+        const AttemptView *attempt;
+    };
+    Instant due_at; // PLANNED: of the first send
+} Moment;
+
+static int by_time(const void *a, const void *b)
+{
+    const Moment *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void put_attempt(Call *call, JsonOut *json, const AttemptView *view)
+{
+    const Outcome *outcome = &view->attempt.outcome;
+    Str reason = str_from(reason_code(outcome->reason));
+    json_put_str(json, S("deliveryId"), id_text(call->arena, view->delivery));
+    json_put_i64(json, S("number"), view->attempt.number);
+    json_put_i64(json, S("send"), view->attempt.send);
+    json_put_str(json, S("outcome"), str_from(verdict_text(outcome->verdict)));
+    json_put_str(json, S("reason"), reason.len ? reason : STR_NONE);
+    if (outcome->code)
+        json_put_i64(json, S("code"), outcome->code);
+    else
+        json_put_null(json, S("code"));
+    json_put_str(json, S("detail"), outcome->detail);
+    json_put_time(json, S("finishedAt"), view->attempt.finished_at);
+}
+
+static void put_ended(Call *call, JsonOut *json, const DeliveryView *delivery)
+{
+    Str reason = str_from(reason_code(delivery->reason));
+    json_put_str(json, S("deliveryId"), id_text(call->arena, delivery->id));
+    json_put_str(json, S("state"), str_from(delivery_state_text(delivery->state)));
+    json_put_str(json, S("reason"), reason.len ? reason : STR_NONE);
+    json_put_str(json, S("note"), delivery->note);
+}
+
+static void put_moment(Call *call, JsonOut *json, const Moment *moment)
+{
+    json_open(json, '{');
+    json_put_time(json, S("at"), moment->at);
+    json_put_str(json, S("what"), str_from(moment_texts[moment->kind]));
+    json_key(json, S("detail"));
+    json_open(json, '{');
+    switch (moment->kind) {
+    case RECEIVED:
+        json_put_str(json, S("source"), moment->event->source);
+        json_put_str(json, S("kind"), moment->event->kind);
+        break;
+    case DECIDED:
+        put_decision(call, json, moment->decision);
+        break;
+    case PLANNED:
+        json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->id));
+        json_put_str(json, S("triggerId"), moment->delivery->trigger_id);
+        json_put_str(json, S("channel"), moment->delivery->channel);
+        json_put_str(json, S("address"), moment->delivery->address);
+        json_put_time(json, S("dueAt"), moment->due_at);
+        break;
+    case ATTEMPT:
+        put_attempt(call, json, moment->attempt);
+        break;
+    case ENDED:
+        put_ended(call, json, moment->delivery);
+        break;
+    }
+    json_close(json, '}');
+    json_close(json, '}');
+}
+
+// add_deliveries adds what was planned and where it ended. The queue forgets when the first send
+// was due, so that is worked out again from the plan.
+static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moments, size_t *count,
+                          Error *error)
+{
+    for (size_t i = 0; i < story->delivery_count; i++) {
+        const DeliveryView *delivery = &story->deliveries[i];
+        const Trigger *trigger;
+        TRY(load_version(call, db, delivery->trigger_id, delivery->trigger_version, &trigger,
+                         error));
+        Moment planned = { .at = delivery->triggered_at, .kind = PLANNED, .order = i };
+        planned.delivery = delivery;
+        planned.due_at = INSTANT_NONE;
+        if (trigger)
+            planned.due_at = plan_first_due(&trigger->plan, delivery->occurred_at,
+                                            delivery->received_at, delivery->triggered_at);
+        moments[(*count)++] = planned;
+        if (delivery->ended_at != INSTANT_NONE)
+            moments[(*count)++] = (Moment){
+                .at = delivery->ended_at, .kind = ENDED, .order = i, .delivery = delivery
+            };
+    }
+    return ERR_OK;
+}
+
+Err event_timeline(Call *call, Db *db, Error *error)
+{
+    Story story;
+    AttemptView *attempts;
+    size_t attempt_count, count = 0;
+    TRY(read_story(call, db, &story, error));
+    TRY(attempt_of_event(db, call->arena, call->tenant, story.event.id, ATTEMPTS_MAX, &attempts,
+                         &attempt_count, error));
+    Moment *moments = ARENA_ARRAY(
+        call->arena, Moment, 1 + story.decision_count + 2 * story.delivery_count + attempt_count);
+    Instant received_at = story.event.received_at;
+    moments[count++] = (Moment){ .at = received_at, .kind = RECEIVED, .event = &story.event };
+    for (size_t i = 0; i < story.decision_count; i++)
+        moments[count++] = (Moment){
+            .at = received_at, .kind = DECIDED, .order = i, .decision = &story.decisions[i]
+        };
+    TRY(add_deliveries(call, db, &story, moments, &count, error));
+    for (size_t i = 0; i < attempt_count; i++)
+        moments[count++] = (Moment){ .at = attempts[i].attempt.started_at,
+                                     .kind = ATTEMPT,
+                                     .order = i,
+                                     .attempt = &attempts[i] };
+    qsort(moments, count, sizeof *moments, by_time);
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < count; i++)
+        put_moment(call, json, &moments[i]);
+    json_close(json, ']');
+    json_close(json, '}');
+    return ERR_OK;
+}

@@ -1,0 +1,59 @@
+// handlers.h - the handlers that the route table names, by the file that has them.
+#pragma once
+
+#include "api/api.h"
+
+// definitions_api.c
+Err trigger_list(Call *call, Db *db, Error *error);
+Err trigger_get(Call *call, Db *db, Error *error);
+Err trigger_create(Call *call, Tx *tx, Error *error);
+Err trigger_replace(Call *call, Tx *tx, Error *error);
+Err trigger_delete(Call *call, Tx *tx, Error *error);
+Err channel_list(Call *call, Db *db, Error *error);
+Err channel_get(Call *call, Db *db, Error *error);
+Err channel_create(Call *call, Tx *tx, Error *error);
+Err channel_replace(Call *call, Tx *tx, Error *error);
+Err channel_delete(Call *call, Tx *tx, Error *error);
+
+// keys_api.c
+Err tenant_list(Call *call, Db *db, Error *error);
+Err tenant_get(Call *call, Db *db, Error *error);
+Err tenant_create(Call *call, Tx *tx, Error *error);
+Err key_list(Call *call, Db *db, Error *error);
+Err key_create(Call *call, Tx *tx, Error *error);
+Err key_delete(Call *call, Tx *tx, Error *error);
+
+// ingest_api.c
+void ingest_post(Call *call);
+void event_post(Call *call);
+
+// events_api.c
+Err event_list(Call *call, Db *db, Error *error);
+Err event_get(Call *call, Db *db, Error *error);
+Err event_explain(Call *call, Db *db, Error *error);
+Err event_timeline(Call *call, Db *db, Error *error);
+
+// deliveries_api.c
+Err delivery_list(Call *call, Db *db, Error *error);
+Err delivery_get(Call *call, Db *db, Error *error);
+Err delivery_attempts(Call *call, Db *db, Error *error);
+Err delivery_retry(Call *call, Tx *tx, Error *error);
+Err delivery_discard(Call *call, Tx *tx, Error *error);
+Err delivery_cancel(Call *call, Tx *tx, Error *error);
+Err delivery_complete(Call *call, Tx *tx, Error *error);
+Err captured_list(Call *call, Db *db, Error *error);
+
+// operations_api.c
+Err operation_create(Call *call, Tx *tx, Error *error);
+Err operation_get(Call *call, Db *db, Error *error);
+
+// system_api.c
+void livez_get(Call *call);
+void readyz_get(Call *call);
+Err metrics_get(Call *call, Db *db, Error *error);
+void openapi_get(Call *call);
+void clock_get(Call *call);
+void clock_post(Call *call);
+void tick_post(Call *call);
+Err hold_post(Call *call, Tx *tx, Error *error);
+Err release_post(Call *call, Tx *tx, Error *error);

@@ -1,0 +1,186 @@
+#include "api/handlers.h"
+
+#include "base/time.h"
+#include "engine/engine.h"
+#include "store/meta.h"
+
+void livez_get(Call *call)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_str(json, S("status"), S("alive"));
+    json_close(json, '}');
+    call_reply(call);
+}
+
+void readyz_get(Call *call)
+{
+    Writer *writer = call->api->writer;
+    bool is_up = writer && writer_is_up(writer);
+    bool is_held = is_up && call->registry && call->registry->is_held;
+    JsonOut *json = call_json(call, is_up ? 200 : 503);
+    json_open(json, '{');
+    json_put_str(json, S("status"), is_up ? S("ready") : S("not ready"));
+    json_key(json, S("reasons"));
+    json_open(json, '[');
+    if (!is_up)
+        json_add_str(json, S("the store is away; Peal keeps trying to reach it"));
+    if (is_held)
+        json_add_str(json, str_format(call->arena, "held: %.*s; events are taken in, nothing is sent",
+                                      STR_ARG(call->registry->hold_reason)));
+    json_close(json, ']');
+    json_put_bool(json, S("held"), is_held);
+    json_close(json, '}');
+    call_reply(call);
+}
+
+static void write_clock(Call *call)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_time(json, S("now"), clock_now(call->api->clock));
+    json_put_str(json, S("mode"), call->api->clock->is_manual ? S("manual") : S("system"));
+    json_close(json, '}');
+}
+
+void clock_get(Call *call)
+{
+    write_clock(call);
+    call_reply(call);
+}
+
+static Err read_move(Call *call, Instant *ret, Error *error)
+{
+    TRY(call_body(call, error));
+    if (!call->api->clock->is_manual)
+        return fail(error, ERR_CONFLICT,
+                    "the clock is the system's; start Peal with --clock manual to move it");
+    for (JsonIter it = json_each(call->body); json_next(&it);)
+        if (!str_eq(it.key, S("set")) && !str_eq(it.key, S("advance")))
+            error_add(error, str_format(call->arena, "/%.*s", STR_ARG(it.key)), "unknown-member",
+                      "use set or advance");
+    Str set = json_str(json_get(call->body, S("set")));
+    Str advance = json_str(json_get(call->body, S("advance")));
+    Span span = 0;
+    if ((set.at != NULL) == (advance.at != NULL))
+        error_add(error, S(""), "bad-value", "give either set or advance");
+    else if (set.at && !time_parse(set, ret))
+        error_add(error, S("/set"), "bad-time", "\"%.*s\" is not an RFC 3339 time", STR_ARG(set));
+    else if (advance.at && !duration_parse(advance, &span))
+        error_add(error, S("/advance"), "bad-duration", "\"%.*s\" is not a duration such as 24h",
+                  STR_ARG(advance));
+    if (advance.at)
+        *ret = clock_now(call->api->clock) + span;
+    return error_close(error, ERR_INVALID);
+}
+
+// ClockOp keeps the manual clock across a restart.
+typedef struct ClockOp {
+    Op op;
+    Call *call;
+} ClockOp;
+
+static Err save_clock(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    (void) error;
+    ClockOp *last = (ClockOp *) ops[count - 1];
+    Str text = str_format(&tx->arena, "%lld", (long long) clock_now(last->call->api->clock));
+    meta_put(tx, META_CLOCK, text);
+    return ERR_OK;
+}
+
+static void clock_saved(Op *op, Err err, const Error *error)
+{
+    Call *call = ((ClockOp *) op)->call;
+    if (err != ERR_OK) {
+        call_fail(call, err, error);
+        return;
+    }
+    write_clock(call);
+    call_reply(call);
+}
+
+static void clock_moved(void *with, const EngineReport *report)
+{
+    static const OpKind kind = { .name = "clock", .apply = save_clock };
+    Call *call = with;
+    if (report->refused) {
+        Error error = { 0 };
+        call_fail(call, fail(&error, ERR_CONFLICT, "%s", report->refused), &error);
+        return;
+    }
+    ClockOp *op = ARENA_NEW(call->arena, ClockOp);
+    op->op.kind = &kind;
+    op->op.done = clock_saved;
+    op->call = call;
+    writer_submit(call->api->writer, &op->op);
+}
+
+void clock_post(Call *call)
+{
+    Error error = { .arena = call->arena };
+    Instant to = 0;
+    Err err = read_move(call, &to, &error);
+    if (err != ERR_OK)
+        call_fail(call, err, &error);
+    else
+        engine_advance(call->api->engine, to, clock_moved, call);
+}
+
+static void ticked(void *with, const EngineReport *report)
+{
+    Call *call = with;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_i64(json, S("claimed"), report->tally.claimed);
+    json_put_i64(json, S("delivered"), report->tally.delivered);
+    json_put_i64(json, S("retried"), report->tally.retried);
+    json_put_i64(json, S("parked"), report->tally.parked);
+    json_put_i64(json, S("expired"), report->tally.expired);
+    json_put_i64(json, S("fired"), 0);
+    json_put_i64(json, S("purged"), 0);
+    json_put_time(json, S("nextAt"), report->next_at);
+    json_close(json, '}');
+    call_reply(call);
+}
+
+void tick_post(Call *call)
+{
+    engine_tick(call->api->engine, ticked, call);
+}
+
+static void write_hold(Call *call, bool is_held, Str reason)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_bool(json, S("held"), is_held);
+    json_put_str(json, S("reason"), reason);
+    json_close(json, '}');
+}
+
+Err hold_post(Call *call, Tx *tx, Error *error)
+{
+    Str reason = json_str(json_get(call->body, S("reason")));
+    if (!reason.len)
+        reason = S("by an operator");
+    if (reason.len > 500)
+        return fail(error, ERR_INVALID, "a reason has at most 500 bytes");
+    TRY(tx_sync(tx, error));
+    meta_put(tx, META_HOLD, reason);
+    tx->changes_definitions = true;
+    write_hold(call, true, reason);
+    return ERR_OK;
+}
+
+Err release_post(Call *call, Tx *tx, Error *error)
+{
+    // Whoever releases vouches for this database: it is the one that sends from now on.
+    Str identity;
+    TRY(tx_sync(tx, error));
+    TRY(meta_identity(tx->db, call->api->store_url, &tx->arena, &identity, error));
+    meta_put(tx, META_IDENTITY, identity);
+    meta_remove(tx, META_HOLD);
+    tx->changes_definitions = true;
+    write_hold(call, false, STR_NONE);
+    return ERR_OK;
+}

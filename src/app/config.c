@@ -1,0 +1,186 @@
+#include "app/config.h"
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// clang-format off
+#define STORE_OPTION  { "store", "URL", "sqlite:PATH or postgres://… (PEAL_STORE; default sqlite:peal.db)" }
+#define SERVE_ROWS                                                                                                        \
+    { "listen", "HOST:PORT", "where to listen (PEAL_LISTEN; default 127.0.0.1:7325; port 0 picks one)" },                 \
+    { "clock", "MODE", "system, manual or manual=TIME (PEAL_CLOCK; default system)" },                                     \
+    { "allow-private", "CIDR[,…]", "private addresses that outgoing requests may reach (PEAL_ALLOW_PRIVATE; default none)" }, \
+    { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
+    { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
+    { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
+    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" }
+
+const CommandOption serve_options[] = { STORE_OPTION, SERVE_ROWS, { 0 } };
+const CommandOption dev_options[] = {
+    { "store", "URL", "sqlite:PATH or postgres://… (PEAL_STORE; default sqlite:peal-data/peal.db)" },
+    SERVE_ROWS,
+    { "empty", NULL, "without the demo trigger" },
+    { 0 },
+};
+const CommandOption store_options[] = {
+    STORE_OPTION,
+    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },
+    { 0 },
+};
+// clang-format on
+
+// option looks an option up: the flag, else PEAL_NAME, else none.
+static Str option(const CommandArgs *args, const char *name)
+{
+    const char *given = args_option(args, name);
+    if (given)
+        return str_from(given);
+    char variable[64] = "PEAL_";
+    size_t len = strlen(variable);
+    for (const char *at = name; *at && len + 1 < sizeof variable; at++)
+        variable[len++] = *at == '-' ? '_' : (char) (*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
+    variable[len] = '\0';
+    const char *value = getenv(variable);
+    return value && *value ? str_from(value) : STR_NONE;
+}
+
+static Err read_clock(Str text, Config *ret, Error *error)
+{
+    ret->manual_from = INSTANT_NONE;
+    if (!text.at || str_eq(text, S("system")))
+        return ERR_OK;
+    ret->is_manual = true;
+    if (str_eq(text, S("manual")))
+        return ERR_OK;
+    if (str_starts(text, S("manual=")) && time_parse(str_skip(text, 7), &ret->manual_from))
+        return ERR_OK;
+    return fail(error, ERR_INVALID,
+                "--clock is system, manual or manual=TIME (such as manual=2026-05-14T05:12:00Z),"
+                " not \"%.*s\"",
+                STR_ARG(text));
+}
+
+static Str host_name(Arena *arena)
+{
+    char name[256] = "node";
+    if (gethostname(name, sizeof name - 1) != 0)
+        name[0] = '\0';
+    return str_format(arena, "%s-%d", name, (int) getpid());
+}
+
+Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
+{
+    Arena *arena = args_arena(args);
+    *ret = (Config){ .is_dev = is_dev, .is_empty = is_dev && args_flag(args, "empty") };
+    ret->store = option(args, "store");
+    if (!ret->store.at)
+        ret->store = is_dev ? S("sqlite:peal-data/peal.db") : S("sqlite:peal.db");
+    ret->listen = option(args, "listen");
+    if (!ret->listen.at)
+        ret->listen = S("127.0.0.1:7325");
+    ret->master_key_file = option(args, "master-key-file");
+    ret->url_template = option(args, "url-template");
+    ret->node_name = option(args, "node-name");
+    if (!ret->node_name.at)
+        ret->node_name = host_name(arena);
+    // Not a flag: a command line is there for everyone to read.
+    const char *admin_key = getenv("PEAL_ADMIN_KEY");
+    ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
+
+    Str level = option(args, "log-level");
+    LogLevel lowest;
+    if (level.at && !log_level_parse(level, &lowest))
+        return fail(error, ERR_INVALID, "--log-level is debug, info, warn, error or off");
+    if (level.at)
+        log_level(lowest);
+    Str allowed = option(args, "allow-private");
+    if (allowed.at)
+        TRY(address_policy_parse(allowed, &ret->addresses, error));
+    return read_clock(option(args, "clock"), ret, error);
+}
+
+// key_path says where the master key lies, and whether it may be made there.
+static Str key_path(Arena *arena, const Config *config, bool *ret_may_make)
+{
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+    *ret_may_make = true;
+    if (config->master_key_file.len)
+        return config->master_key_file;
+    if (credentials) {
+        *ret_may_make = false;
+        return str_format(arena, "%s/master-key", credentials);
+    }
+    if (str_starts(config->store, S("sqlite:"))) {
+        Str path = str_skip(config->store, strlen("sqlite:"));
+        return str_format(arena, "%.*s.key", STR_ARG(str_cut(&path, '?')));
+    }
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    Str folder = state  ? str_format(arena, "%s/peal", state)
+                 : home ? str_format(arena, "%s/.local/state/peal", home)
+                        : S(".");
+    return str_format(arena, "%.*s/master.key", STR_ARG(folder));
+}
+
+static void make_folders(Arena *arena, Str path)
+{
+    for (size_t i = 1; i < path.len; i++)
+        if (path.at[i] == '/')
+            (void) !mkdir(str_z(arena, (Str){ path.at, i }), 0700);
+}
+
+// make_key writes a new key so that no reader ever sees half of it.
+static Err make_key(Arena *arena, Str path, Error *error)
+{
+    uint8_t key[MASTER_KEY_LEN];
+    Random random = random_system();
+    random_fill(&random, key, sizeof key);
+    make_folders(arena, path);
+    Str temporary = str_format(arena, "%.*s.%d", STR_ARG(path), (int) getpid());
+    int fd = open(temporary.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(error, ERR_INTERNAL, "cannot make the master key %s: %m", temporary.at);
+    Str text = hex_text(arena, key, sizeof key);
+    bool is_written = write(fd, text.at, text.len) == (ssize_t) text.len && fsync(fd) == 0;
+    close(fd);
+    crypto_wipe(key, sizeof key);
+    // link() fails where another process was first: then its key counts.
+    bool is_there = is_written && (link(temporary.at, str_z(arena, path)) == 0 || errno == EEXIST);
+    unlink(temporary.at);
+    if (!is_there)
+        return fail(error, ERR_INTERNAL, "cannot write the master key %.*s", STR_ARG(path));
+    return ERR_OK;
+}
+
+Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
+{
+    bool may_make;
+    Str path = key_path(arena, config, &may_make);
+    const char *name = str_z(arena, path);
+    if (access(name, F_OK) != 0 && may_make)
+        TRY(make_key(arena, path, error));
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(error, ERR_INVALID, "cannot read the master key %s: %m", name);
+    char text[4096];
+    ssize_t len = read(fd, text, sizeof text);
+    close(fd);
+    Str rest = { text, len > 0 ? (size_t) len : 0 };
+    while (rest.len > 0) {
+        Str line = str_trim(str_cut(&rest, '\n')), key;
+        if (line.len == 0)
+            continue;
+        if (!hex_parse(arena, line, &key) || key.len != MASTER_KEY_LEN)
+            return fail(error, ERR_INVALID, "%s must hold one key of %d hex digits a line", name,
+                        MASTER_KEY_LEN * 2);
+        TRY(key_ring_add(ret, key, error));
+    }
+    crypto_wipe(text, sizeof text);
+    if (ret->count == 0)
+        return fail(error, ERR_INVALID, "%s holds no key", name);
+    return ERR_OK;
+}

@@ -1,0 +1,35 @@
+// config.h - how the program is set up: flags over environment over defaults.
+//
+// Options are rows (config.c): the flag, the variable, the default and the help in one place.
+#pragma once
+
+#include "base/arena.h"
+#include "base/crypto.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "net/address.h"
+
+typedef struct Config {
+    Str store;  // sqlite:PATH or postgres://…
+    Str listen;
+    bool is_manual;
+    Instant manual_from; // INSTANT_NONE: where it stood, else the system's time
+    AddressPolicy addresses;
+    Str admin_key;  // PEAL_ADMIN_KEY; none
+    Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
+    Str url_template;
+    Str node_name;
+    bool is_dev;
+    bool is_empty; // dev without the demo
+} Config;
+
+extern const CommandOption serve_options[];
+extern const CommandOption dev_options[];
+extern const CommandOption store_options[];
+
+// config_read takes what the command line and the environment say; error says what is wrong.
+Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;
+
+// config_keys loads the master key, making it where it may.
+Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error) MUST_USE;

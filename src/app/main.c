@@ -1,0 +1,88 @@
+#include "app/config.h"
+#include "app/doctor.h"
+#include "app/serve.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "store/migrate.h"
+
+// The server's side of the command line; the client's commands are in cli/.
+
+static int refuse(const Error *error)
+{
+    return output_error(error, STR_NONE);
+}
+
+static int serve(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    if (config_read(args, false, &config, &error) != ERR_OK)
+        return refuse(&error);
+    return serve_run(args_arena(args), &config);
+}
+
+static int dev(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    if (config_read(args, true, &config, &error) != ERR_OK)
+        return refuse(&error);
+    return serve_run(args_arena(args), &config);
+}
+
+static int migrate(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    Db *db;
+    int applied;
+    if (config_read(args, false, &config, &error) != ERR_OK ||
+        db_open(&(DbOptions){ .url = config.store }, &db, &error) != ERR_OK)
+        return refuse(&error);
+    Err err = migrate_run(db, &applied, &error);
+    db_close(db);
+    if (err != ERR_OK)
+        return refuse(&error);
+    printf("%d migrations applied\n", applied);
+    return EXIT_DONE;
+}
+
+static int doctor(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    if (config_read(args, false, &config, &error) != ERR_OK)
+        return refuse(&error);
+    return doctor_run(args_arena(args), &config);
+}
+
+static const Command commands[] = {
+    { .name = "dev",
+      .usage = "dev [--listen HOST:PORT] [--empty]",
+      .summary = "Run Peal to try it out: every channel captures, nothing is sent",
+      .options = dev_options,
+      .run = dev },
+    { .name = "serve",
+      .usage = "serve [--store URL] [--listen HOST:PORT] [--clock MODE]",
+      .summary = "Run Peal",
+      .details = "Examples:\n"
+                 "  peal serve --store sqlite:/var/lib/peal/peal.db\n"
+                 "  PEAL_ADMIN_KEY=pk_… peal serve --store postgres://peal@db/peal\n",
+      .options = serve_options,
+      .run = serve },
+    { .name = "migrate",
+      .usage = "migrate [--store URL]",
+      .summary = "Bring the tables up to date; serve does so by itself",
+      .options = store_options,
+      .run = migrate },
+    { .name = "doctor",
+      .usage = "doctor [--store URL]",
+      .summary = "Look at the store and say what is wrong with it",
+      .options = store_options,
+      .run = doctor },
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, commands, ARRAY_LEN(commands));
+}

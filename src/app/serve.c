@@ -1,0 +1,237 @@
+#include "app/serve.h"
+
+#include "api/api.h"
+#include "app/demo.h"
+#include "app/store.h"
+#include "base/log.h"
+#include "cli/output.h"
+#include "cli/version.h"
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STOP_GRACE ((Span) 10 * SPAN_SECOND)
+#define STORE_RETRY_SECONDS 1
+
+typedef struct Program {
+    Arena *arena;
+    const Config *config;
+    Clock clock, real;
+    Random random;
+    KeyRing ring;
+    Api api;
+    Server *server;
+    StoreUp store;
+    Engine *engine;
+} Program;
+
+static Err open_program(Program *program, Error *error);
+static Err open_store(Program *program, Error *error);
+static void announce(const Program *program, bool is_up);
+static bool wait_signal(int seconds);
+static void stop(Program *program, bool is_up);
+
+static int give_up(const Error *error)
+{
+    return output_error(error, STR_NONE);
+}
+
+int serve_run(Arena *arena, const Config *config)
+{
+    Program program = { .arena = arena, .config = config };
+    Error error = { 0 };
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); // inherited by every thread: this one waits
+    signal(SIGPIPE, SIG_IGN);
+
+    if (open_program(&program, &error) != ERR_OK)
+        return give_up(&error);
+    Err err = open_store(&program, &error);
+    if (err != ERR_OK && err != ERR_UNAVAILABLE) {
+        server_close(program.server);
+        return give_up(&error);
+    }
+    announce(&program, err == ERR_OK);
+    while (err != ERR_OK) {
+        if (wait_signal(STORE_RETRY_SECONDS)) {
+            stop(&program, false);
+            return 0;
+        }
+        err = open_store(&program, &error);
+        if (err != ERR_OK)
+            log_warn("store.away", "detail=%s", log_quote(str_from(error.detail)));
+        else
+            log_info("store.up", "node=%lld", (long long) program.store.node);
+    }
+    wait_signal(-1);
+    stop(&program, true);
+    return 0;
+}
+
+// harden keeps secrets out of core files and asks for the descriptors that the limits promise.
+static void harden(void)
+{
+    prctl(PR_SET_DUMPABLE, 0);
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static Err make_data_folder(Arena *arena, const Config *config, Error *error)
+{
+    if (!config->is_dev || !str_starts(config->store, S("sqlite:peal-data/")))
+        return ERR_OK;
+    (void) arena;
+    if (mkdir("peal-data", 0700) != 0 && errno != EEXIST)
+        return fail(error, ERR_INTERNAL, "cannot make the folder peal-data: %m");
+    return ERR_OK;
+}
+
+static Err open_program(Program *program, Error *error)
+{
+    const Config *config = program->config;
+    harden();
+    clock_init_system(&program->real);
+    clock_init_system(&program->clock);
+    if (config->is_manual)
+        clock_init_manual(&program->clock, config->manual_from != INSTANT_NONE
+                                               ? config->manual_from
+                                               : clock_now(&program->real));
+    program->random = random_system();
+    TRY(make_data_folder(program->arena, config, error));
+    TRY(config_keys(program->arena, config, &program->ring, error));
+    program->api = (Api){ .clock = &program->clock,
+                          .random = &program->random,
+                          .ring = &program->ring,
+                          .url_template = config->url_template,
+                          .is_dev = config->is_dev,
+                          .store_url = config->store,
+                          .version = PEAL_VERSION,
+                          .started_at = clock_now(&program->real) };
+    ServerOptions options = { .listen = config->listen,
+                              .body_bytes_max = 32u << 20,
+                              .begin = api_begin,
+                              .handle = api_handle,
+                              .with = &program->api };
+    return server_open(&options, &program->server, error);
+}
+
+static Err open_store(Program *program, Error *error)
+{
+    const Config *config = program->config;
+    TRY(store_up(program->arena, config, &program->ring, &program->clock, &program->real,
+                 &program->random, &program->store, error));
+    if (config->is_dev && !config->is_empty)
+        TRY(demo_load(program->store.writer, error));
+    EngineOptions options = {
+        .writer = program->store.writer,
+        .clock = &program->clock,
+        .real = &program->real,
+        .random = &program->random,
+        .addresses = &config->addresses,
+        .node = program->store.node,
+        .is_only_node = str_starts(config->store, S("sqlite:")),
+        .is_dev = config->is_dev,
+        .url_template = config->url_template,
+    };
+    program->engine = engine_new(&options);
+    engine_start(program->engine);
+    program->api.engine = program->engine;
+    program->api.reader = program->store.reader;
+    program->api.writer = program->store.writer; // last: from here on requests are served
+    return ERR_OK;
+}
+
+// keep_dev_key leaves the key where the command line looks for it.
+static void keep_dev_key(const Program *program)
+{
+    int fd = open("peal-data/admin.key", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    Str key = program->store.made_key;
+    if (write(fd, key.at, key.len) != (ssize_t) key.len || write(fd, "\n", 1) != 1)
+        log_warn("dev.key", "detail=\"cannot write peal-data/admin.key\"");
+    close(fd);
+}
+
+static void announce_dev(const Program *program)
+{
+    printf("\nPeal %s, for development: nothing leaves this machine. Every channel captures its\n"
+           "messages instead of sending them; `peal captured` shows them.\n",
+           PEAL_VERSION);
+    if (!program->config->is_empty)
+        printf("\nTry, in another terminal:\n"
+               "  build/peal emit user.signed-up --recipient ada@example.org --data '{\"plan\":\"pro\"}'\n"
+               "  build/peal captured\n"
+               "  build/peal deliveries\n"
+               "  build/peal emit user.signed-up --recipient bob@example.org --data '{\"plan\":\"free\"}'\n"
+               "  build/peal events               and then: build/peal why EVENT\n");
+    printf("\nStop with Ctrl-C. The data stay in %.*s.\n\n", STR_ARG(program->config->store));
+}
+
+static void announce(const Program *program, bool is_up)
+{
+    const Config *config = program->config;
+    Str host = config->listen;
+    size_t colon = host.len;
+    while (colon > 0 && host.at[colon - 1] != ':')
+        colon--;
+    printf("listening on http://%.*s%d\n", (int) colon, host.at, server_port(program->server));
+    if (!is_up)
+        printf("the store is away; Peal takes requests when it is back (503 until then)\n");
+    if (program->store.made_key.len) {
+        if (config->is_dev)
+            keep_dev_key(program);
+        else
+            printf("first key (shown this once): %.*s\n", STR_ARG(program->store.made_key));
+    }
+    if (program->store.was_held)
+        printf("held: this database is a copy of another. Events are taken in, nothing is sent.\n"
+               "      `peal release` lets it send.\n");
+    if (config->is_dev)
+        announce_dev(program);
+    fflush(stdout);
+}
+
+// wait_signal waits for SIGTERM or SIGINT, at most so many seconds (-1: for ever).
+static bool wait_signal(int seconds)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    struct timespec timeout = { .tv_sec = seconds };
+    for (;;) {
+        int got = seconds < 0 ? sigwaitinfo(&signals, NULL) : sigtimedwait(&signals, NULL, &timeout);
+        if (got > 0)
+            return true;
+        if (errno != EINTR)
+            return false;
+    }
+}
+
+static void stop(Program *program, bool is_up)
+{
+    log_info("stopping", "grace_ms=%lld", (long long) (STOP_GRACE / SPAN_MILLISECOND));
+    server_quiesce(program->server);
+    if (is_up)
+        engine_stop(program->engine, STOP_GRACE);
+    server_close(program->server);
+    if (is_up) {
+        engine_free(program->engine);
+        store_down(&program->store, &program->real);
+    }
+    crypto_wipe(&program->ring, sizeof program->ring);
+}

@@ -1,0 +1,133 @@
+#include "app/store.h"
+
+#include "base/log.h"
+#include "store/key.h"
+#include "store/meta.h"
+#include "store/migrate.h"
+#include "store/node.h"
+
+typedef struct Start {
+    Arena *arena;
+    const Config *config;
+    Clock *clock, *real;
+    StoreUp *up;
+    Instant clock_stood_at;
+    bool another_lives;
+} Start;
+
+static Err migrate(const Config *config, Error *error)
+{
+    Db *db;
+    int applied;
+    TRY(db_open(&(DbOptions){ .url = config->store }, &db, error));
+    Err err = migrate_run(db, &applied, error);
+    db_close(db);
+    return err;
+}
+
+// check_identity holds a database that is not the one it was: a copy must not send.
+static Err check_identity(Tx *tx, Start *start, Error *error)
+{
+    Str inside, outside;
+    TRY(meta_get(tx->db, &tx->arena, META_IDENTITY, &inside, error));
+    TRY(meta_identity(tx->db, start->config->store, &tx->arena, &outside, error));
+    start->up->was_held = false;
+    if (!inside.at) {
+        meta_put(tx, META_IDENTITY, outside);
+    } else if (!str_eq(inside, outside)) {
+        meta_put(tx, META_HOLD, S("this database is a copy; `peal release` lets it send"));
+        tx->changes_definitions = true;
+        start->up->was_held = true;
+    }
+    return ERR_OK;
+}
+
+static Err begin(Tx *tx, void *with, Error *error)
+{
+    Start *start = with;
+    Str stood_at;
+    int64_t others;
+    TRY(tx_sync(tx, error));
+    TRY(check_identity(tx, start, error));
+    TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->made_key, error));
+    TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
+    start->another_lives = others > 0 && db_is_postgres(tx->db);
+    TRY(node_join(tx, start->config->node_name, start->clock->is_manual, clock_now(start->real),
+                  &start->up->node, error));
+    TRY(meta_get(tx->db, &tx->arena, META_CLOCK, &stood_at, error));
+    if (!stood_at.at || !str_to_i64(stood_at, 0, INT64_MAX, &start->clock_stood_at))
+        start->clock_stood_at = INSTANT_NONE;
+    return ERR_OK;
+}
+
+static void set_clock(const Start *start)
+{
+    if (!start->clock->is_manual)
+        return;
+    if (start->config->manual_from == INSTANT_NONE && start->clock_stood_at != INSTANT_NONE)
+        clock_set(start->clock, start->clock_stood_at);
+}
+
+static Err measure_offset(Tx *tx, void *with, Error *error)
+{
+    Start *start = with;
+    Span offset;
+    TRY(tx_sync(tx, error));
+    TRY(node_offset(tx->db, start->real, &offset, error));
+    clock_set_offset(start->real, start->real->offset + offset);
+    if (!start->clock->is_manual)
+        clock_set_offset(start->clock, start->real->offset);
+    return ERR_OK;
+}
+
+Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clock, Clock *real,
+             Random *random, StoreUp *ret, Error *error)
+{
+    bool is_postgres = db_driver_for(config->store) == &postgres_driver;
+    TRY(migrate(config, error));
+    WriterOptions options = { .url = config->store,
+                              .lane_count = is_postgres ? 2 : 1,
+                              .clock = clock,
+                              .random = random,
+                              .ring = ring };
+    StoreUp up = { 0 };
+    TRY(writer_open(&options, &up.writer, error));
+    Start start = { .arena = arena, .config = config, .clock = clock, .real = real, .up = &up };
+    Err err = writer_run(up.writer, measure_offset, &start, error);
+    if (err == ERR_OK)
+        err = writer_run(up.writer, begin, &start, error);
+    if (err == ERR_OK && clock->is_manual && start.another_lives)
+        err = fail(error, ERR_CONFLICT, "a manual clock needs the store to itself: another node lives");
+    if (err != ERR_OK) {
+        writer_close(up.writer);
+        return err;
+    }
+    set_clock(&start);
+    writer_set_node(up.writer, up.node);
+    up.reader = reader_open(up.writer, config->store, 2);
+    *ret = up;
+    return ERR_OK;
+}
+
+typedef struct Leave {
+    int64_t node;
+    Instant now;
+} Leave;
+
+static Err leave(Tx *tx, void *with, Error *error)
+{
+    const Leave *node = with;
+    (void) error;
+    node_leave(tx, node->node, node->now);
+    return ERR_OK;
+}
+
+void store_down(StoreUp *store, Clock *real)
+{
+    Error error = { 0 };
+    Leave node = { store->node, clock_now(real) };
+    reader_close(store->reader);
+    if (writer_is_up(store->writer) && writer_run(store->writer, leave, &node, &error) != ERR_OK)
+        log_warn("node.leave", "detail=%s", log_quote(str_from(error.detail)));
+    writer_close(store->writer);
+}

@@ -1,0 +1,21 @@
+// store.h - brings a store up: tables, identity, keys, node; and what serve needs of it.
+#pragma once
+
+#include "app/config.h"
+#include "base/clock.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+typedef struct StoreUp {
+    Writer *writer;
+    Reader *reader;
+    int64_t node;
+    Str made_key;  // the first key, when one was made; to be shown this once
+    bool was_held; // it starts held because it is a copy
+} StoreUp;
+
+// store_up opens everything. ERR_UNAVAILABLE: try again later; anything else will not pass by
+// itself. The manual clock is set to where it stood.
+Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clock, Clock *real,
+             Random *random, StoreUp *ret, Error *error) MUST_USE;
+void store_down(StoreUp *store, Clock *real);

@@ -1,0 +1,117 @@
+#include "base/id.h"
+
+#include <stdatomic.h>
+
+enum {
+    COUNTER_BITS = 12,
+    CLOCK_SLIP_MS = 1000, // how far the clock may step back before ids follow it
+};
+
+// The last system-made stamp: milliseconds, then a counter of COUNTER_BITS.
+static _Atomic uint64_t last_stamp;
+
+// next_stamp is larger than every stamp before it, unless the clock was set back on purpose: then
+// the ids follow, rather than count on for hours from the old time.
+static uint64_t next_stamp(uint64_t now_ms)
+{
+    uint64_t last = atomic_load(&last_stamp), stamp;
+    do {
+        stamp = now_ms << COUNTER_BITS;
+        if (stamp <= last && (last >> COUNTER_BITS) - now_ms <= CLOCK_SLIP_MS)
+            stamp = last + 1;
+    } while (!atomic_compare_exchange_weak(&last_stamp, &last, stamp));
+    return stamp;
+}
+
+Uuid uuid_new(Instant now, Random *random)
+{
+    assert(now >= 0 && now / SPAN_MILLISECOND < (int64_t) 1 << 48);
+    uint64_t now_ms = (uint64_t) (now / SPAN_MILLISECOND);
+    uint64_t stamp;
+    // A seeded run must not depend on the ids made before it, so it leaves the counter alone.
+    if (random->is_seeded)
+        stamp = now_ms << COUNTER_BITS | random_u64(random) >> (64 - COUNTER_BITS);
+    else
+        stamp = next_stamp(now_ms);
+    Uuid id;
+    for (int i = 0; i < 6; i++)
+        id.b[i] = (uint8_t) (stamp >> (52 - 8 * i));
+    id.b[6] = (uint8_t) (0x70 | ((stamp >> 8) & 0x0f));
+    id.b[7] = (uint8_t) stamp;
+    random_fill(random, id.b + 8, 8);
+    id.b[8] = (uint8_t) (0x80 | (id.b[8] & 0x3f));
+    return id;
+}
+
+static bool is_dash(size_t at)
+{
+    return at == 8 || at == 13 || at == 18 || at == 23;
+}
+
+bool uuid_parse(Str text, Uuid *ret)
+{
+    if (text.len != UUID_TEXT_LEN)
+        return false;
+    Uuid id;
+    size_t filled = 0;
+    for (size_t i = 0; i < UUID_TEXT_LEN;) {
+        if (is_dash(i)) {
+            if (text.at[i++] != '-')
+                return false;
+            continue;
+        }
+        int high = str_hex_value(text.at[i]), low = str_hex_value(text.at[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        id.b[filled++] = (uint8_t) (high << 4 | low);
+        i += 2;
+    }
+    *ret = id;
+    return true;
+}
+
+Str uuid_text(Uuid id, char buffer[UUID_TEXT_LEN + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    char *to = buffer;
+    for (size_t i = 0; i < sizeof id.b; i++) {
+        if (is_dash((size_t) (to - buffer)))
+            *to++ = '-';
+        *to++ = digits[id.b[i] >> 4];
+        *to++ = digits[id.b[i] & 0x0f];
+    }
+    *to = '\0';
+    return (Str){ buffer, UUID_TEXT_LEN };
+}
+
+Str uuid_dup(Arena *arena, Uuid id)
+{
+    char buffer[UUID_TEXT_LEN + 1];
+    return str_dup(arena, uuid_text(id, buffer));
+}
+
+int uuid_cmp(Uuid a, Uuid b)
+{
+    return memcmp(a.b, b.b, sizeof a.b);
+}
+
+bool uuid_is_none(Uuid id)
+{
+    return uuid_cmp(id, (Uuid){ 0 }) == 0;
+}
+
+Str public_id_new(Arena *arena, Random *random)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    enum { CHARACTERS = sizeof alphabet - 1, FAIR_MAX = 256 / CHARACTERS * CHARACTERS };
+    char text[PUBLIC_ID_LEN];
+    for (size_t len = 0; len < PUBLIC_ID_LEN;) {
+        uint8_t draws[PUBLIC_ID_LEN];
+        random_fill(random, draws, sizeof draws);
+        // Bytes from FAIR_MAX on are thrown away: they would favour the first characters.
+        for (size_t i = 0; i < sizeof draws && len < PUBLIC_ID_LEN; i++)
+            if (draws[i] < FAIR_MAX)
+                text[len++] = alphabet[draws[i] % CHARACTERS];
+    }
+    return str_dup(arena, (Str){ text, PUBLIC_ID_LEN });
+}

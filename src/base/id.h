@@ -1,0 +1,26 @@
+// id.h - ids: UUIDv7 inside, unguessable public ids outside.
+//
+// A Uuid is 16 bytes in the store and canonical lower-case text outside. New ones are version 7:
+// they begin with the milliseconds of the given instant and grow within a process, so that rows
+// land side by side in an index.
+#pragma once
+
+#include "base/base.h"
+#include "base/random.h"
+#include "base/str.h"
+
+typedef struct Uuid {
+    uint8_t b[16];
+} Uuid;
+
+enum { UUID_TEXT_LEN = 36, PUBLIC_ID_LEN = 18 };
+
+Uuid uuid_new(Instant now, Random *random); // safe for any thread with the system Random
+bool uuid_parse(Str text, Uuid *ret);       // any version
+Str uuid_text(Uuid id, char buffer[UUID_TEXT_LEN + 1]);
+Str uuid_dup(Arena *arena, Uuid id);
+int uuid_cmp(Uuid a, Uuid b);
+bool uuid_is_none(Uuid id); // all zero
+
+// public_id_new makes PUBLIC_ID_LEN characters of A-Z a-z 0-9: 107 random bits.
+Str public_id_new(Arena *arena, Random *random);

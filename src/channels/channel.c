@@ -1,0 +1,143 @@
+#include "channels/channel.h"
+
+#include "base/time.h"
+
+#define RETRY_AFTER_MAX SPAN_DAY
+
+enum { PROVIDER_ID_MAX = 200 };
+
+static const ChannelType *const channel_types[] = {
+    &channel_memory,
+    &channel_http,
+};
+
+const ChannelType *channel_type_at(size_t index)
+{
+    return index < ARRAY_LEN(channel_types) ? channel_types[index] : NULL;
+}
+
+const ChannelType *channel_type_find(Str type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(channel_types); i++)
+        if (str_eq(type, str_from(channel_types[i]->type)))
+            return channel_types[i];
+    return NULL;
+}
+
+Str message_json(Arena *arena, const Message *message)
+{
+    char id[UUID_TEXT_LEN + 1];
+    Buf buf = buf_new(arena, SIZE_MAX / 2); // of parts that were limited when they came in
+    JsonOut out = json_out(&buf);
+    json_open(&out, '{');
+    json_put_str(&out, S("deliveryId"), uuid_text(message->delivery_id, id));
+    json_put_str(&out, S("publicId"), message->public_id);
+    json_put_str(&out, S("eventId"), uuid_text(message->event_id, id));
+    json_put_str(&out, S("eventKind"), message->event_kind);
+    json_put_str(&out, S("triggerId"), message->trigger_id);
+    json_put_i64(&out, S("send"), message->send);
+    json_put_i64(&out, S("attempt"), message->attempt);
+    json_put_str(&out, S("address"), message->address);
+    json_put_str(&out, S("locale"), message->locale);
+    json_put_str(&out, S("customerRef"), message->customer_ref);
+    json_put_str(&out, S("url"), message->url);
+    json_put_time(&out, S("occurredAt"), message->occurred_at);
+    json_put_raw(&out, S("payload"), message->payload);
+    json_close(&out, '}');
+    return buf_str(&buf);
+}
+
+// clean_text is what somebody else wrote, as UTF-8 without control characters, cut between two
+// characters; none when nothing is left.
+static Str clean_text(Arena *arena, Str text, size_t max)
+{
+    static const Str stand_in = { "\xef\xbf\xbd", 3 }; // U+FFFD
+    Buf clean = buf_new(arena, max);
+    while (text.len > 0 && !clean.overflowed) {
+        size_t len = str_utf8_len(text);
+        unsigned char c = (unsigned char) text.at[0];
+        bool is_control =
+            c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char) text.at[1] < 0xa0);
+        if (is_control)
+            buf_add_char(&clean, ' ');
+        else
+            buf_add(&clean, len > 0 ? (Str){ text.at, len } : stand_in);
+        text = str_skip(text, len > 0 ? len : 1);
+    }
+    Str trimmed = str_trim(buf_str(&clean));
+    return trimmed.len > 0 ? trimmed : STR_NONE;
+}
+
+// find_provider_id looks where the far side may have put its own id.
+static Str find_provider_id(Arena *arena, const TransferResult *result)
+{
+    Str id = clean_text(arena, result->webhook_delivery_id, PROVIDER_ID_MAX);
+    const Json *body;
+    if (id.at || result->body.len == 0 || result->body.at[0] != '{' ||
+        json_parse(arena, result->body, &body, NULL) != ERR_OK)
+        return id;
+    const Json *member = json_get(body, S("id"));
+    id = json_type(member) == JSON_NUMBER ? json_number_text(member) : json_str(member);
+    return clean_text(arena, id, PROVIDER_ID_MAX);
+}
+
+static Span read_retry_after(Str text, Instant now)
+{
+    int64_t seconds;
+    Instant at;
+    Str value = str_trim(text);
+    if (str_to_i64(value, 0, INT64_MAX, &seconds))
+        return earlier(seconds, RETRY_AFTER_MAX / SPAN_SECOND) * SPAN_SECOND;
+    if (time_http_date(value, &at))
+        return later(earlier(at - now, RETRY_AFTER_MAX), 0);
+    return 0;
+}
+
+static Outcome judge_status(int status)
+{
+    Outcome outcome = { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED, .code = status };
+    bool is_failure = status >= 500 && status <= 599 && status != 501 && status != 505;
+    if (status >= 200 && status <= 299) {
+        outcome.verdict = VERDICT_DELIVERED;
+        outcome.reason = REASON_ACCEPTED;
+    } else if (is_failure || status == 408 || status == 425 || status == 429) {
+        outcome.verdict = VERDICT_TRANSIENT;
+        outcome.reason = REASON_UNWELL;
+    } else if (status == 410) {
+        outcome.reason = REASON_GONE;
+    }
+    return outcome;
+}
+
+static Outcome judge_problem(TransferProblem problem)
+{
+    switch (problem) {
+    case TRANSFER_REFUSED:
+        return (Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_BAD_REQUEST };
+    case TRANSFER_FORBIDDEN:
+        return (Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_ADDRESS_FORBIDDEN };
+    case TRANSFER_NO_CONNECTION:
+        return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_CONNECTION };
+    case TRANSFER_NO_ANSWER:
+        return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_ANSWER };
+    case TRANSFER_ANSWERED:
+        break;
+    }
+    assert(!"an answer is judged by its status");
+}
+
+Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
+{
+    if (result->problem != TRANSFER_ANSWERED) {
+        Outcome outcome = judge_problem(result->problem);
+        outcome.detail = clean_text(arena, result->problem_text, RESPONSE_KEPT_MAX);
+        return outcome;
+    }
+    Outcome outcome = judge_status(result->status);
+    outcome.detail = clean_text(arena, result->body, RESPONSE_KEPT_MAX);
+    if (outcome.verdict == VERDICT_DELIVERED)
+        outcome.provider_id = find_provider_id(arena, result);
+    if (outcome.verdict == VERDICT_TRANSIENT)
+        outcome.retry_after = read_retry_after(result->retry_after, now);
+    return outcome;
+}

@@ -1,0 +1,256 @@
+#include "channels/channel.h"
+#include "domain/members.h"
+#include "net/guard.h"
+
+// One POST per attempt, signed as Standard Webhooks asks: HMAC-SHA256 over "id.timestamp.body" with
+// each live secret, so that a receiver may change its secret while messages are under way.
+
+enum {
+    URL_MAX = 2000,
+    SECRETS_MAX = 4,
+    SECRET_BYTES_MIN = 24,
+    SECRET_BYTES_MAX = 64,
+    SECRET_TEXT_MAX = 100,
+    HEADERS_MAX = 20,
+    HEADER_VALUE_MAX = 2000,
+    OWN_HEADERS_MAX = 9,
+};
+
+static void check(const Json *config, Str pointer, Error *error);
+static Err request(Arena *arena, const Message *message, const Json *config, Transfer *ret,
+                   Error *error);
+
+static const char *const secrets[] = { "signingSecret", "authorization", NULL };
+
+const ChannelType channel_http = {
+    .type = "http",
+    .secrets = secrets,
+    .check = check,
+    .request = request,
+    .judge = judge_http,
+};
+
+// read_secret turns "whsec_<base64>" into the bytes of the key.
+static bool read_secret(Arena *arena, Str text, Str *ret)
+{
+    Str key;
+    if (text.len > SECRET_TEXT_MAX || !str_starts(text, S("whsec_")) ||
+        !base64_parse(arena, str_skip(text, 6), &key))
+        return false;
+    if (key.len < SECRET_BYTES_MIN || key.len > SECRET_BYTES_MAX)
+        return false;
+    *ret = key;
+    return true;
+}
+
+// is_reserved is true for headers that frame the request or that Peal itself writes.
+static bool is_reserved(Str name)
+{
+    static const char *const names[] = {
+        "host",    "content-length",   "transfer-encoding", "connection",      "content-type",
+        "expect",  "te",               "trailer",           "upgrade",         "keep-alive",
+        "traceparent", "proxy-connection", "proxy-authorization", "idempotency-key",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq_nocase(name, str_from(names[i])))
+            return true;
+    static const Str prefixes[] = { { "webhook-", 8 }, { "peal-", 5 } };
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+        if (name.len >= prefixes[i].len &&
+            str_eq_nocase((Str){ name.at, prefixes[i].len }, prefixes[i]))
+            return true;
+    return false;
+}
+
+static void check_url(const Members *members)
+{
+    Str url = STR_NONE;
+    members_need(members, "url");
+    members_text(members, "url", URL_MAX, &url);
+    const char *problem = url.at ? transfer_url_problem(url) : NULL;
+    if (problem)
+        members_note(members, S("url"), "bad-url", "%s", problem);
+}
+
+static void check_secret(const Members *members, Str name, const Json *value)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str key;
+    if (json_type(value) != JSON_STRING)
+        members_note(members, name, "bad-type", "must be a string, not %s",
+                     json_type_name(json_type(value)));
+    else if (!read_secret(&arena, json_str(value), &key))
+        members_note(members, name, "bad-secret",
+                     "must be \"whsec_\" and %d to %d bytes in base64", SECRET_BYTES_MIN,
+                     SECRET_BYTES_MAX);
+}
+
+static void check_secrets(const Members *members)
+{
+    const Json *value = members_get(members, "signingSecret");
+    if (!value)
+        return;
+    if (json_type(value) != JSON_ARRAY) {
+        check_secret(members, S("signingSecret"), value);
+        return;
+    }
+    if (json_count(value) < 1 || json_count(value) > SECRETS_MAX)
+        members_note(members, S("signingSecret"), "bad-value", "must be 1 to %d secrets, not %zu",
+                     SECRETS_MAX, json_count(value));
+    Members array =
+        members_open(value, members_pointer(members, S("signingSecret")), members->error);
+    for (JsonIter it = json_each(value); json_next(&it) && it.index <= SECRETS_MAX;) {
+        char index[24];
+        snprintf(index, sizeof index, "%zu", it.index - 1);
+        check_secret(&array, str_from(index), it.value);
+    }
+}
+
+static void check_header(const Members *headers, Str name, const Json *value)
+{
+    if (!guard_is_token(name))
+        members_note(headers, name, "bad-header", "is not a header's name");
+    else if (str_eq_nocase(name, S("authorization")))
+        members_note(headers, name, "reserved-header",
+                     "belongs into the member \"authorization\", which is kept secret");
+    else if (is_reserved(name))
+        members_note(headers, name, "reserved-header", "is written by Peal");
+    else if (json_type(value) != JSON_STRING)
+        members_note(headers, name, "bad-type", "must be a string, not %s",
+                     json_type_name(json_type(value)));
+    else if (json_str(value).len > HEADER_VALUE_MAX)
+        members_note(headers, name, "too-large", "may have %d bytes", HEADER_VALUE_MAX);
+    else if (!str_is_printable(json_str(value)))
+        members_note(headers, name, "bad-value", "must not contain control characters");
+}
+
+static void check_headers(const Members *members)
+{
+    const Json *value = members_get(members, "headers");
+    if (!value)
+        return;
+    Members headers = members_open(value, members_pointer(members, S("headers")), members->error);
+    if (!members_is_object(&headers))
+        return;
+    if (json_count(value) > HEADERS_MAX)
+        members_note(members, S("headers"), "too-large", "may have %d members, not %zu",
+                     HEADERS_MAX, json_count(value));
+    for (JsonIter it = json_each(value); json_next(&it);)
+        check_header(&headers, it.key, it.value);
+}
+
+static void check(const Json *config, Str pointer, Error *error)
+{
+    static const char *const known[] = { "url", "signingSecret", "headers", "method",
+                                         "authorization" };
+    Members members = members_open(config, pointer, error);
+    if (!members_check(&members, known, ARRAY_LEN(known)))
+        return;
+    Str method = S("POST"), authorization = STR_NONE;
+    check_url(&members);
+    check_secrets(&members);
+    check_headers(&members);
+    members_text(&members, "authorization", HEADER_VALUE_MAX, &authorization);
+    members_text(&members, "method", 10, &method);
+    if (!str_eq(method, S("POST")) && !str_eq(method, S("PUT")))
+        members_note(&members, S("method"), "bad-value", "must be POST or PUT");
+}
+
+static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Error *error)
+{
+    const Json *value = json_get(config, S("signingSecret"));
+    Buf signature = buf_new(arena, 1024);
+    bool is_list = json_type(value) == JSON_ARRAY;
+    size_t count = is_list ? json_count(value) : json_type(value) == JSON_STRING;
+    for (size_t i = 0; i < count; i++) {
+        Str key;
+        if (!read_secret(arena, json_str(is_list ? json_at(value, i) : value), &key))
+            return fail(error, ERR_CHANNEL_INVALID, "the signing secret cannot be read");
+        Sha256 mac = hmac_sha256(key, signed_text);
+        buf_add(&signature, i > 0 ? S(" v1,") : S("v1,"));
+        buf_add(&signature, base64_text(arena, (Str){ (const char *) mac.b, SHA256_LEN }));
+    }
+    *ret = count > 0 ? buf_str(&signature) : STR_NONE;
+    return ERR_OK;
+}
+
+// trace_parent follows W3C Trace Context: one trace per event, one span per attempt.
+static Str trace_parent(Arena *arena, const Message *message)
+{
+    uint8_t span[8];
+    memcpy(span, message->delivery_id.b + 8, sizeof span);
+    for (int i = 0; i < 4; i++)
+        span[7 - i] ^= (uint8_t) ((unsigned) message->attempt >> 8 * i);
+    return str_format(arena, "00-%.*s-%.*s-01",
+                      STR_ARG(hex_text(arena, message->event_id.b, sizeof message->event_id.b)),
+                      STR_ARG(hex_text(arena, span, sizeof span)));
+}
+
+typedef struct HeaderList {
+    Header *headers;
+    size_t count;
+} HeaderList;
+
+static void add(HeaderList *list, Str name, Str value)
+{
+    list->headers[list->count++] = (Header){ name, value };
+}
+
+static void add_configured(HeaderList *list, const Json *config)
+{
+    bool has_agent = false;
+    for (JsonIter it = json_each(json_get(config, S("headers"))); json_next(&it);) {
+        if (list->count == HEADERS_MAX + OWN_HEADERS_MAX - 2)
+            break;
+        has_agent = has_agent || str_eq_nocase(it.key, S("user-agent"));
+        add(list, it.key, json_str(it.value));
+    }
+    if (!has_agent)
+        add(list, S("user-agent"), S("Peal/0.1"));
+    Str authorization = json_str(json_get(config, S("authorization")));
+    if (authorization.at)
+        add(list, S("authorization"), authorization);
+}
+
+static Err request(Arena *arena, const Message *message, const Json *config, Transfer *ret,
+                   Error *error)
+{
+    char delivery[UUID_TEXT_LEN + 1];
+    Str url = json_str(json_get(config, S("url")));
+    if (!url.at)
+        return fail(error, ERR_CHANNEL_INVALID, "the channel has no URL");
+    Str method = json_str(json_get(config, S("method")));
+    Str body = message_json(arena, message);
+    uuid_text(message->delivery_id, delivery);
+    Str id = str_format(arena, "%s.%d", delivery, message->send);
+    Str timestamp = str_format(arena, "%lld", (long long) (message->now / SPAN_SECOND));
+    Str signature = STR_NONE;
+    Buf signed_text = buf_new(arena, id.len + timestamp.len + body.len + 2);
+    buf_add(&signed_text, id);
+    buf_add_char(&signed_text, '.');
+    buf_add(&signed_text, timestamp);
+    buf_add_char(&signed_text, '.');
+    buf_add(&signed_text, body);
+    TRY(sign(arena, config, buf_str(&signed_text), &signature, error));
+
+    HeaderList list = { ARENA_ARRAY(arena, Header, HEADERS_MAX + OWN_HEADERS_MAX), 0 };
+    add(&list, S("content-type"), S("application/json"));
+    add(&list, S("webhook-id"), id);
+    add(&list, S("webhook-timestamp"), timestamp);
+    if (signature.at)
+        add(&list, S("webhook-signature"), signature);
+    add(&list, S("peal-attempt"), str_format(arena, "%d", message->attempt));
+    add(&list, S("traceparent"), trace_parent(arena, message));
+    add(&list, S("idempotency-key"), id);
+    add_configured(&list, config);
+    *ret = (Transfer){
+        .method = method.at ? method : S("POST"),
+        .url = url,
+        .headers = list.headers,
+        .header_count = list.count,
+        .body = body,
+        .response_max = RESPONSE_KEPT_MAX,
+        .pool = message->tenant,
+    };
+    return ERR_OK;
+}

@@ -1,0 +1,445 @@
+#include "cli/command.h"
+
+#include "base/str.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+#include <stdarg.h>
+
+struct CommandArgs {
+    const Command *command;
+    Arena *arena;
+    const char *verb; // once command_verb() took it
+    const char **words;
+    size_t word_count;
+    const char **values; // one for each row of the command's options; NULL: not given
+};
+
+typedef struct Group {
+    const char *title;
+    const Command **rows;
+    size_t count;
+} Group;
+
+typedef struct Catalog {
+    Group groups[3];
+} Catalog;
+
+static Catalog catalog_new(Arena *arena, const Command *extra, size_t extra_count);
+static const Command *find(const Catalog *catalog, const char *name);
+static int unknown_command(Arena *arena, const Catalog *catalog, const char *name);
+static int help(Arena *arena, const Catalog *catalog, const char *name);
+static void help_all(const Catalog *catalog);
+static void help_command(const Command *command);
+static bool asks_for_help(int argc, char **argv);
+static int parse(Arena *arena, const Command *command, int argc, char **argv, CommandArgs *ret);
+static int finish(int status);
+
+static const Command *const client_rows[] = {
+    &command_emit,     &command_events,   &command_why,  &command_deliveries, &command_captured,
+    &command_triggers, &command_channels, &command_keys, &command_tenants,    &command_hold,
+    &command_release,  &command_clock,    &command_tick, &command_health,
+};
+
+static const Command *const offline_rows[] = {
+    &command_filter,
+    &command_dedup,
+    &command_version,
+};
+
+int command_main(int argc, char **argv, const Command *extra, size_t extra_count)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Catalog catalog = catalog_new(&arena, extra, extra_count);
+    const char *name = argc > 1 ? argv[1] : "help";
+
+    if (strcmp(name, "help") == 0)
+        return finish(help(&arena, &catalog, argc > 2 ? argv[2] : NULL));
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return finish(help(&arena, &catalog, NULL));
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+
+    const Command *command = find(&catalog, name);
+    if (!command)
+        return unknown_command(&arena, &catalog, name);
+    // Whatever else is wrong with the line, help comes first: it shows how to put it right.
+    if (asks_for_help(argc - 2, argv + 2)) {
+        help_command(command);
+        return finish(EXIT_DONE);
+    }
+    CommandArgs args = { 0 };
+    int status = parse(&arena, command, argc - 2, argv + 2, &args);
+    if (status != EXIT_DONE)
+        return status;
+    return finish(command->run(&args));
+}
+
+// finish makes a full disk or a closed pipe behind standard output a failure of the command.
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    output_failure(&(Failure){ .error = S("The output could not be written") });
+    return status == EXIT_DONE ? EXIT_FAILED : status;
+}
+
+static Group group_new(Arena *arena, const char *title, const Command *const *rows, size_t count)
+{
+    Group group = { title, ARENA_ARRAY(arena, const Command *, count + 1), count };
+    for (size_t i = 0; i < count; i++)
+        group.rows[i] = rows[i];
+    return group;
+}
+
+static Catalog catalog_new(Arena *arena, const Command *extra, size_t extra_count)
+{
+    Group server = { "Run Peal", ARENA_ARRAY(arena, const Command *, extra_count + 1),
+                     extra_count };
+    for (size_t i = 0; i < extra_count; i++)
+        server.rows[i] = &extra[i];
+    return (Catalog){ {
+        server,
+        group_new(arena, "Talk to a running Peal", client_rows, ARRAY_LEN(client_rows)),
+        group_new(arena, "Without a server", offline_rows, ARRAY_LEN(offline_rows)),
+    } };
+}
+
+static const Command *find(const Catalog *catalog, const char *name)
+{
+    for (size_t g = 0; g < ARRAY_LEN(catalog->groups); g++)
+        for (size_t i = 0; i < catalog->groups[g].count; i++)
+            if (strcmp(catalog->groups[g].rows[i]->name, name) == 0)
+                return catalog->groups[g].rows[i];
+    return NULL;
+}
+
+static int unknown_command(Arena *arena, const Catalog *catalog, const char *name)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < ARRAY_LEN(catalog->groups); g++)
+        count += catalog->groups[g].count;
+    const char **names = ARENA_ARRAY(arena, const char *, count + 1);
+    count = 0;
+    for (size_t g = 0; g < ARRAY_LEN(catalog->groups); g++)
+        for (size_t i = 0; i < catalog->groups[g].count; i++)
+            names[count++] = catalog->groups[g].rows[i]->name;
+
+    const char *near = command_nearest(name, names, count);
+    return output_failure(&(Failure){
+        .exit = EXIT_INVALID,
+        .error =
+            near ? str_format(arena, "\"%s\" is not a command; did you mean \"%s\"?", name, near)
+                 : str_format(arena, "\"%s\" is not a command", name),
+        .hint = near ? str_format(arena, "peal %s --help", near) : S("peal help"),
+    });
+}
+
+static int help(Arena *arena, const Catalog *catalog, const char *name)
+{
+    if (!name) {
+        help_all(catalog);
+        return EXIT_DONE;
+    }
+    const Command *command = find(catalog, name);
+    if (!command)
+        return unknown_command(arena, catalog, name);
+    help_command(command);
+    return EXIT_DONE;
+}
+
+static void help_all(const Catalog *catalog)
+{
+    printf("Peal takes events in and makes sure that what follows from them arrives.\n\n"
+           "Usage: peal COMMAND [WORDS] [--OPTIONS]\n");
+    for (size_t g = 0; g < ARRAY_LEN(catalog->groups); g++) {
+        const Group *group = &catalog->groups[g];
+        if (group->count == 0)
+            continue;
+        printf("\n%s:\n", group->title);
+        for (size_t i = 0; i < group->count; i++)
+            printf("  %-11s %s\n", group->rows[i]->name, group->rows[i]->summary);
+    }
+    printf(
+        "\nExamples:\n"
+        "  peal emit order.paid --data '{\"total\":249}' --recipient ada@example.com\n"
+        "  peal why EVENT                    which triggers matched, and why the others did not\n"
+        "  peal deliveries --state parked    what waits for a person\n"
+        "\n`peal COMMAND --help` shows its options and more examples.\n");
+}
+
+static void help_command(const Command *command)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str rest = str_from(command->usage);
+    const char *label = "Usage:";
+    while (rest.len > 0) {
+        Str line = str_cut(&rest, '\n');
+        printf("%-6s peal %.*s\n", label, STR_ARG(line));
+        label = "";
+    }
+    printf("\n%s.\n", command->summary);
+    if (command->details)
+        printf("\n%s\n", command->details);
+
+    Grid grid = grid_new(&arena, 2);
+    for (const CommandOption *o = command->options; o && o->name; o++) {
+        const char *letter = strcmp(o->name, "file") == 0 ? "-f, " : "";
+        grid_add(&grid, o->value ? str_format(&arena, "%s--%s %s", letter, o->name, o->value)
+                                 : str_format(&arena, "%s--%s", letter, o->name));
+        grid_add(&grid, str_from(o->help));
+    }
+    grid_add(&grid, S("-h, --help"));
+    grid_add(&grid, S("this text"));
+    printf("\nOptions:\n");
+    grid_print(&grid, (GridStyle){ .indent = "  " });
+}
+
+// distance counts the edits (a letter more, less, other, or two swapped) from one word to another.
+enum { WORD_MAX = 32 };
+static size_t distance(Str a, Str b)
+{
+    size_t d[WORD_MAX + 1][WORD_MAX + 1] = { 0 };
+    if (a.len > WORD_MAX || b.len > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i <= a.len; i++) {
+        for (size_t j = 0; j <= b.len; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (a.at[i - 1] != b.at[j - 1]);
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            bool swapped =
+                i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1];
+            if (swapped && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[a.len][b.len];
+}
+
+const char *command_nearest(const char *word, const char *const *names, size_t count)
+{
+    Str given = str_from(word);
+    const char *nearest = NULL;
+    // A third of the letters may be wrong: more would name something unrelated.
+    size_t best = given.len / 3 + 2;
+
+    for (size_t i = 0; i < count; i++) {
+        Str name = str_from(names[i]);
+        bool begins = given.len >= 3 && str_starts(name, given);
+        size_t edits = begins ? 1 : distance(given, name);
+        if (edits < best && edits < name.len) {
+            best = edits;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}
+
+static size_t option_count(const Command *command)
+{
+    size_t count = 0;
+    while (command->options && command->options[count].name)
+        count++;
+    return count;
+}
+
+// option_index is the row of the option called name, or the number of rows.
+static size_t option_index(const Command *command, Str name)
+{
+    size_t count = option_count(command);
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(str_from(command->options[i].name), name))
+            return i;
+    return count;
+}
+
+static int unknown_option(const CommandArgs *args, Str name)
+{
+    size_t count = option_count(args->command);
+    const char **names = ARENA_ARRAY(args->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = args->command->options[i].name;
+    const char *near = command_nearest(str_z(args->arena, name), names, count);
+    if (near)
+        return args_usage(args, "peal %s has no option --%.*s; did you mean --%s?",
+                          args->command->name, STR_ARG(name), near);
+    return args_usage(args, "peal %s has no option --%.*s", args->command->name, STR_ARG(name));
+}
+
+// take_option reads one option. inline_value is what stood behind "=" or -f, or NULL; then the
+// value is the next argument, and *at moves there.
+static int take_option(CommandArgs *args, Str name, const char *inline_value, int argc, char **argv,
+                       int *at)
+{
+    size_t row = option_index(args->command, name);
+    if (row == option_count(args->command))
+        return unknown_option(args, name);
+    const CommandOption *option = &args->command->options[row];
+    if (!option->value && inline_value)
+        return args_usage(args, "--%s takes no value", option->name);
+    if (!option->value) {
+        args->values[row] = "";
+        return EXIT_DONE;
+    }
+    if (!inline_value) {
+        if (*at + 1 >= argc)
+            return args_usage(args, "--%s needs a value: %s", option->name, option->value);
+        inline_value = argv[++*at];
+    }
+    args->values[row] = inline_value;
+    return EXIT_DONE;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int parse(Arena *arena, const Command *command, int argc, char **argv, CommandArgs *ret)
+{
+    CommandArgs args = { .command = command, .arena = arena };
+    bool words_only = false;
+    args.words = ARENA_ARRAY(arena, const char *, (size_t) argc + 1);
+    args.values = ARENA_ARRAY(arena, const char *, option_count(command) + 1);
+
+    for (int at = 0; at < argc; at++) {
+        const char *arg = argv[at];
+        int status = EXIT_DONE;
+        if (words_only || arg[0] != '-' || arg[1] == '\0') {
+            args.words[args.word_count++] = arg;
+        } else if (strcmp(arg, "--") == 0) {
+            words_only = true;
+        } else if (strncmp(arg, "--", 2) == 0) {
+            Str rest = str_from(arg + 2);
+            Str name = str_cut(&rest, '=');
+            const char *value = strchr(arg, '=');
+            status = take_option(&args, name, value ? value + 1 : NULL, argc, argv, &at);
+        } else if (arg[1] == 'f') {
+            status = take_option(&args, S("file"), arg[2] ? arg + 2 : NULL, argc, argv, &at);
+        } else {
+            status = args_usage(&args, "\"%s\" is not an option; options have two dashes", arg);
+        }
+        if (status != EXIT_DONE)
+            return status;
+    }
+    *ret = args;
+    return EXIT_DONE;
+}
+
+const char *args_option(const CommandArgs *args, const char *name)
+{
+    size_t row = option_index(args->command, str_from(name));
+    return row < option_count(args->command) ? args->values[row] : NULL;
+}
+
+bool args_flag(const CommandArgs *args, const char *name)
+{
+    return args_option(args, name) != NULL;
+}
+
+const char *args_word(const CommandArgs *args, size_t index)
+{
+    return index < args->word_count ? args->words[index] : NULL;
+}
+
+size_t args_count(const CommandArgs *args)
+{
+    return args->word_count;
+}
+
+Arena *args_arena(const CommandArgs *args)
+{
+    return args->arena;
+}
+
+const Command *args_command(const CommandArgs *args)
+{
+    return args->command;
+}
+
+int args_usage(const CommandArgs *args, const char *format, ...)
+{
+    char *line = NULL;
+    va_list list;
+    va_start(list, format);
+    int len = vasprintf(&line, format, list);
+    va_end(list);
+    int status = output_failure(&(Failure){
+        .exit = EXIT_INVALID,
+        .error = len < 0 ? S("The command was misused") : (Str){ line, (size_t) len },
+        .hint = str_format(args->arena, "peal %s --help", args->command->name),
+    });
+    free(line);
+    return status;
+}
+
+int args_expect(const CommandArgs *args, const char *what, size_t min, size_t max)
+{
+    const char *blank = args->verb ? " " : "", *verb = args->verb ? args->verb : "";
+    if (args->word_count < min)
+        return args_usage(args, "peal %s%s%s needs %s", args->command->name, blank, verb, what);
+    if (args->word_count > max)
+        return args_usage(args, "peal %s%s%s: \"%s\" is one word too many", args->command->name,
+                          blank, verb, args->words[max]);
+    return EXIT_DONE;
+}
+
+static bool lists(const char *options, const char *name)
+{
+    Str rest = str_from(options);
+    while (rest.len > 0)
+        if (str_eq(str_cut(&rest, ' '), str_from(name)))
+            return true;
+    return false;
+}
+
+// check_options refuses an option that the command has but this verb does not look at: ignoring it
+// would do something other than what was asked.
+static int check_options(const CommandArgs *args, const CommandVerb *verb)
+{
+    const CommandOption *options = args->command->options;
+    for (size_t i = 0; options && options[i].name; i++) {
+        const char *name = options[i].name;
+        if (args->values[i] && !lists("json url key", name) && !lists(verb->options, name))
+            return args_usage(args, "peal %s %s does not use --%s", args->command->name, verb->name,
+                              name);
+    }
+    return EXIT_DONE;
+}
+
+int command_verb(CommandArgs *args, const CommandVerb *verbs, size_t count)
+{
+    const CommandVerb *verb = args->word_count == 0 ? &verbs[0] : NULL;
+    const char **names = ARENA_ARRAY(args->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = verbs[i].name;
+        if (!verb && strcmp(verbs[i].name, args->words[0]) == 0)
+            verb = &verbs[i];
+    }
+    if (!verb) {
+        const char *near = command_nearest(args->words[0], names, count);
+        if (near)
+            return args_usage(args, "peal %s has no \"%s\"; did you mean \"%s\"?",
+                              args->command->name, args->words[0], near);
+        return args_usage(args, "peal %s has no \"%s\"", args->command->name, args->words[0]);
+    }
+    if (args->word_count > 0) {
+        args->words++;
+        args->word_count--;
+    }
+    args->verb = verb->name;
+    int status = args_expect(args, verb->what, verb->min, verb->max);
+    if (status == EXIT_DONE)
+        status = check_options(args, verb);
+    return status == EXIT_DONE ? verb->run(args) : status;
+}

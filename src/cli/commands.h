@@ -1,0 +1,31 @@
+// commands.h - the rows of the client and offline commands; command.c lists them in order.
+#pragma once
+
+#include "cli/command.h"
+
+// events.c
+extern const Command command_emit;
+extern const Command command_events;
+extern const Command command_why;
+
+// deliveries.c
+extern const Command command_deliveries;
+extern const Command command_captured;
+
+// definitions.c
+extern const Command command_triggers;
+extern const Command command_channels;
+extern const Command command_keys;
+extern const Command command_tenants;
+
+// system.c
+extern const Command command_hold;
+extern const Command command_release;
+extern const Command command_clock;
+extern const Command command_tick;
+extern const Command command_health;
+
+// offline.c
+extern const Command command_filter;
+extern const Command command_dedup;
+extern const Command command_version;

@@ -1,0 +1,362 @@
+// Definitions: triggers, channels, keys and tenants. They share their verbs; a row of nouns[] is
+// what tells them apart.
+
+#include "base/json.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+
+enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
+
+static const Column trigger_columns[] = {
+    { "ID", "id" },           { "ENABLED", "enabled" }, { "EVENT KIND", "eventKind" },
+    { "CHANNEL", "channel" }, { "VERSION", "version" },
+};
+
+static const Column channel_columns[] = {
+    { "KEY", "key" },         { "TYPE", "type" },
+    { "ENABLED", "enabled" }, { "CONCURRENCY", "concurrency" },
+    { "TIMEOUT", "timeout" }, { "VERSION", "version" },
+};
+
+static const Column key_columns[] = {
+    { "ID", "id" },     { "TENANT", "tenant" },     { "ROLE", "role" },
+    { "NAME", "name" }, { "EXPIRES", "expiresAt" },
+};
+
+static const Column tenant_columns[] = { { "ID", "id" }, { "NAME", "name" } };
+
+typedef struct Noun {
+    const char *command; // the command's name, in the plural
+    const char *word;    // in the singular
+    const char *path;
+    const char *id; // the member that names a row
+    const Column *columns;
+    size_t column_count;
+} Noun;
+
+// clang-format off
+static const Noun nouns[] = {
+    { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
+    { "channels", "channel", "/v1/channels", "key", channel_columns, ARRAY_LEN(channel_columns) },
+    { "keys",     "key",     "/v1/keys",     "id",  key_columns,     ARRAY_LEN(key_columns) },
+    { "tenants",  "tenant",  "/v1/tenants",  "id",  tenant_columns,  ARRAY_LEN(tenant_columns) },
+};
+// clang-format on
+
+static const Noun *noun_of(const CommandArgs *args)
+{
+    size_t i = 0;
+    while (strcmp(nouns[i].command, args_command(args)->name) != 0) {
+        i++;
+        assert(i < ARRAY_LEN(nouns)); // every command of this file has its row
+    }
+    return &nouns[i];
+}
+
+static int list(CommandArgs *args)
+{
+    const Noun *noun = noun_of(args);
+    ClientList wanted = {
+        .path = str_from(noun->path),
+        .options = "limit cursor",
+        .columns = noun->columns,
+        .column_count = noun->column_count,
+        .noun = noun->command,
+    };
+    return client_list(args, &wanted);
+}
+
+static int show(CommandArgs *args)
+{
+    const Noun *noun = noun_of(args);
+    return client_show(args, client_path(args_arena(args), noun->path, args_word(args, 0), NULL),
+                       noun->command);
+}
+
+// change sends a definition and says in one line what became of it.
+static int change(const Client *client, const char *method, Str path, Str body, const char *done)
+{
+    const Noun *noun = noun_of(client->args);
+    Answer answer = { 0 };
+    int status = client_call(client, method, path, body, &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (client->json) {
+        if (answer.text.len > 0)
+            output_json(answer.text);
+        return EXIT_DONE;
+    }
+    const Json *version = json_get(answer.json, S("version"));
+    Str id = json_str(json_get(answer.json, str_from(noun->id)));
+    if (id.len == 0)
+        id = str_from(args_word(client->args, 0));
+    printf("%s %s %.*s", done, noun->word, STR_ARG(output_clean(client->arena, id)));
+    if (version)
+        printf(", version %.*s", STR_ARG(output_value(client->arena, version)));
+    printf(".\n");
+    return EXIT_DONE;
+}
+
+static int read_definition(const CommandArgs *args, Input *ret)
+{
+    const char *file = args_option(args, "file");
+    if (!file)
+        return args_usage(args, "The definition is missing: -f FILE, or -f - for standard input");
+    return input_json_file(args_arena(args), file, ret);
+}
+
+static int create(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Input definition = { 0 };
+    int status = read_definition(args, &definition);
+    if (status != EXIT_DONE)
+        return status;
+    return change(&client, "POST", str_from(noun_of(args)->path), definition.text, "Created");
+}
+
+static int update(CommandArgs *args)
+{
+    const Noun *noun = noun_of(args);
+    Client client = client_open(args);
+    Input definition = { 0 };
+    int status = read_definition(args, &definition);
+    if (status != EXIT_DONE)
+        return status;
+    client.lists_with = noun->command;
+    client.if_match = str_from(args_option(args, "if-version"));
+    return change(&client, "PUT", client_path(client.arena, noun->path, args_word(args, 0), NULL),
+                  definition.text, "Updated");
+}
+
+static int delete (CommandArgs *args)
+{
+    const Noun *noun = noun_of(args);
+    Client client = client_open(args);
+    client.lists_with = noun->command;
+    return change(&client, "DELETE",
+                  client_path(client.arena, noun->path, args_word(args, 0), NULL), STR_NONE,
+                  "Deleted");
+}
+
+// Members that the server adds to a row and does not take back in a definition. One that is missing
+// here is refused by the server, loudly; nothing is lost.
+static bool is_servers_own(Str member)
+{
+    static const char *const members[] = { "version", "tenant", "createdAt", "updatedAt" };
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (str_eq(member, str_from(members[i])))
+            return true;
+    return false;
+}
+
+// set_enabled reads the trigger, flips one member and writes it back, provided that nobody changed
+// it in between.
+static int set_enabled(CommandArgs *args, bool enabled)
+{
+    Client client = client_open(args);
+    Answer now = { 0 };
+    Str path = client_path(client.arena, "/v1/triggers", args_word(args, 0), NULL);
+    client.lists_with = "triggers";
+    int status = client_get(&client, path, &now);
+    if (status != EXIT_DONE)
+        return status;
+
+    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    for (JsonIter it = json_each(now.json); json_next(&it);)
+        if (!is_servers_own(it.key) && !str_eq(it.key, S("enabled")))
+            json_put_raw(&out, it.key, json_text(client.arena, it.value));
+    json_put_bool(&out, S("enabled"), enabled);
+    json_close(&out, '}');
+    client.if_match = json_number_text(json_get(now.json, S("version")));
+    return change(&client, "PUT", path, buf_str(&body), enabled ? "Enabled" : "Disabled");
+}
+
+static int enable(CommandArgs *args)
+{
+    return set_enabled(args, true);
+}
+
+static int disable(CommandArgs *args)
+{
+    return set_enabled(args, false);
+}
+
+static void put_option(JsonOut *out, const CommandArgs *args, const char *option,
+                       const char *member)
+{
+    const char *value = args_option(args, option);
+    if (value)
+        json_put_str(out, str_from(member), str_from(value));
+}
+
+static int create_key(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Answer answer = { 0 };
+    if (!args_option(args, "role"))
+        return args_usage(args, "The key's role is missing: --role admin, operator, author, "
+                                "ingest, worker, read or audit-export");
+    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    put_option(&out, args, "tenant", "tenant");
+    put_option(&out, args, "role", "role");
+    put_option(&out, args, "name", "name");
+    put_option(&out, args, "expires-at", "expiresAt");
+    json_close(&out, '}');
+    int status = client_call(&client, "POST", S("/v1/keys"), buf_str(&body), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (client.json) {
+        output_json(answer.text);
+        return EXIT_DONE;
+    }
+    output_fields(client.arena, answer.json);
+    fprintf(stderr, "The key is shown this once: keep it now.\n");
+    return EXIT_DONE;
+}
+
+static int create_tenant(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    json_put_str(&out, S("id"), str_from(args_word(args, 0)));
+    put_option(&out, args, "name", "name");
+    json_close(&out, '}');
+    return change(&client, "POST", S("/v1/tenants"), buf_str(&body), "Created");
+}
+
+static int triggers(CommandArgs *args)
+{
+    static const CommandVerb verbs[] = {
+        { "list", NULL, 0, 0, "limit cursor", list },
+        { "show", "an ID", 1, 1, "", show },
+        { "create", NULL, 0, 0, "file", create },
+        { "update", "an ID", 1, 1, "file if-version", update },
+        { "delete", "an ID", 1, 1, "", delete },
+        { "enable", "an ID", 1, 1, "", enable },
+        { "disable", "an ID", 1, 1, "", disable },
+    };
+    return command_verb(args, verbs, ARRAY_LEN(verbs));
+}
+
+static int channels(CommandArgs *args)
+{
+    static const CommandVerb verbs[] = {
+        { "list", NULL, 0, 0, "limit cursor", list },
+        { "show", "a KEY", 1, 1, "", show },
+        { "create", NULL, 0, 0, "file", create },
+        { "update", "a KEY", 1, 1, "file if-version", update },
+        { "delete", "a KEY", 1, 1, "", delete },
+    };
+    return command_verb(args, verbs, ARRAY_LEN(verbs));
+}
+
+static int keys(CommandArgs *args)
+{
+    static const CommandVerb verbs[] = {
+        { "list", NULL, 0, 0, "limit cursor", list },
+        { "create", NULL, 0, 0, "role tenant name expires-at", create_key },
+        { "delete", "an ID", 1, 1, "", delete },
+    };
+    return command_verb(args, verbs, ARRAY_LEN(verbs));
+}
+
+static int tenants(CommandArgs *args)
+{
+    static const CommandVerb verbs[] = {
+        { "list", NULL, 0, 0, "limit cursor", list },
+        { "create", "an ID", 1, 1, "name", create_tenant },
+    };
+    return command_verb(args, verbs, ARRAY_LEN(verbs));
+}
+
+static const CommandOption definition_options[] = {
+    { "file", "FILE", "the definition as JSON; - for standard input" },
+    { "if-version", "N", "update only if it is still at this version" },
+    { "limit", "N", "how many to list, 1 to 500" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption key_options[] = {
+    { "role", "ROLE", "admin operator author ingest worker read audit-export" },
+    { "tenant", "ID", "the tenant that it opens; else yours" },
+    { "name", "NAME", "what it is for" },
+    { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z; else never" },
+    { "limit", "N", "how many to list, 1 to 500" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption tenant_options[] = {
+    { "name", "NAME", "what it is called" },
+    { "limit", "N", "how many to list, 1 to 500" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+const Command command_triggers = {
+    .name = "triggers",
+    .usage = "triggers [list]\n"
+             "triggers show ID\n"
+             "triggers create -f FILE\n"
+             "triggers update ID -f FILE [--if-version N]\n"
+             "triggers delete|enable|disable ID",
+    .summary = "Say what follows from which events",
+    .details = "Examples:\n"
+               "  peal triggers create -f order-receipt.json\n"
+               "  peal triggers disable order-receipt\n"
+               "  peal triggers show order-receipt --json",
+    .options = definition_options,
+    .run = triggers,
+};
+
+const Command command_channels = {
+    .name = "channels",
+    .usage = "channels [list]\n"
+             "channels show KEY\n"
+             "channels create -f FILE\n"
+             "channels update KEY -f FILE [--if-version N]\n"
+             "channels delete KEY",
+    .summary = "Configure the ways out",
+    .details =
+        "Examples:\n"
+        "  peal channels\n"
+        "  echo "
+        "'{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://bi.example/in\"}}'"
+        " |\n"
+        "    peal channels create -f -",
+    .options = definition_options,
+    .run = channels,
+};
+
+const Command command_keys = {
+    .name = "keys",
+    .usage = "keys [list]\n"
+             "keys create --role ROLE [--tenant ID] [--name NAME] [--expires-at T]\n"
+             "keys delete ID",
+    .summary = "Make and revoke keys",
+    .details = "Examples:\n"
+               "  peal keys create --role ingest --name shop\n"
+               "  peal keys delete 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
+    .options = key_options,
+    .run = keys,
+};
+
+const Command command_tenants = {
+    .name = "tenants",
+    .usage = "tenants [list]\n"
+             "tenants create ID [--name NAME]",
+    .summary = "List and create tenants",
+    .details = "Examples:\n"
+               "  peal tenants create acme --name 'Acme Ltd'",
+    .options = tenant_options,
+    .run = tenants,
+};

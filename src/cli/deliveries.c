@@ -1,0 +1,286 @@
+// Deliveries: looking at them, and what a person may do with one or with many.
+
+#include "base/json.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+
+enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
+
+#define FILTERS "state trigger channel event entity"
+
+static const Column delivery_columns[] = {
+    { "ID", "id" },
+    { "STATE", "state" },
+    { "TRIGGER", "triggerId" },
+    { "CHANNEL", "channel" },
+    { "ADDRESS", "address" },
+    { "DUE", "dueAt" },
+    { "TRIES", "attemptCount" },
+    { "LAST ERROR", "lastError" },
+};
+
+static const Column attempt_columns[] = {
+    { "NUMBER", "number" },       { "SEND", "send" },       { "STARTED", "startedAt" },
+    { "FINISHED", "finishedAt" }, { "OUTCOME", "outcome" }, { "REASON", "reason" },
+    { "CODE", "code" },           { "DETAIL", "detail" },
+};
+
+static const Column captured_columns[] = {
+    { "AT", "at" },     { "CHANNEL", "channel" }, { "ADDRESS", "address" },
+    { "SEND", "send" }, { "TRY", "attempt" },     { "DELIVERY", "deliveryId" },
+    { "URL", "url" },   { "BODY", "body" },
+};
+
+static int list(CommandArgs *args)
+{
+    ClientList wanted = {
+        .path = S("/v1/deliveries"),
+        .options = FILTERS " limit cursor",
+        .columns = delivery_columns,
+        .column_count = ARRAY_LEN(delivery_columns),
+        .noun = "deliveries",
+    };
+    return client_list(args, &wanted);
+}
+
+static int attempts(CommandArgs *args)
+{
+    ClientList wanted = {
+        .path = client_path(args_arena(args), "/v1/deliveries", args_word(args, 0), "attempts"),
+        .options = "limit cursor",
+        .columns = attempt_columns,
+        .column_count = ARRAY_LEN(attempt_columns),
+        .noun = "attempts",
+    };
+    return client_list(args, &wanted);
+}
+
+static int captured(CommandArgs *args)
+{
+    int status = args_expect(args, NULL, 0, 0);
+    if (status != EXIT_DONE)
+        return status;
+    ClientList wanted = {
+        .path = S("/v1/captured"),
+        .options = "delivery channel limit cursor",
+        .columns = captured_columns,
+        .column_count = ARRAY_LEN(captured_columns),
+        .noun = "messages",
+    };
+    return client_list(args, &wanted);
+}
+
+static int show(CommandArgs *args)
+{
+    Str path = client_path(args_arena(args), "/v1/deliveries", args_word(args, 0), NULL);
+    return client_show(args, path, "deliveries");
+}
+
+// act_on_each goes on after a failure, so that one delivery that moved on does not stop the others;
+// the first failure is the exit status.
+static int act_on_each(const Client *client, const char *action)
+{
+    const char *reason = args_option(client->args, "reason");
+    Str body = STR_NONE;
+    int worst = EXIT_DONE;
+    if (reason) {
+        Buf text = buf_new(client->arena, BODY_BYTES_MAX);
+        JsonOut out = json_out(&text);
+        json_open(&out, '{');
+        json_put_str(&out, S("reason"), str_from(reason));
+        json_close(&out, '}');
+        body = buf_str(&text);
+    }
+    for (size_t i = 0; i < args_count(client->args); i++) {
+        const char *id = args_word(client->args, i);
+        Answer answer = { 0 };
+        int status =
+            client_call(client, "POST", client_path(client->arena, "/v1/deliveries", id, action),
+                        body, &answer);
+        if (status != EXIT_DONE) {
+            worst = worst == EXIT_DONE ? status : worst;
+            continue;
+        }
+        if (client->json)
+            output_json(answer.text);
+        else
+            printf("%s  %.*s\n", id,
+                   STR_ARG(output_value(client->arena, json_get(answer.json, S("state")))));
+    }
+    return worst;
+}
+
+static bool any_filter(const CommandArgs *args)
+{
+    Str rest = S(FILTERS);
+    while (rest.len > 0)
+        if (args_option(args, str_z(args_arena(args), str_cut(&rest, ' '))))
+            return true;
+    return false;
+}
+
+static Str operation_body(const Client *client, const char *action)
+{
+    Buf text = buf_new(client->arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&text);
+    const char *reason = args_option(client->args, "reason");
+    json_open(&out, '{');
+    json_put_str(&out, S("action"), str_from(action));
+    json_key(&out, S("filter"));
+    json_open(&out, '{');
+    Str rest = S(FILTERS);
+    while (rest.len > 0) {
+        Str name = str_cut(&rest, ' ');
+        const char *value = args_option(client->args, str_z(client->arena, name));
+        if (value)
+            json_put_str(&out, name, str_from(value));
+    }
+    json_close(&out, '}');
+    if (reason)
+        json_put_str(&out, S("reason"), str_from(reason));
+    json_put_bool(&out, S("dryRun"), args_flag(client->args, "dry-run"));
+    json_close(&out, '}');
+    return buf_str(&text);
+}
+
+// follow looks at an operation until it is over, or for a minute.
+static Answer follow(const Client *client, Answer started)
+{
+    Str id = json_str(json_get(started.json, S("id")));
+    Str path = client_path(client->arena, "/v1/operations", str_z(client->arena, id), NULL);
+    struct timespec pause = { .tv_nsec = 200L * 1000 * 1000 };
+    for (int i = 0; id.len > 0 && i < FOLLOW_LOOKS_MAX; i++) {
+        if (!client_look(client, path, &started))
+            break;
+        if (!str_eq(json_str(json_get(started.json, S("state"))), S("running")))
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return started;
+}
+
+static int act_on_many(const Client *client, const char *action)
+{
+    Answer answer = { 0 };
+    bool is_rehearsal = args_flag(client->args, "dry-run");
+    int status =
+        client_call(client, "POST", S("/v1/operations"), operation_body(client, action), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (!is_rehearsal)
+        answer = follow(client, answer);
+    int64_t failed = 0;
+    if (!json_i64(json_get(answer.json, S("failed")), &failed))
+        failed = 0;
+    if (client->json) {
+        output_json(answer.text);
+    } else if (is_rehearsal) {
+        printf("%.*s deliveries match; nothing was changed.\n",
+               STR_ARG(output_value(client->arena, json_get(answer.json, S("matched")))));
+    } else {
+        output_fields(client->arena, answer.json);
+    }
+    return failed > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int act(CommandArgs *args, const char *action, bool may_be_many)
+{
+    Client client = client_open(args);
+    client.lists_with = "deliveries";
+    bool filtered = any_filter(args), named = args_count(args) > 0;
+    if (named && filtered)
+        return args_usage(args, "Give either IDs or a filter, not both");
+    if (named && args_flag(args, "dry-run"))
+        return args_usage(args, "--dry-run goes with a filter, not with IDs");
+    if (named)
+        return act_on_each(&client, action);
+    if (!may_be_many)
+        return args_usage(args, "peal deliveries %s needs an ID", action);
+    if (!filtered)
+        return args_usage(args, "peal deliveries %s needs an ID or a filter such as --state parked",
+                          action);
+    return act_on_many(&client, action);
+}
+
+static int retry(CommandArgs *args)
+{
+    return act(args, "retry", true);
+}
+
+static int discard(CommandArgs *args)
+{
+    return act(args, "discard", true);
+}
+
+static int cancel(CommandArgs *args)
+{
+    return act(args, "cancel", true);
+}
+
+static int complete(CommandArgs *args)
+{
+    return act(args, "complete", false);
+}
+
+static int deliveries(CommandArgs *args)
+{
+    static const CommandVerb verbs[] = {
+        { "list", NULL, 0, 0, FILTERS " limit cursor", list },
+        { "show", "an ID", 1, 1, "", show },
+        { "attempts", "an ID", 1, 1, "limit cursor", attempts },
+        { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
+        { "discard", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", discard },
+        { "cancel", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", cancel },
+        { "complete", "IDs", 0, SIZE_MAX, "reason", complete },
+    };
+    return command_verb(args, verbs, ARRAY_LEN(verbs));
+}
+
+static const CommandOption deliveries_options[] = {
+    { "state", "STATE", "only in this state: pending retrying waiting parked …" },
+    { "trigger", "ID", "only of this trigger" },
+    { "channel", "KEY", "only through this channel" },
+    { "event", "ID", "only of this event" },
+    { "entity", "E", "only about this entity" },
+    { "limit", "N", "how many, 1 to 500" },
+    { "cursor", "C", "go on from there" },
+    { "reason", "TEXT", "kept with what was done" },
+    { "dry-run", NULL, "only count what would change" },
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption captured_options[] = {
+    { "delivery", "ID", "only of this delivery" },
+    { "channel", "KEY", "only through this channel" },
+    { "limit", "N", "how many, 1 to 500" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+const Command command_deliveries = {
+    .name = "deliveries",
+    .usage = "deliveries [list] [--state STATE] [--trigger ID] [--channel KEY] [--OPTIONS]\n"
+             "deliveries show ID\n"
+             "deliveries attempts ID\n"
+             "deliveries retry|discard|cancel|complete ID... [--reason TEXT]\n"
+             "deliveries retry|discard|cancel --state STATE [--channel KEY] [--dry-run]",
+    .summary = "Look at deliveries; retry, discard, cancel or complete them",
+    .details =
+        "Examples:\n"
+        "  peal deliveries --state parked\n"
+        "  peal deliveries retry --state parked --channel email:ops --dry-run\n"
+        "  peal deliveries discard 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --reason 'test data'",
+    .options = deliveries_options,
+    .run = deliveries,
+};
+
+const Command command_captured = {
+    .name = "captured",
+    .usage = "captured [--delivery ID] [--channel KEY]",
+    .summary = "Show what memory channels took",
+    .details = "Examples:\n"
+               "  peal captured\n"
+               "  peal captured --channel memory:default --json",
+    .options = captured_options,
+    .run = captured,
+};

@@ -1,0 +1,25 @@
+// channel.h - a configured way out, as its definition says: key, type, settings, limits, retry.
+//
+// This is the definition only; how each type sends is in channels/. channel_compile() refuses
+// unknown members with their place. The type's own settings stay JSON and are checked by the type
+// (channels/channel.h). Members of config that are secret are sealed before they are stored.
+#pragma once
+
+#include "base/json.h"
+#include "domain/backoff.h"
+
+typedef struct ChannelDefinition {
+    Str key;  // such as http:bi; 1 to CHANNEL_KEY_MAX characters of a-z A-Z 0-9 : . _ -
+    Str type; // such as http
+    const Json *config;
+    int concurrency; // at most this many attempts at once; default 32, 1 to 1000
+    int rate_max;    // attempts per rate_per; 0: no limit
+    Span rate_per;
+    Span timeout; // of one attempt; default 15 s, 1 s to 5 min
+    bool has_retry;
+    RetryPolicy retry;
+    bool enabled; // default true
+    bool ordered; // default false
+} ChannelDefinition;
+
+Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;

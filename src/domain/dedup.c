@@ -1,0 +1,41 @@
+#include "domain/dedup.h"
+
+enum { SEPARATOR = 0x1F };
+
+static void add_value(Buf *text, const Found *found)
+{
+    switch (found->type) {
+    case JSON_ABSENT:
+    case JSON_NULL:
+        return;
+    case JSON_STRING:
+        buf_add(text, found_str(found));
+        return;
+    case JSON_NUMBER:
+        buf_add(text, json_number_text(found->json));
+        return;
+    case JSON_BOOL:
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        json_write(text, found->json, true);
+        return;
+    }
+}
+
+Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *event,
+                  Str template_id)
+{
+    assert(count >= 1 && count <= DEDUP_PATHS_MAX);
+    // No ceiling of its own: the event was limited at the door, and a cut text would make two
+    // different events equal.
+    Buf text = buf_new(scratch, SIZE_MAX / 4);
+    for (size_t i = 0; i < count; i++) {
+        Found found = event_find(event, template_id, paths[i]);
+        if (i > 0)
+            buf_add_char(&text, SEPARATOR);
+        buf_add(&text, paths[i]);
+        buf_add_char(&text, '=');
+        add_value(&text, &found);
+    }
+    return sha256(buf_str(&text));
+}

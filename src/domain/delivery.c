@@ -1,0 +1,217 @@
+#include "domain/delivery.h"
+
+#define MAY(action) (1u << DELIVERY_ACTION_##action)
+
+static const struct {
+    const char *text;
+    bool is_final;
+    const char *seed;
+    unsigned may;
+} states[] = {
+#define STATE_ROW(name, text, final, seed, may) [DELIVERY_##name] = { text, final, seed, may },
+    DELIVERY_STATE_TABLE(STATE_ROW)
+#undef STATE_ROW
+};
+
+static const char *const actions[] = {
+#define ACTION_ROW(name, text) [DELIVERY_ACTION_##name] = text,
+    DELIVERY_ACTION_TABLE(ACTION_ROW)
+#undef ACTION_ROW
+};
+
+static const char *const verdicts[] = {
+#define VERDICT_ROW(name, text, meaning) [VERDICT_##name] = text,
+    VERDICT_TABLE(VERDICT_ROW)
+#undef VERDICT_ROW
+};
+
+static const struct {
+    const char *code, *meaning;
+} reasons[] = {
+#define REASON_ROW(name, code, meaning) [REASON_##name] = { code, meaning },
+    DELIVERY_REASON_TABLE(REASON_ROW)
+#undef REASON_ROW
+};
+
+const char *delivery_state_text(DeliveryState state)
+{
+    assert(state < ARRAY_LEN(states));
+    return states[state].text;
+}
+
+const char *delivery_state_seed(DeliveryState state)
+{
+    assert(state < ARRAY_LEN(states));
+    return states[state].seed;
+}
+
+bool delivery_state_parse(Str text, DeliveryState *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        if (str_eq(text, str_from(states[i].text))) {
+            *ret = (DeliveryState) i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool delivery_is_final(DeliveryState state)
+{
+    assert(state < ARRAY_LEN(states));
+    return states[state].is_final;
+}
+
+bool delivery_is_live(DeliveryState state)
+{
+    return !delivery_is_final(state) && state != DELIVERY_PARKED;
+}
+
+bool delivery_may(DeliveryState state, DeliveryAction action)
+{
+    assert(state < ARRAY_LEN(states) && action < ARRAY_LEN(actions));
+    return (states[state].may & (1u << action)) != 0;
+}
+
+const char *delivery_action_text(DeliveryAction action)
+{
+    assert(action < ARRAY_LEN(actions));
+    return actions[action];
+}
+
+const char *verdict_text(Verdict verdict)
+{
+    assert(verdict < ARRAY_LEN(verdicts));
+    return verdicts[verdict];
+}
+
+const char *reason_code(DeliveryReason reason)
+{
+    assert(reason < ARRAY_LEN(reasons));
+    return reasons[reason].code;
+}
+
+const char *reason_meaning(DeliveryReason reason)
+{
+    assert(reason < ARRAY_LEN(reasons));
+    return reasons[reason].meaning;
+}
+
+Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant triggered_at)
+{
+    Instant from = last_sent_at != INSTANT_NONE ? last_sent_at : triggered_at;
+    return from + plan->expire_after;
+}
+
+// advance is what a delivered attempt makes of the plan: the next reminder, else the wait for an
+// answer, else the end. Reminders count from the start of the attempt, as the plan says.
+static Settlement advance(const Live *live, const Plan *plan, DeliveryReason reason)
+{
+    Settlement settlement = { .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
+    Live *next = &settlement.live;
+    next->last_sent_at = live->started_at;
+    next->started_at = INSTANT_NONE;
+    next->failures = 0;
+    next->due_at = plan_next_due(plan, live->reminders_left, next->last_sent_at);
+
+    if (next->due_at != INSTANT_NONE) {
+        next->state = DELIVERY_WAITING;
+        next->step = STEP_SEND;
+        next->reminders_left--;
+        next->first_due_at = next->due_at;
+    } else if (plan->await_answer) {
+        next->state = DELIVERY_WAITING;
+        next->step = STEP_EXPIRE;
+        next->due_at = delivery_expires_at(plan, next->last_sent_at, live->triggered_at);
+    } else {
+        next->state = DELIVERY_DELIVERED;
+        settlement.reason = reason;
+    }
+    return settlement;
+}
+
+// park hands the delivery to a person; one that awaits an answer still expires when none comes.
+static Settlement park(const Live *live, const Plan *plan, DeliveryReason reason, Instant now)
+{
+    Settlement settlement = { .live = *live, .reason = reason, .expires_at = INSTANT_NONE };
+    settlement.live.state = DELIVERY_PARKED;
+    settlement.live.due_at = INSTANT_NONE;
+    settlement.live.started_at = INSTANT_NONE;
+    if (plan->await_answer)
+        settlement.expires_at =
+            later(now, delivery_expires_at(plan, live->last_sent_at, live->triggered_at));
+    return settlement;
+}
+
+// retry spends one failure of the send's budget, which is a count and a length of time.
+static Settlement retry(const Live *live, const Plan *plan, const RetryPolicy *policy,
+                        const Outcome *outcome, Instant now, double jitter)
+{
+    Live failed = *live;
+    failed.failures++;
+    if (failed.failures > policy->max)
+        return park(&failed, plan, REASON_GAVE_UP, now);
+
+    Instant last_chance = INSTANT_NONE;
+    if (policy->give_up_after > 0)
+        last_chance = live->first_due_at + policy->give_up_after;
+    if (now >= last_chance || outcome->retry_after > last_chance - now)
+        return park(&failed, plan, REASON_TOO_LATE, now);
+
+    Span original_delay = live->first_due_at - live->triggered_at;
+    Span wait = backoff_delay(policy, failed.failures, original_delay, jitter);
+    wait = later(wait, outcome->retry_after);
+
+    failed.state = DELIVERY_RETRYING;
+    failed.step = STEP_SEND;
+    failed.started_at = INSTANT_NONE;
+    // The last attempt falls on the deadline itself, never silently before it.
+    failed.due_at = earlier(now + wait, last_chance);
+    return (Settlement){ .live = failed, .reason = outcome->reason, .expires_at = INSTANT_NONE };
+}
+
+Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
+                           const Outcome *outcome, Instant now, double jitter)
+{
+    assert(delivery_may(live->state, DELIVERY_ACTION_SETTLE));
+    switch (outcome->verdict) {
+    case VERDICT_DELIVERED:
+        return advance(live, plan, outcome->reason);
+    case VERDICT_TRANSIENT:
+    case VERDICT_UNKNOWN:
+        return retry(live, plan, policy, outcome, now, jitter);
+    case VERDICT_PERMANENT:
+        return park(live, plan, outcome->reason, now);
+    }
+    assert(!"there is no other verdict");
+    return (Settlement){ 0 };
+}
+
+Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at)
+{
+    return (Live){
+        .state = DELIVERY_PENDING,
+        .step = STEP_SEND,
+        .due_at = due_at,
+        .reminders_left = plan->reminder_count,
+        .triggered_at = triggered_at,
+        .first_due_at = due_at,
+        .last_sent_at = INSTANT_NONE,
+        .started_at = INSTANT_NONE,
+    };
+}
+
+Live delivery_revive(const Live *parked, Instant now)
+{
+    Live live = *parked;
+    live.state = DELIVERY_PENDING;
+    live.step = STEP_SEND;
+    live.due_at = now;
+    live.first_due_at = now;
+    live.failures = 0;
+    live.started_at = INSTANT_NONE;
+    // The claim of a pending delivery begins the next send; this one is begun again.
+    if (live.send > 0)
+        live.send--;
+    return live;
+}

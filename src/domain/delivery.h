@@ -1,0 +1,159 @@
+// delivery.h - the states of a delivery, the outcome of an attempt, and what the one makes of the
+// other.
+//
+// One table, one pure decision function, and one guarded statement per move (store/). Nothing else
+// writes a state. docs/states.md is printed from these tables. Stored as the number in the table:
+// rows are only ever added at the end.
+#pragma once
+
+#include "base/base.h"
+#include "base/str.h"
+#include "domain/backoff.h"
+#include "domain/plan.h"
+
+// clang-format off
+#define DELIVERY_STATE_TABLE(X)                                                                              \
+    /* name       text         final  seed's word   actions that may move it                              */ \
+    X(PENDING,    "pending",   false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
+    X(SENDING,    "sending",   false, "Pending",    MAY(SETTLE) | MAY(CANCEL) | MAY(COMPLETE))               \
+    X(RETRYING,   "retrying",  false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
+    X(WAITING,    "waiting",   false, "Sent",       MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
+    X(PARKED,     "parked",    false, "Parked",     MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(DELIVERED,  "delivered", true,  "Delivered",  0)                                                       \
+    X(COMPLETED,  "completed", true,  "Completed",  0)                                                       \
+    X(EXPIRED,    "expired",   true,  "Expired",    0)                                                       \
+    X(CANCELLED,  "cancelled", true,  "Cancelled",  0)                                                       \
+    X(DISCARDED,  "discarded", true,  "Discarded",  0)
+
+#define DELIVERY_ACTION_TABLE(X) \
+    X(CLAIM,    "claim")         \
+    X(SETTLE,   "settle")        \
+    X(CANCEL,   "cancel")        \
+    X(COMPLETE, "complete")      \
+    X(EXPIRE,   "expire")        \
+    X(RETRY,    "retry")         \
+    X(DISCARD,  "discard")
+
+#define VERDICT_TABLE(X)                                                        \
+    /* name       text         what it means                                 */ \
+    X(DELIVERED,  "delivered", "the far side took it")                          \
+    X(TRANSIENT,  "transient", "it may pass: tried again within the budget")    \
+    X(PERMANENT,  "permanent", "trying again cannot help: parked")              \
+    X(UNKNOWN,    "unknown",   "the process died or stalled: nobody knows")
+
+// Why an attempt went as it did, and why a delivery stands where it stands.
+#define DELIVERY_REASON_TABLE(X)                                                                     \
+    /* name               code                   what it means                                    */ \
+    X(NONE,               "",                    "no reason is needed")                              \
+    X(ACCEPTED,           "accepted",            "the far side accepted it")                         \
+    X(CAPTURED,           "captured",            "kept by the memory channel, sent nowhere")         \
+    X(REFUSED,            "refused",             "the far side refused it for good")                 \
+    X(UNWELL,             "unwell",              "the far side answered that it cannot take it now") \
+    X(NO_ANSWER,          "no-answer",           "the far side did not answer in time")              \
+    X(NO_CONNECTION,      "no-connection",       "no connection could be made")                      \
+    X(GONE,               "gone",                "the far side says it is gone (410)")               \
+    X(ADDRESS_FORBIDDEN,  "address-forbidden",   "the address is private and not allowed")           \
+    X(BAD_REQUEST,        "bad-request",         "the request could not be built")                   \
+    X(NO_CHANNEL,         "no-channel",          "there is no such channel")                         \
+    X(CHANNEL_DISABLED,   "channel-disabled",    "the channel is disabled")                          \
+    X(LEASE_LAPSED,       "lease-lapsed",        "the node died or stalled while sending")           \
+    X(GAVE_UP,            "gave-up",             "the retries are used up")                          \
+    X(TOO_LATE,           "too-late",            "the time to give up has come")                     \
+    X(QUIET,              "quiet",               "no answer came within the grace period")           \
+    X(ANSWERED,           "answered",            "an answer came")                                   \
+    X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
+    X(CALLED_OFF,         "called-off",          "an event called it off")
+// clang-format on
+
+typedef enum DeliveryState {
+#define STATE_ENUM(name, text, final, seed, may) DELIVERY_##name,
+    DELIVERY_STATE_TABLE(STATE_ENUM)
+#undef STATE_ENUM
+} DeliveryState;
+
+typedef enum DeliveryAction {
+#define ACTION_ENUM(name, text) DELIVERY_ACTION_##name,
+    DELIVERY_ACTION_TABLE(ACTION_ENUM)
+#undef ACTION_ENUM
+} DeliveryAction;
+
+typedef enum Verdict {
+#define VERDICT_ENUM(name, text, meaning) VERDICT_##name,
+    VERDICT_TABLE(VERDICT_ENUM)
+#undef VERDICT_ENUM
+} Verdict;
+
+typedef enum DeliveryReason {
+#define REASON_ENUM(name, code, meaning) REASON_##name,
+    DELIVERY_REASON_TABLE(REASON_ENUM)
+#undef REASON_ENUM
+} DeliveryReason;
+
+#define DELIVERY_STATE_COUNT TABLE_ROWS(DELIVERY_STATE_TABLE)
+
+const char *delivery_state_text(DeliveryState state);
+const char *delivery_state_seed(DeliveryState state); // the word of the survey seed: Sent, Expired…
+bool delivery_state_parse(Str text, DeliveryState *ret);
+bool delivery_is_final(DeliveryState state);
+bool delivery_is_live(DeliveryState state); // has a row in the queue
+bool delivery_may(DeliveryState state, DeliveryAction action);
+const char *delivery_action_text(DeliveryAction action);
+const char *verdict_text(Verdict verdict);
+const char *reason_code(DeliveryReason reason);
+const char *reason_meaning(DeliveryReason reason);
+
+// Step is what falls due at the queue row's due_at. It follows from the state, but for waiting,
+// where it tells a reminder from an expiry.
+typedef enum Step {
+    STEP_SEND = 1,   // pending, retrying, waiting for a reminder
+    STEP_LEASE = 2,  // sending: the lease ends
+    STEP_EXPIRE = 3, // waiting: no answer came
+} Step;
+
+// Outcome is what became of one attempt: data, never an error.
+typedef struct Outcome {
+    Verdict verdict;
+    DeliveryReason reason;
+    int code;         // the protocol's own, such as an HTTP status; 0 for none
+    Str provider_id;  // the far side's id for it; none
+    Str detail;       // what the far side said, capped; none
+    Span retry_after; // a floor for the next try, already capped; 0 for none
+} Outcome;
+
+// Live is the changing part of a delivery while it is in the queue.
+typedef struct Live {
+    DeliveryState state;
+    Step step;
+    Instant due_at;
+    int attempt;          // number of the last attempt; only grows; the fence
+    int failures;         // of the current send
+    int send;             // number of the last send begun; 0 before the first
+    int reminders_left;
+    Instant triggered_at;
+    Instant first_due_at; // of the current send: where its budget of time begins
+    Instant last_sent_at; // start of the last attempt that was delivered; INSTANT_NONE
+    Instant started_at;   // of the attempt under way
+} Live;
+
+// Settlement is what an outcome makes of a delivery: the row to write. For a live state, live is
+// the new queue row; otherwise live holds the figures to keep and expires_at when a parked
+// delivery that awaits an answer expires (INSTANT_NONE otherwise).
+typedef struct Settlement {
+    Live live;
+    DeliveryReason reason;
+    Instant expires_at;
+} Settlement;
+
+// delivery_settle decides. live is the row as claimed (state SENDING); jitter is from 0 to 1.
+Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
+                           const Outcome *outcome, Instant now, double jitter);
+
+// delivery_first is the row a new delivery starts with.
+Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);
+
+// delivery_revive is the row a parked delivery gets when a person says retry: due now, failures
+// back to none, its place in the plan and its attempt number kept.
+Live delivery_revive(const Live *parked, Instant now);
+
+// delivery_expires_at: when a delivery with no send due expires.
+Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant triggered_at);

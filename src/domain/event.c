@@ -1,0 +1,233 @@
+#include "domain/event.h"
+
+#include "base/time.h"
+#include "domain/members.h"
+
+// check_recipient allows any members but wants the three that Peal itself reads to be texts.
+static void check_recipient(const Members *recipient)
+{
+    Str text = STR_NONE;
+    if (!members_is_object(recipient))
+        return;
+    members_text_or_number(recipient, "address", EVENT_ADDRESS_MAX, &text);
+    members_text_or_number(recipient, "customerRef", EVENT_ADDRESS_MAX, &text);
+    members_text(recipient, "locale", EVENT_ADDRESS_MAX, &text);
+}
+
+// read_common reads the members that an event and an item of a batch share.
+static Err read_common(Arena *arena, const Members *members, Event *event)
+{
+    members_text(members, "id", EVENT_IDENTITY_MAX, &event->identity);
+    members_text(members, "entity", EVENT_ENTITY_MAX, &event->entity);
+    members_text(members, "correlationId", EVENT_CORRELATION_MAX, &event->correlation_id);
+    members_time(members, "occurredAt", &event->occurred_at);
+
+    event->payload_json = members_get(members, "payload");
+    if (!event->payload_json)
+        TRY(json_parse(arena, S("{}"), &event->payload_json, members->error));
+    else if (json_type(event->payload_json) != JSON_OBJECT)
+        members_note(members, S("payload"), "bad-type", "must be an object, not %s",
+                     json_type_name(json_type(event->payload_json)));
+
+    event->recipient_json = members_get(members, "recipient");
+    if (event->recipient_json) {
+        Members recipient = members_open(event->recipient_json,
+                                         members_pointer(members, S("recipient")), members->error);
+        check_recipient(&recipient);
+    }
+    TRY(members_close(members, ERR_EVENT_INVALID));
+
+    // Only now: the texts of a refused event are not needed.
+    event->payload = json_text(arena, event->payload_json);
+    if (event->recipient_json)
+        event->recipient = json_text(arena, event->recipient_json);
+    return ERR_OK;
+}
+
+Err event_build(Arena *arena, const Json *body, Event *ret, Error *error)
+{
+    static const char *const known[] = { "kind",       "id",       "source",
+                                         "occurredAt", "entity",   "correlationId",
+                                         "payload",    "recipient" };
+    Error own = { 0 };
+    Members members = members_open(body, S(""), error ? error : &own);
+    if (!members_check(&members, known, ARRAY_LEN(known)))
+        return members_close(&members, ERR_EVENT_INVALID);
+
+    Event event = { .source = S("api"), .occurred_at = INSTANT_NONE };
+    members_need(&members, "kind");
+    members_text(&members, "kind", EVENT_KIND_MAX, &event.kind);
+    members_text(&members, "source", EVENT_SOURCE_MAX, &event.source);
+    TRY(read_common(arena, &members, &event));
+    *ret = event;
+    return ERR_OK;
+}
+
+Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error)
+{
+    static const char *const known[] = { "id",      "occurredAt", "entity", "correlationId",
+                                         "payload", "recipient" };
+    Error own = { 0 };
+    Members members = members_open(item, S(""), error ? error : &own);
+    if (!members_check(&members, known, ARRAY_LEN(known)))
+        return members_close(&members, ERR_EVENT_INVALID);
+
+    Event event = { .kind = kind, .source = S("ingest"), .occurred_at = INSTANT_NONE };
+    if (kind.len == 0 || kind.len > EVENT_KIND_MAX || !str_is_printable(kind))
+        members_note(&members, S("eventKind"), "bad-value",
+                     "must have 1 to %d bytes and no control characters", EVENT_KIND_MAX);
+    TRY(read_common(arena, &members, &event));
+    *ret = event;
+    return ERR_OK;
+}
+
+// to_index reads a segment of a path as an index: digits without leading zeros.
+static bool to_index(Str segment, size_t *ret)
+{
+    int64_t index;
+    if (segment.len == 0 || segment.at[0] < '0' || segment.at[0] > '9')
+        return false;
+    if (segment.at[0] == '0' && segment.len > 1)
+        return false;
+    if (!str_to_i64(segment, 0, INT32_MAX, &index))
+        return false;
+    *ret = (size_t) index;
+    return true;
+}
+
+static const Json *look_up(const Json *value, Str path);
+
+// look_up_dotted tries the members whose own names contain dots and that path begins with. A value
+// lies at exactly one path, so that no value is visited twice however the names overlap.
+static const Json *look_up_dotted(const Json *object, Str path)
+{
+    for (JsonIter it = json_each(object); json_next(&it);) {
+        if (!str_contains(it.key, S(".")) || !str_starts(path, it.key))
+            continue;
+        Str rest = str_skip(path, it.key.len);
+        if (rest.len == 0)
+            return it.value;
+        if (rest.at[0] != '.' || rest.len == 1)
+            continue;
+        const Json *found = look_up(it.value, str_skip(rest, 1));
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+// look_up follows path below value. It calls itself for each name of the path, so no deeper than
+// a document may be (JSON_DEPTH_MAX).
+static const Json *look_up(const Json *value, Str path)
+{
+    if (path.len == 0)
+        return value;
+    Str rest = path;
+    Str name = str_cut(&rest, '.');
+
+    if (json_type(value) == JSON_ARRAY) {
+        size_t index;
+        return to_index(name, &index) ? look_up(json_at(value, index), rest) : NULL;
+    }
+    if (json_type(value) != JSON_OBJECT)
+        return NULL;
+
+    const Json *found = look_up(json_get(value, name), rest);
+    if (!found && rest.len > 0)
+        found = look_up_dotted(value, path);
+    return found;
+}
+
+static Found found_json(const Json *value)
+{
+    return (Found){ .type = json_type(value), .json = value };
+}
+
+static Found found_text(Str text)
+{
+    return (Found){ .type = text.at ? JSON_STRING : JSON_ABSENT, .text = text };
+}
+
+static Found found_time(Instant at)
+{
+    Found found = { .type = JSON_ABSENT };
+    if (at == INSTANT_NONE)
+        return found;
+    _Static_assert(sizeof(found.made) >= TIME_TEXT_MAX, "a time fits");
+    found.type = JSON_STRING;
+    found.text.len = time_text(at, found.made).len;
+    return found;
+}
+
+static Found found_id(Uuid id)
+{
+    Found found = { .type = JSON_ABSENT };
+    if (uuid_is_none(id))
+        return found;
+    _Static_assert(sizeof(found.made) > UUID_TEXT_LEN, "an id fits");
+    found.type = JSON_STRING;
+    found.text.len = uuid_text(id, found.made).len;
+    return found;
+}
+
+// find_fact finds what the path "event." + name says about the event itself.
+static Found find_fact(const Event *event, Str name)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } texts[] = {
+        { "kind", offsetof(Event, kind) },
+        { "source", offsetof(Event, source) },
+        { "entity", offsetof(Event, entity) },
+        { "correlationId", offsetof(Event, correlation_id) },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (str_eq(name, str_from(texts[i].name)))
+            return found_text(*(const Str *) ((const char *) event + texts[i].offset));
+    }
+    if (str_eq(name, S("id")))
+        return found_id(event->id);
+    if (str_eq(name, S("occurredAt")))
+        return found_time(event->occurred_at);
+    if (str_eq(name, S("receivedAt")))
+        return found_time(event->received_at);
+    return found_text(STR_NONE);
+}
+
+Found event_find(const Event *event, Str template_id, Str path)
+{
+    Str rest = path;
+    Str root = str_cut(&rest, '.');
+    if (str_eq(root, S("candidate")))
+        return found_json(look_up(event->payload_json, rest));
+    if (str_eq(root, S("recipient")))
+        return found_json(look_up(event->recipient_json, rest));
+    if (str_eq(root, S("event")))
+        return find_fact(event, rest);
+    if (str_eq(root, S("templateId")))
+        return found_text(rest.len == 0 ? template_id : STR_NONE);
+    return found_json(look_up(event->payload_json, path));
+}
+
+Str found_str(const Found *found)
+{
+    if (found->type != JSON_STRING)
+        return STR_NONE;
+    if (found->json)
+        return json_str(found->json);
+    if (found->text.at)
+        return found->text;
+    return (Str){ found->made, found->text.len };
+}
+
+Str event_text_at(Arena *arena, const Event *event, Str template_id, Str path)
+{
+    Found found = event_find(event, template_id, path);
+    if (found.type == JSON_NUMBER)
+        return json_number_text(found.json);
+    if (found.type != JSON_STRING)
+        return STR_NONE;
+    bool is_borrowed = found.json || found.text.at;
+    return is_borrowed ? found_str(&found) : str_dup(arena, found_str(&found));
+}

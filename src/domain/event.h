@@ -1,0 +1,69 @@
+// event.h - something that happened, normalized and immutable.
+//
+// An Event is built from an API body (event_build), from one item of a batch (event_build_item) or
+// from a CloudEvent (cloudevent.h), and checked against the limits below. It borrows from the
+// arena of the request. Payload and recipient keep both their parsed form, for filters, and their
+// compact text, for the store.
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/str.h"
+
+enum {
+    EVENT_KIND_MAX = 200,
+    EVENT_SOURCE_MAX = 500,
+    EVENT_IDENTITY_MAX = 500,
+    EVENT_ENTITY_MAX = 200,
+    EVENT_CORRELATION_MAX = 200,
+    EVENT_ADDRESS_MAX = 1000,
+    EVENT_ITEMS_MAX = 10000,
+};
+
+typedef struct Event {
+    Uuid id;
+    int64_t tenant;
+    Str kind;
+    Str source;         // who sent it: "ingest", "api", or a CloudEvents source
+    Str identity;       // the caller's own id for it, unique with source; none: no identity
+    Str entity;         // what it is about, such as booking:12345; none
+    Str correlation_id; // none
+    Instant received_at;
+    Instant occurred_at; // INSTANT_NONE when not said
+    Str payload;         // compact JSON
+    Str recipient;       // compact JSON; none
+    const Json *payload_json;
+    const Json *recipient_json;
+} Event;
+
+// event_build reads {"kind","id"?,"source"?,"occurredAt"?,"entity"?,"correlationId"?,"payload"?,
+// "recipient"?}; unknown members are refused. It fills all but id, tenant and received_at.
+Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_USE;
+
+// event_build_item reads {"payload","recipient"?,"occurredAt"?,"entity"?,"correlationId"?,"id"?}
+// of a batch whose kind was given once. source becomes "ingest".
+Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error) MUST_USE;
+
+// event_find looks up a dotted path in the event: "templateId" (given apart, for it is the
+// trigger's), "recipient.*", "candidate.*" (the payload), "event.kind|id|source|entity|
+// correlationId|occurredAt|receivedAt", or a bare payload member. The four roots are reserved: a
+// payload member of such a name is reached by "candidate.". Objects go by member, arrays by index;
+// a member whose name contains dots is found too, after plain nesting. Returns a view whose type is
+// JSON_ABSENT if none.
+enum { FOUND_MADE_MAX = 40 };
+typedef struct Found {
+    JsonType type;
+    const Json *json; // when it is part of a document
+    Str text;         // otherwise, with type JSON_STRING: ask found_str(), for at is NULL when
+    char made[FOUND_MADE_MAX]; // the text was made here (an id, a time) and has no other place
+} Found;
+Found event_find(const Event *event, Str template_id, Str path);
+
+// found_str is the string value; none when it is not a string. It lives as long as found.
+Str found_str(const Found *found);
+
+// event_text_at applies a trigger's path, such as that of the address; none when there is no such
+// string (a number is taken as its text).
+Str event_text_at(Arena *arena, const Event *event, Str template_id, Str path);

@@ -1,0 +1,589 @@
+// A filter is compiled to its leaves, in the order of the document. Each leaf knows where to go on
+// when it holds and when it does not: to a later leaf, to MATCH or to MISS. Evaluation is a walk
+// along these jumps; it needs no memory, visits no leaf twice, and the leaf that jumps to MISS is
+// the one that decided.
+#include "domain/filter.h"
+
+#include "domain/decimal.h"
+#include "domain/members.h"
+
+enum { MATCH = -1, MISS = -2 };
+
+// Scalar is one side of a comparison, from the filter or from the event.
+typedef struct Scalar {
+    JsonType type;   // JSON_ABSENT for null too, which counts as missing
+    Str text;        // of a string or a number
+    bool is_true;    // of a boolean
+    bool is_numeric; // a number, or a text that reads as one; then decimal is set
+    Decimal decimal;
+} Scalar;
+
+typedef struct Op Op;
+
+typedef struct Leaf {
+    const Op *op; // NULL: a group without members, whose truth is fixed
+    Str path;
+    const Json *value; // as written; NULL for none
+    Scalar *operands;  // the value, or the elements of the value of "in"
+    size_t operand_count;
+    bool is_wanted;  // for exists: whether it should; for an empty group: its truth
+    bool is_negated; // stands under an odd number of "not"
+    int then;        // where to go on when it holds: a leaf, MATCH or MISS
+    int otherwise;
+    Str pointer;
+} Leaf;
+
+struct Filter {
+    int count;
+    Leaf leaves[];
+};
+
+static void set_text(Scalar *scalar, JsonType type, Str text)
+{
+    scalar->type = type;
+    scalar->text = text;
+    scalar->is_numeric = decimal_parse(text, &scalar->decimal);
+}
+
+static Scalar scalar_of(const Json *value)
+{
+    Scalar scalar = { .type = json_type(value) };
+    if (scalar.type == JSON_STRING)
+        set_text(&scalar, JSON_STRING, json_str(value));
+    else if (scalar.type == JSON_NUMBER)
+        set_text(&scalar, JSON_NUMBER, json_number_text(value));
+    else if (scalar.type == JSON_NULL)
+        scalar.type = JSON_ABSENT;
+    else
+        scalar.is_true = json_bool(value);
+    return scalar;
+}
+
+static Scalar scalar_found(const Found *found)
+{
+    if (found->json || found->type != JSON_STRING)
+        return scalar_of(found->json);
+    Scalar scalar = { 0 };
+    set_text(&scalar, JSON_STRING, found_str(found));
+    return scalar;
+}
+
+static bool is_text_or_number(const Scalar *scalar)
+{
+    return scalar->type == JSON_STRING || scalar->type == JSON_NUMBER;
+}
+
+static bool are_equal(const Scalar *a, const Scalar *b)
+{
+    if (a->type == JSON_BOOL && b->type == JSON_BOOL)
+        return a->is_true == b->is_true;
+    if (!is_text_or_number(a) || !is_text_or_number(b))
+        return false;
+    if (a->type == JSON_STRING && b->type == JSON_STRING)
+        return str_eq(a->text, b->text);
+    return a->is_numeric && b->is_numeric && decimal_cmp(&a->decimal, &b->decimal) == 0;
+}
+
+// compare orders two scalars; false when they have no order, as a number and a word.
+static bool compare(const Scalar *a, const Scalar *b, int *ret)
+{
+    if (!is_text_or_number(a) || !is_text_or_number(b))
+        return false;
+    if (a->is_numeric && b->is_numeric)
+        *ret = decimal_cmp(&a->decimal, &b->decimal);
+    else if (a->type == JSON_STRING && b->type == JSON_STRING)
+        *ret = str_cmp(a->text, b->text);
+    else
+        return false;
+    return true;
+}
+
+// What follows are the operators. They get the leaf, what was seen as a scalar and, for arrays, the
+// value itself; a missing value is a scalar of type JSON_ABSENT and falls out of each as it should.
+
+static bool equals(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    return are_equal(seen, leaf->operands);
+}
+
+static bool differs(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    return !equals(leaf, seen, value);
+}
+
+static bool is_less(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    int order;
+    return compare(seen, leaf->operands, &order) && order < 0;
+}
+
+static bool is_at_most(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    int order;
+    return compare(seen, leaf->operands, &order) && order <= 0;
+}
+
+static bool is_more(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    int order;
+    return compare(seen, leaf->operands, &order) && order > 0;
+}
+
+static bool is_at_least(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    int order;
+    return compare(seen, leaf->operands, &order) && order >= 0;
+}
+
+static bool is_in(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    for (size_t i = 0; i < leaf->operand_count; i++) {
+        if (are_equal(seen, &leaf->operands[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool contains(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    if (seen->type == JSON_STRING)
+        return is_text_or_number(leaf->operands) && str_contains(seen->text, leaf->operands->text);
+    if (seen->type != JSON_ARRAY)
+        return false;
+    for (JsonIter it = json_each(value); json_next(&it);) {
+        Scalar element = scalar_of(it.value);
+        if (are_equal(&element, leaf->operands))
+            return true;
+    }
+    return false;
+}
+
+static bool starts(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    return seen->type == JSON_STRING && str_starts(seen->text, leaf->operands->text);
+}
+
+static bool ends(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    return seen->type == JSON_STRING && str_ends(seen->text, leaf->operands->text);
+}
+
+static bool exists(const Leaf *leaf, const Scalar *seen, const Json *value)
+{
+    (void) value;
+    return (seen->type != JSON_ABSENT) == leaf->is_wanted;
+}
+
+// Kinds of value that an operator takes.
+enum { STRING = 1, NUMBER = 2, BOOL = 4, LIST = 8, NOTHING = 16 };
+enum { TEXT_OR_NUMBER = STRING | NUMBER, SCALAR = STRING | NUMBER | BOOL };
+
+// In the phrases % stands for the value.
+struct Op {
+    const char *text;
+    int takes;
+    const char *takes_text;
+    bool (*holds)(const Leaf *leaf, const Scalar *seen, const Json *value);
+    const char *would; // completes "it would match if <path> …"
+    const char *would_not;
+};
+
+// clang-format off
+static const Op ops[] = {
+    { "==",         SCALAR,         "a string, a number, true or false", equals,      "were %",           "were not %" },
+    { "!=",         SCALAR,         "a string, a number, true or false", differs,     "were not %",       "were %" },
+    { "<",          TEXT_OR_NUMBER, "a string or a number",              is_less,     "were less than %", "were at least %" },
+    { "<=",         TEXT_OR_NUMBER, "a string or a number",              is_at_most,  "were at most %",   "were more than %" },
+    { ">",          TEXT_OR_NUMBER, "a string or a number",              is_more,     "were more than %", "were at most %" },
+    { ">=",         TEXT_OR_NUMBER, "a string or a number",              is_at_least, "were at least %",  "were less than %" },
+    { "in",         LIST,           "an array",                          is_in,       "were one of %",    "were none of %" },
+    { "contains",   SCALAR,         "a string, a number, true or false", contains,    "contained %",      "did not contain %" },
+    { "startsWith", STRING,         "a string",                          starts,      "started with %",   "did not start with %" },
+    { "endsWith",   STRING,         "a string",                          ends,        "ended with %",     "did not end with %" },
+    { "exists",     BOOL | NOTHING, "true or false",                     exists,      "were there",       "were not there" },
+};
+// clang-format on
+
+static int kind_of(const Json *value)
+{
+    switch (json_type(value)) {
+    case JSON_ABSENT:
+        return NOTHING;
+    case JSON_BOOL:
+        return BOOL;
+    case JSON_NUMBER:
+        return NUMBER;
+    case JSON_STRING:
+        return STRING;
+    case JSON_ARRAY:
+        return LIST;
+    case JSON_NULL:
+    case JSON_OBJECT:
+        return 0;
+    }
+    return 0;
+}
+
+// Compiler fills a filter. While it works, the jumps of leaves are labels, for the place of a later
+// leaf is known only when it is reached; labels[0] is MATCH and labels[1] is MISS.
+typedef struct Compiler {
+    Arena *arena;
+    Error *error;
+    Filter *filter;
+    int *labels;
+    int label_count;
+} Compiler;
+
+typedef struct Jumps {
+    int then, otherwise; // labels
+    bool is_negated;
+} Jumps;
+
+static Leaf *add_leaf(Compiler *compiler, Str pointer, Jumps jumps)
+{
+    Leaf *leaf = &compiler->filter->leaves[compiler->filter->count++];
+    leaf->pointer = pointer;
+    leaf->then = jumps.then;
+    leaf->otherwise = jumps.otherwise;
+    leaf->is_negated = jumps.is_negated;
+    return leaf;
+}
+
+static void read_leaf_path(const Members *members, Leaf *leaf)
+{
+    const Json *path = json_get(members->object, S("path"));
+    const Json *question = json_get(members->object, S("questionId"));
+    Str name = question && !path ? S("questionId") : S("path");
+    const Json *given = path ? path : question;
+    if (path && question)
+        members_note(members, S("questionId"), "bad-path",
+                     "\"questionId\" is another word for \"path\"; give one of them");
+
+    const char *problem = members_path_problem(json_str(given));
+    if (!given)
+        members_note(members, name, "missing-path", "\"path\" is needed");
+    else if (json_type(given) != JSON_STRING)
+        members_note(members, name, "bad-path", "a path is a string, not %s",
+                     json_type_name(json_type(given)));
+    else if (problem)
+        members_note(members, name, "bad-path", "%s", problem);
+    leaf->path = json_str(given);
+}
+
+static void note_unknown_op(const Members *members, Str text)
+{
+    char known[120] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        len += (size_t) snprintf(known + len, sizeof(known) - len, " %s", ops[i].text);
+    members_note(members, S("op"), "unknown-op", "\"%.*s\" is not an operator; use one of%s",
+                 STR_ARG(members_shown(text)), known);
+}
+
+static void read_leaf_op(const Members *members, Leaf *leaf)
+{
+    const Json *op = json_get(members->object, S("op"));
+    if (!op) {
+        members_note(members, S("op"), "missing-op", "\"op\" is needed");
+        return;
+    }
+    if (json_type(op) != JSON_STRING) {
+        members_note(members, S("op"), "bad-type", "must be a string, not %s",
+                     json_type_name(json_type(op)));
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        if (str_eq(json_str(op), str_from(ops[i].text)))
+            leaf->op = &ops[i];
+    }
+    if (!leaf->op)
+        note_unknown_op(members, json_str(op));
+}
+
+static void read_leaf_list(Compiler *compiler, const Members *members, Leaf *leaf)
+{
+    Members list = members_open(leaf->value, members_pointer(members, S("value")), compiler->error);
+    leaf->operands = ARENA_ARRAY(compiler->arena, Scalar, json_count(leaf->value));
+    for (JsonIter it = json_each(leaf->value); json_next(&it);) {
+        char index[24];
+        snprintf(index, sizeof(index), "%zu", leaf->operand_count);
+        if (!(kind_of(it.value) & SCALAR))
+            members_note(&list, str_from(index), "bad-value",
+                         "\"%s\" compares with strings, numbers, true and false, not with %s",
+                         leaf->op->text, json_type_name(json_type(it.value)));
+        leaf->operands[leaf->operand_count++] = scalar_of(it.value);
+    }
+}
+
+static void read_leaf_value(Compiler *compiler, const Members *members, Leaf *leaf)
+{
+    leaf->value = json_get(members->object, S("value"));
+    int kind = kind_of(leaf->value);
+    if (!(kind & leaf->op->takes)) {
+        if (kind == NOTHING)
+            members_note(members, S("value"), "missing-value", "\"%s\" needs a value",
+                         leaf->op->text);
+        else
+            members_note(members, S("value"), "bad-value", "\"%s\" takes %s, not %s",
+                         leaf->op->text, leaf->op->takes_text,
+                         json_type_name(json_type(leaf->value)));
+        return;
+    }
+    if (kind == LIST) {
+        read_leaf_list(compiler, members, leaf);
+        return;
+    }
+    leaf->operands = ARENA_NEW(compiler->arena, Scalar);
+    leaf->operands[0] = scalar_of(leaf->value);
+    leaf->operand_count = 1;
+    leaf->is_wanted = kind == NOTHING || json_bool(leaf->value);
+}
+
+static void compile_leaf(Compiler *compiler, const Members *members, Jumps jumps)
+{
+    // The words of groups are here for their typos: an "al" was not meant to be a leaf.
+    static const char *const known[] = { "path", "questionId", "op", "value", "all", "any", "not" };
+    Leaf *leaf = add_leaf(compiler, members->pointer, jumps);
+    members_check(members, known, ARRAY_LEN(known));
+    read_leaf_path(members, leaf);
+    read_leaf_op(members, leaf);
+    if (leaf->op)
+        read_leaf_value(compiler, members, leaf);
+}
+
+static void compile(Compiler *compiler, const Json *source, Str pointer, Jumps jumps, int depth);
+
+// compile_list compiles the members of "all" or "any". In "all" a member that holds leads to the
+// next, in "any" one that does not; behind the last stands what the whole leads to.
+static void compile_list(Compiler *compiler, const Json *list, bool is_all, Str pointer,
+                         Jumps jumps, int depth)
+{
+    size_t count = json_count(list), i = 0;
+    if (count == 0)
+        add_leaf(compiler, pointer, jumps)->is_wanted = is_all;
+
+    for (JsonIter it = json_each(list); json_next(&it); i++) {
+        Jumps member = jumps;
+        int next = compiler->label_count;
+        if (i + 1 < count) {
+            compiler->label_count++;
+            if (is_all)
+                member.then = next;
+            else
+                member.otherwise = next;
+        }
+        Str place = str_format(compiler->arena, "%.*s/%zu", STR_ARG(pointer), i);
+        compile(compiler, it.value, place, member, depth + 1);
+        if (i + 1 < count)
+            compiler->labels[next] = compiler->filter->count;
+    }
+}
+
+static const char *const group_names[] = { "all", "any", "not" };
+
+// group_of returns the group that source is, or NULL for a leaf.
+static const char *group_of(const Json *source)
+{
+    for (size_t i = 0; i < ARRAY_LEN(group_names); i++) {
+        if (json_get(source, str_from(group_names[i])))
+            return group_names[i];
+    }
+    return NULL;
+}
+
+static void compile_group(Compiler *compiler, const Members *members, const char *group,
+                          Jumps jumps, int depth)
+{
+    for (JsonIter it = json_each(members->object); json_next(&it);) {
+        if (!str_eq(it.key, str_from(group)))
+            members_note(members, it.key, "unknown-member", "nothing can stand beside \"%s\"",
+                         group);
+    }
+
+    const Json *value = json_get(members->object, str_from(group));
+    Str pointer = str_format(compiler->arena, "%.*s/%s", STR_ARG(members->pointer), group);
+    if (str_eq(str_from(group), S("not"))) {
+        Jumps swapped = { jumps.otherwise, jumps.then, !jumps.is_negated };
+        compile(compiler, value, pointer, swapped, depth + 1);
+    } else if (json_type(value) != JSON_ARRAY) {
+        error_add(compiler->error, pointer, "bad-type", "must be an array of filters, not %s",
+                  json_type_name(json_type(value)));
+    } else {
+        compile_list(compiler, value, str_eq(str_from(group), S("all")), pointer, jumps, depth);
+    }
+}
+
+static void compile(Compiler *compiler, const Json *source, Str pointer, Jumps jumps, int depth)
+{
+    Members members = members_open(source, pointer, compiler->error);
+    const char *group = group_of(source);
+    if (depth > FILTER_DEPTH_MAX)
+        error_add(compiler->error, pointer, "too-deep", "a filter may be %d levels deep",
+                  FILTER_DEPTH_MAX);
+    else if (json_type(source) != JSON_OBJECT)
+        error_add(compiler->error, pointer, "bad-type", "a filter is an object, not %s",
+                  json_type_name(json_type(source)));
+    else if (group)
+        compile_group(compiler, &members, group, jumps, depth);
+    else
+        compile_leaf(compiler, &members, jumps);
+}
+
+// count_nodes counts leaves and groups, so that a filter is measured before it is built.
+static size_t count_nodes(const Json *source, int depth)
+{
+    const char *group = group_of(source);
+    if (!group || depth > FILTER_DEPTH_MAX)
+        return 1;
+    const Json *value = json_get(source, str_from(group));
+    if (json_type(value) != JSON_ARRAY)
+        return 1 + count_nodes(value, depth + 1);
+    size_t count = 1;
+    for (JsonIter it = json_each(value); json_next(&it);)
+        count += count_nodes(it.value, depth + 1);
+    return count;
+}
+
+static int resolve(const Compiler *compiler, int label)
+{
+    assert(label >= 0 && label < compiler->label_count);
+    return compiler->labels[label];
+}
+
+Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret, Error *error)
+{
+    if (!source) {
+        *ret = NULL;
+        return ERR_OK;
+    }
+    Error own = { 0 };
+    Members members = members_open(source, pointer, error ? error : &own);
+    size_t count = count_nodes(source, 1);
+    if (count > FILTER_NODES_MAX) {
+        error_add(members.error, pointer, "too-large", "a filter may have %d parts, not %zu",
+                  FILTER_NODES_MAX, count);
+        return members_close(&members, ERR_INVALID);
+    }
+
+    Filter *filter = (Filter *) arena_alloc(arena, sizeof(Filter) + count * sizeof(Leaf));
+    Compiler compiler = { .arena = arena,
+                          .error = members.error,
+                          .filter = filter,
+                          .labels = ARENA_ARRAY(arena, int, count + 2),
+                          .label_count = 2 };
+    compiler.labels[0] = MATCH;
+    compiler.labels[1] = MISS;
+    compile(&compiler, source, pointer, (Jumps){ .then = 0, .otherwise = 1 }, 1);
+    TRY(members_close(&members, ERR_INVALID));
+
+    for (int i = 0; i < filter->count; i++) {
+        filter->leaves[i].then = resolve(&compiler, filter->leaves[i].then);
+        filter->leaves[i].otherwise = resolve(&compiler, filter->leaves[i].otherwise);
+    }
+    *ret = filter;
+    return ERR_OK;
+}
+
+static bool leaf_holds(const Leaf *leaf, const Event *event, Str template_id)
+{
+    if (!leaf->op)
+        return leaf->is_wanted;
+    Found found = event_find(event, template_id, leaf->path);
+    Scalar seen = scalar_found(&found);
+    return leaf->op->holds(leaf, &seen, found.json);
+}
+
+bool filter_matches(const Filter *filter, const Event *event, Str template_id, FilterMiss *miss)
+{
+    int at = filter ? 0 : MATCH;
+    while (at != MATCH) {
+        const Leaf *leaf = &filter->leaves[at];
+        int next = leaf_holds(leaf, event, template_id) ? leaf->then : leaf->otherwise;
+        if (next == MISS) {
+            if (miss)
+                miss->node = at;
+            return false;
+        }
+        assert(next == MATCH || (next > at && next < filter->count));
+        at = next;
+    }
+    return true;
+}
+
+// add_phrase writes phrase with the leaf's value where % stands.
+static void add_phrase(Buf *buf, const char *phrase, const Json *value)
+{
+    for (; *phrase; phrase++) {
+        if (*phrase == '%')
+            json_write(buf, value, false);
+        else
+            buf_add_char(buf, *phrase);
+    }
+}
+
+static Str predicate_of(Arena *arena, const Leaf *leaf)
+{
+    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    buf_add(&buf, leaf->is_negated ? S("not ") : S(""));
+    if (!leaf->op) {
+        buf_add(&buf, leaf->is_wanted ? S("all of nothing") : S("any of nothing"));
+        return buf_str(&buf);
+    }
+    buf_add(&buf, leaf->path);
+    buf_add_char(&buf, ' ');
+    buf_add(&buf, str_from(leaf->op->text));
+    add_phrase(&buf, leaf->value ? " %" : "", leaf->value);
+    return buf_str(&buf);
+}
+
+static Str would_match_if(Arena *arena, const Leaf *leaf)
+{
+    if (!leaf->op)
+        return S("the list were not empty");
+    // "exists" with false asks for the opposite, as "not" does.
+    bool is_opposite = leaf->is_negated;
+    if (leaf->op->takes & NOTHING)
+        is_opposite = leaf->is_negated == leaf->is_wanted;
+    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    buf_add(&buf, leaf->path);
+    buf_add_char(&buf, ' ');
+    add_phrase(&buf, is_opposite ? leaf->op->would_not : leaf->op->would, leaf->value);
+    return buf_str(&buf);
+}
+
+static Str seen_by(Arena *arena, const Leaf *leaf, const Event *event, Str template_id)
+{
+    if (!leaf->op)
+        return STR_NONE;
+    Found found = event_find(event, template_id, leaf->path);
+    if (found.type == JSON_ABSENT)
+        return STR_NONE;
+    if (found.json)
+        return json_text(arena, found.json);
+    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    JsonOut out = json_out(&buf);
+    json_add_str(&out, found_str(&found));
+    return buf_str(&buf);
+}
+
+FilterReason filter_explain(Arena *arena, const Filter *filter, int node, const Event *event,
+                            Str template_id)
+{
+    if (!filter || node < 0 || node >= filter->count)
+        return (FilterReason){ 0 };
+    const Leaf *leaf = &filter->leaves[node];
+    return (FilterReason){
+        .path = leaf->pointer,
+        .predicate = predicate_of(arena, leaf),
+        .seen = seen_by(arena, leaf, event, template_id),
+        .would_match_if = would_match_if(arena, leaf),
+    };
+}

@@ -1,0 +1,41 @@
+// filter.h - the filter language: compiled once, evaluated on an event, explained on request.
+//
+// A leaf is {"path"|"questionId", "op", "value"}; "all" and "any" take arrays, "not" takes one
+// filter. Anything else is refused when compiled, with the JSON Pointer of the place and a code
+// of: unknown-member, missing-path, bad-path, missing-op, unknown-op, missing-value, bad-value,
+// bad-type, too-deep, too-large. Evaluation is pure and cannot fail. The published cases are
+// test/cases/filter.json: null counts as missing; a missing path makes a leaf false, except that
+// "!=" is true and "exists" with value false is true; a number and a numeric text compare as
+// numbers (exactly, for integers beyond 2^53); two texts compare as bytes, except that < <= > >=
+// on two numeric texts compare as numbers; true and false equal only themselves; "contains" works
+// on text (part of it) and on arrays (an equal element); "in" wants an array value.
+#pragma once
+
+#include "domain/event.h"
+
+enum { FILTER_NODES_MAX = 1000, FILTER_DEPTH_MAX = 32 };
+
+typedef struct Filter Filter;
+
+// filter_compile checks source (which lies at pointer in its document, for messages) and builds a
+// Filter in arena; it keeps references into source. NULL source gives NULL: always true.
+Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret, Error *error)
+    MUST_USE;
+
+// FilterMiss tells why a filter was false: the first leaf (in order) that decided it. node is its
+// index in the compiled filter, which is what a decision row stores.
+typedef struct FilterMiss {
+    int node;
+} FilterMiss;
+
+bool filter_matches(const Filter *filter, const Event *event, Str template_id, FilterMiss *miss);
+
+// FilterReason is a miss in words, for explain and for the command line.
+typedef struct FilterReason {
+    Str path;           // JSON Pointer of the leaf within the trigger: /filter/all/0
+    Str predicate;      // candidate.jobType == "GR"
+    Str seen;           // JSON of the value found; none when it is missing
+    Str would_match_if; // candidate.jobType were "GR"
+} FilterReason;
+FilterReason filter_explain(Arena *arena, const Filter *filter, int node, const Event *event,
+                            Str template_id);

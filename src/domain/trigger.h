@@ -1,0 +1,88 @@
+// trigger.h - event kind + filter + dedup recipe + plan + channel; compiled from its JSON.
+//
+// trigger_compile() refuses unknown members, bad durations and bad filters, each with its place.
+// trigger_decide() is what one trigger makes of one event: pure, and the only place that says so.
+#pragma once
+
+#include "base/crypto.h"
+#include "domain/backoff.h"
+#include "domain/event.h"
+#include "domain/filter.h"
+#include "domain/plan.h"
+
+enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
+
+typedef struct Trigger {
+    Str id;
+    int64_t version; // set by the loader
+    int64_t tenant;  // set by the loader
+    int64_t lane;    // set by the loader: the queue lane of (tenant, channel)
+    bool enabled;
+    Str event_kind;
+    Str template_id; // defaults to the id
+    const Filter *filter;
+    Str dedup[32];
+    size_t dedup_count;
+    Plan plan;
+    Str channel;
+    bool has_retry;
+    RetryPolicy retry;
+    Str address_path, locale_path;
+    Str cancel_kind; // cancelOn.eventKind; none: no cancelOn
+    Str cancel_match[16];
+    size_t cancel_match_count;
+    const Filter *cancel_filter;
+} Trigger;
+
+// trigger_compile reads the definition; strings are kept by reference, so source must live as long
+// as the trigger. ERR_TRIGGER_INVALID lists every problem found.
+Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+
+// clang-format off
+#define DECISION_TABLE(X)             \
+    /* name      stored as         */ \
+    X(CREATED,   "created")           \
+    X(DUPLICATE, "duplicate")         \
+    X(FILTERED,  "filtered")          \
+    X(DISABLED,  "disabled")          \
+    X(FAILED,    "failed")
+
+#define DECISION_REASON_TABLE(X)                                               \
+    /* name              code                 what it means                 */ \
+    X(MATCHED,           "matched",           "the trigger matched")           \
+    X(FILTER_FALSE,      "filter-false",      "the filter was false")          \
+    X(TRIGGER_DISABLED,  "trigger-disabled",  "the trigger was disabled")      \
+    X(DUPLICATE_KEY,     "duplicate-key",     "its dedup key was taken")       \
+    X(TOO_LARGE,         "too-large",         "address or locale too long")
+// clang-format on
+
+typedef enum DecisionKind {
+#define DECISION_ENUM(name, text) DECISION_##name,
+    DECISION_TABLE(DECISION_ENUM)
+#undef DECISION_ENUM
+} DecisionKind;
+
+typedef enum DecisionReason {
+#define REASON_ENUM(name, code, meaning) DECISION_REASON_##name,
+    DECISION_REASON_TABLE(REASON_ENUM)
+#undef REASON_ENUM
+} DecisionReason;
+
+const char *decision_text(DecisionKind kind);
+const char *decision_reason_code(DecisionReason reason);
+const char *decision_reason_meaning(DecisionReason reason);
+
+// Decision says what became of the pair. For CREATED the rest describes the delivery to make; the
+// store may still turn it into DUPLICATE when the key is taken.
+typedef struct Decision {
+    const Trigger *trigger;
+    DecisionKind kind;
+    DecisionReason reason;
+    int node; // for FILTERED: the filter leaf that decided
+    bool has_key;
+    Sha256 key;
+    Instant due_at;
+    Str address, locale, customer_ref;
+} Decision;
+
+Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now);

@@ -1,0 +1,111 @@
+#include "engine/state.h"
+
+#include "base/log.h"
+
+// Commands run between rounds. A tick ends when nothing that is due now is left to do. An advance
+// does the same at every due moment up to its goal, so that each sees the clock at its own time.
+
+static Instant next_due(const Engine *engine)
+{
+    Instant next = engine->sweep_due;
+    for (size_t i = 0; i < engine->lane_room; i++)
+        if (engine->lanes[i].is_known)
+            next = earlier(next, engine->lanes[i].due_at);
+    return next;
+}
+
+static void report(Engine *engine, const char *refused)
+{
+    EngineCommand *command = engine->command;
+    Tally before = command->before, after = engine->tally;
+    EngineReport result = {
+        .tally = { after.claimed - before.claimed, after.delivered - before.delivered,
+                   after.retried - before.retried, after.parked - before.parked,
+                   after.expired - before.expired, after.lapsed - before.lapsed,
+                   after.stale - before.stale },
+        .next_at = next_due(engine),
+        .now = clock_now(engine->options.clock),
+        .refused = refused,
+    };
+    engine->command = NULL;
+    command->done(command->with, &result);
+    free(command);
+}
+
+static bool take_command(Engine *engine)
+{
+    if (engine->command)
+        return true;
+    pthread_mutex_lock(&engine->lock);
+    engine->command = engine->commands;
+    if (engine->command)
+        engine->commands = engine->command->next;
+    pthread_mutex_unlock(&engine->lock);
+    if (!engine->command)
+        return false;
+    engine->command->before = engine->tally;
+    return true;
+}
+
+bool command_run(Engine *engine, Instant now)
+{
+    if (!take_command(engine))
+        return false;
+    EngineCommand *command = engine->command;
+    if (command->kind == COMMAND_ADVANCE && engine->other_nodes > 0) {
+        report(engine, "the clock cannot be moved while another node lives");
+        return true;
+    }
+    if (command->kind == COMMAND_ADVANCE && !command->has_begun && command->to <= now) {
+        clock_set(engine->options.clock, command->to);
+        report(engine, NULL);
+        return true;
+    }
+    command->has_begun = true;
+    if (!engine_is_idle(engine) || engine->is_probing)
+        return false;
+    // What is due is known for sure only after a probe that began when nothing was under way.
+    if (!command->has_probed) {
+        command->has_probed = true;
+        engine->wants_probe = true;
+        return true;
+    }
+    if (engine->wants_probe)
+        return false;
+    bool is_held = engine->registry && engine->registry->is_held;
+    Instant next = is_held ? INSTANT_NONE : next_due(engine);
+    command->has_probed = false;
+    if (next <= now)
+        return true;
+    if (command->kind == COMMAND_TICK || now >= command->to)
+        report(engine, NULL);
+    else
+        clock_set(engine->options.clock, earlier(next, command->to));
+    return true;
+}
+
+static void submit(Engine *engine, CommandKind kind, Instant to, EngineDone *done, void *with)
+{
+    EngineCommand *command = memory_new(sizeof *command);
+    command->kind = kind;
+    command->to = to;
+    command->done = done;
+    command->with = with;
+    pthread_mutex_lock(&engine->lock);
+    EngineCommand **last = &engine->commands;
+    while (*last)
+        last = &(*last)->next;
+    *last = command;
+    pthread_mutex_unlock(&engine->lock);
+    transfers_wake(engine->transfers);
+}
+
+void engine_tick(Engine *engine, EngineDone *done, void *with)
+{
+    submit(engine, COMMAND_TICK, 0, done, with);
+}
+
+void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with)
+{
+    submit(engine, COMMAND_ADVANCE, to, done, with);
+}

@@ -1,0 +1,182 @@
+#include "engine/state.h"
+
+#include "base/log.h"
+
+// dispatch starts an attempt for every delivery that a round claimed, and turns what comes of it
+// into a settle for a later round.
+
+static void finish(Flight *flight, const Outcome *outcome)
+{
+    Engine *engine = flight->engine;
+    const Claimed *claimed = flight->claimed;
+    Instant now = clock_now(engine->options.clock);
+    // Jitter is off under the manual clock, so that a test can say when a retry falls due.
+    double jitter = engine->options.clock->is_manual
+                        ? 0
+                        : (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
+    flight->settle = (Settle){
+        .tenant = claimed->tenant,
+        .lane = claimed->lane,
+        .id = claimed->id,
+        .was = DELIVERY_SENDING,
+        .fence = claimed->live.attempt,
+        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &flight->policy, outcome, now,
+                              jitter),
+        .has_attempt = true,
+        .attempt = { .number = claimed->live.attempt,
+                     .send = claimed->live.send,
+                     .started_at = claimed->live.started_at,
+                     .finished_at = now,
+                     .outcome = *outcome,
+                     .node = engine->options.node },
+    };
+    flight->next = NULL;
+    *engine->finished_last = flight;
+    engine->finished_last = &flight->next;
+    engine->finished_count++;
+}
+
+static void transfer_done(void *with, const TransferResult *result)
+{
+    Flight *flight = with;
+    Outcome outcome = flight->type->judge(&flight->arena, result,
+                                          clock_now(flight->engine->options.clock));
+    finish(flight, &outcome);
+}
+
+// link_to puts the public id into the installation's template of links.
+static Str link_to(Arena *arena, Str template, Str public_id)
+{
+    Str mark = S("{publicId}");
+    Buf out = buf_new(arena, 4096);
+    while (template.len > 0) {
+        if (str_starts(template, mark)) {
+            buf_add(&out, public_id);
+            template = str_skip(template, mark.len);
+        } else {
+            buf_add_char(&out, template.at[0]);
+            template = str_skip(template, 1);
+        }
+    }
+    return out.overflowed ? STR_NONE : buf_str(&out);
+}
+
+static Message message_of(Flight *flight)
+{
+    const Claimed *claimed = flight->claimed;
+    Engine *engine = flight->engine;
+    Str template = engine->options.url_template;
+    return (Message){
+        .delivery_id = claimed->id,
+        .event_id = claimed->event,
+        .tenant = claimed->tenant,
+        .public_id = claimed->public_id,
+        .event_kind = claimed->event_kind,
+        .trigger_id = claimed->trigger_id,
+        .send = claimed->live.send,
+        .attempt = claimed->live.attempt,
+        .address = claimed->address,
+        .locale = claimed->locale,
+        .customer_ref = claimed->customer_ref,
+        .url = template.len ? link_to(&flight->arena, template, claimed->public_id) : STR_NONE,
+        .occurred_at = claimed->occurred_at,
+        .payload = claimed->payload,
+        .now = clock_now(engine->options.clock),
+    };
+}
+
+static void send(Flight *flight, const ChannelDefinition *definition)
+{
+    Message message = message_of(flight);
+    message.channel = definition->key;
+    bool captures = flight->engine->options.is_dev || !flight->type->request;
+    if (captures) {
+        Outcome outcome = flight->type->capture
+                              ? flight->type->capture(&flight->arena, &message, definition->config)
+                              : channel_memory.capture(&flight->arena, &message, NULL);
+        finish(flight, &outcome);
+        return;
+    }
+    Transfer transfer = { 0 };
+    Error error = { .arena = &flight->arena };
+    Err err = flight->type->request(&flight->arena, &message, definition->config, &transfer, &error);
+    if (err != ERR_OK) {
+        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT,
+                                   .reason = REASON_BAD_REQUEST,
+                                   .detail = str_dup(&flight->arena, str_from(error.detail)) });
+        return;
+    }
+    transfer.timeout = definition->timeout;
+    transfer.pool = flight->claimed->tenant;
+    transfers_start(flight->engine->transfers, &transfer, transfer_done, flight);
+}
+
+static void start(Flight *flight)
+{
+    Engine *engine = flight->engine;
+    const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
+    const RegistryChannel *channel = lane ? lane->channel : NULL;
+    const Trigger *trigger = flight->claimed->trigger;
+    flight->policy = trigger->has_retry                           ? trigger->retry
+                     : channel && channel->definition.has_retry ? channel->definition.retry
+                                                                  : retry_default();
+    flight->type = channel ? channel_type_find(channel->definition.type) : NULL;
+    if (!flight->type)
+        finish(flight,
+               &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL });
+    else if (!channel->definition.enabled)
+        finish(flight,
+               &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_CHANNEL_DISABLED });
+    else
+        send(flight, &channel->definition);
+}
+
+static Flight *flight_new(Engine *engine, Round *round, const Claimed *claimed)
+{
+    Flight *flight = engine->free_flights;
+    if (flight)
+        engine->free_flights = flight->next;
+    else
+        flight = memory_new(sizeof *flight);
+    Arena arena = flight->arena;
+    *flight = (Flight){ .engine = engine, .round = round, .claimed = claimed, .arena = arena };
+    flight->after = engine->air;
+    if (engine->air)
+        engine->air->previous = flight;
+    engine->air = flight;
+    engine->in_flight++;
+    return flight;
+}
+
+void flight_free(Engine *engine, Flight *flight)
+{
+    if (flight->previous)
+        flight->previous->after = flight->after;
+    else
+        engine->air = flight->after;
+    if (flight->after)
+        flight->after->previous = flight->previous;
+    engine->lanes[flight->claimed->lane].in_flight--;
+    engine->in_flight--;
+    if (--flight->round->open_flights == 0)
+        round_release(flight->round);
+    arena_reset(&flight->arena);
+    flight->next = engine->free_flights;
+    engine->free_flights = flight;
+}
+
+void dispatch(Engine *engine, Round *round)
+{
+    for (size_t i = 0; i < round->claim.count; i++) {
+        const Claimed *claimed = &round->claim.claimed[i];
+        // A node that was stopped may wake with its lease over: then it must not send. What it
+        // claimed lapses, and is swept like that of a dead node.
+        if (clock_monotonic() - round->claimed_at_monotonic > SEND_LEASE - RENEW_EVERY) {
+            log_warn("claim.late", "delivery=%s", log_quote(claimed->public_id));
+            continue;
+        }
+        engine->lanes[claimed->lane].in_flight++;
+        round->open_flights++;
+        start(flight_new(engine, round, claimed));
+    }
+}

@@ -1,0 +1,73 @@
+// engine.h - makes due things happen: settle, sweep, claim, dispatch.
+//
+// engine_round() does everything that is due at one instant and returns when it wants to be called
+// again. It never sleeps. The engine's thread calls it around the transfers; a simulation calls it
+// by hand. All state of the engine belongs to whoever calls engine_round(); other threads only
+// leave notes (engine_note, engine_poke) and commands, under the engine's lock.
+//
+//   note or time ─▶ round: settle what is finished + sweep + claim what is free  (one transaction)
+//                    └─▶ flights: one attempt each, over the channel ─▶ finished ─▶ next round
+//
+// A claim takes no more than its lane has free; two rounds may be at the writer at once, so that
+// one commits while the other is filled.
+#pragma once
+
+#include "base/clock.h"
+#include "channels/channel.h"
+#include "net/address.h"
+#include "store/writer.h"
+
+typedef struct Engine Engine;
+
+typedef struct EngineOptions {
+    Writer *writer;
+    Clock *clock;
+    Clock *real; // the system's, whatever clock runs deliveries
+    Random *random;
+    const AddressPolicy *addresses;
+    int64_t node;
+    bool is_only_node; // the store is open in this process alone
+    bool is_dev;       // every channel captures
+    Str url_template;  // {publicId}; none
+} EngineOptions;
+
+Engine *engine_new(const EngineOptions *options);
+void engine_free(Engine *engine);
+
+// engine_start runs rounds on a thread of its own until engine_stop, which lets what is in flight
+// finish for at most grace, and settles it.
+void engine_start(Engine *engine);
+void engine_stop(Engine *engine, Span grace);
+
+// engine_round and engine_wait, for those who run the engine by hand.
+Instant engine_round(Engine *engine);
+void engine_wait(Engine *engine, Instant until);
+bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, or finished
+
+// engine_note tells of a delivery that was committed: its lane falls due at due_at. engine_poke
+// says that anything may have changed. Both from any thread.
+void engine_note(Engine *engine, int64_t lane, Instant due_at);
+void engine_poke(Engine *engine);
+
+// Tally counts what was done.
+typedef struct Tally {
+    int64_t claimed, delivered, retried, parked, expired, lapsed, stale;
+} Tally;
+Tally engine_tally(Engine *engine); // since the start
+
+typedef struct EngineReport {
+    Tally tally;     // of this command
+    Instant next_at; // the next due moment; INSTANT_NONE
+    Instant now;
+    const char *refused; // a sentence; NULL when done
+} EngineReport;
+
+// engine_tick does all that is due now. engine_advance moves the manual clock to the given time
+// through every due moment on the way, or straight to it when it lies behind. done() runs on the
+// engine's thread.
+typedef void EngineDone(void *with, const EngineReport *report);
+void engine_tick(Engine *engine, EngineDone *done, void *with);
+void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with);
+
+// engine_in_flight counts attempts under way; a gauge.
+int64_t engine_in_flight(Engine *engine);

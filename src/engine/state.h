@@ -1,0 +1,139 @@
+// state.h - what the files of the engine share: lanes, flights, rounds. Private to engine/.
+#pragma once
+
+#include "engine/engine.h"
+#include "store/queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    ROUNDS_MAX = 2,          // at the writer at once
+    CLAIM_MAX = 2000,        // deliveries in one round
+    WINDOW_MAX = 6000,       // deliveries claimed and not yet settled
+    CAPTURE_CONCURRENCY = 2000, // of channels that send nowhere: there is no far side to spare
+    SWEEP_MAX = 500,
+};
+
+#define SEND_LEASE ((Span) 15 * SPAN_SECOND)
+#define RENEW_EVERY ((Span) 5 * SPAN_SECOND)
+#define POLL_EVERY ((Span) 1 * SPAN_SECOND)
+#define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
+
+// LaneState is the engine's view of one lane of the queue.
+typedef struct LaneState {
+    bool is_known;  // the number is in use
+    int in_flight;  // claimed and not yet settled
+    int asked;      // asked for by rounds at the writer
+    Instant due_at; // no send of this lane is due before; INSTANT_NONE: none is known
+    uint64_t told;  // when due_at was last brought forward, in engine->news
+} LaneState;
+
+typedef struct Round Round;
+
+// Flight is one attempt under way.
+typedef struct Flight {
+    struct Flight *next;     // in a free or finished list
+    struct Flight *previous; // in the list of those in the air
+    struct Flight *after;
+    Engine *engine;
+    Round *round; // that claimed it, and holds its strings
+    const Claimed *claimed;
+    const ChannelType *type;
+    Arena arena; // request and outcome
+    RetryPolicy policy;
+    Settle settle;
+} Flight;
+
+// Round is one trip to the writer: what to settle and what to claim, and what came of it. It lives
+// until every flight it claimed is settled.
+struct Round {
+    Op op;
+    Round *next;
+    Engine *engine;
+    Arena arena;
+    int open_flights; // claimed by this round and not yet settled
+    Instant claimed_at_monotonic;
+    uint64_t news; // engine->news when it was sent: what is newer, its probe may not have seen
+
+    Flight *settling; // the flights whose settles these are
+    SettleBatch settles;
+    ClaimLane *lanes;
+    Claim claim;
+    bool sweeps, probes, renews, beats, steps_operations, has_more_operations;
+    Sweep sweep;
+    QueueNext upcoming;
+    Renewal *renewals;
+    size_t renewal_count;
+    Flight **renewed;
+    int64_t other_nodes;
+    Span clock_offset;
+    Err err;
+    char detail[ERROR_DETAIL_MAX];
+};
+
+typedef struct Note {
+    int64_t lane;
+    Instant due_at;
+} Note;
+
+enum { NOTES_MAX = 256 };
+
+typedef enum CommandKind { COMMAND_NONE, COMMAND_TICK, COMMAND_ADVANCE } CommandKind;
+
+typedef struct EngineCommand {
+    struct EngineCommand *next;
+    CommandKind kind;
+    Instant to;
+    EngineDone *done;
+    void *with;
+    bool has_begun, has_probed;
+    Tally before;
+} EngineCommand;
+
+struct Engine {
+    EngineOptions options;
+    Transfers *transfers;
+    pthread_t thread;
+    bool has_thread;
+    _Atomic bool is_stopping;
+
+    Registry *registry;
+    LaneState *lanes; // by number
+    size_t lane_room;
+    Flight *free_flights, *air; // air: a ring of those under way, for renewal
+    Flight *finished, **finished_last;
+    size_t finished_count;
+    Round *free_rounds;
+    int rounds_out;
+    _Atomic int64_t in_flight;
+    Tally tally;
+    Instant sweep_due; // as of the last probe; INSTANT_NONE
+    uint64_t sweep_told;
+    uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
+    bool wants_probe, is_probing, wants_orphans, has_operations;
+    Instant polled_at, renewed_at, beaten_at, store_retry_at; // monotonic
+    bool is_clock_off;
+    int64_t other_nodes;
+    EngineCommand *command;
+
+    pthread_mutex_t lock;
+    Note notes[NOTES_MAX]; // guarded by lock
+    size_t note_count;     // guarded by lock
+    bool is_poked;         // guarded by lock
+    Round *arrived;        // guarded by lock
+    EngineCommand *commands; // guarded by lock
+    Tally shown;             // guarded by lock
+};
+
+// round.c
+Round *round_new(Engine *engine);
+void round_submit(Round *round);
+void round_release(Round *round); // when its last flight is settled
+
+// dispatch.c
+void dispatch(Engine *engine, Round *round);
+void flight_free(Engine *engine, Flight *flight);
+
+// command.c
+bool command_run(Engine *engine, Instant now); // true: call the next round at once

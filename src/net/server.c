@@ -1,0 +1,824 @@
+#include "net/server.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "net/deadline.h"
+#include "net/guard.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// The loop thread is the library's; every function named on_… runs on it, in the order of the file:
+// a connection starts, a request line is seen, the head is in, pieces of the body come, the body is
+// in, the answer goes out, the request is over, the connection is closed.
+
+enum {
+    BACKLOG = 1024,
+    POOL_EXTRA_BYTES = 16 * 1024, // beside the headers: the body's pieces and the answer's head
+    BODY_FIRST_BYTES = 64 * 1024, // taken at once for a body that announces its length
+    DROP_BYTES_MAX = 64 * 1024,   // a refused body up to this is read, to keep the connection
+    SPARE_MAX = 256,              // exchanges kept for reuse
+    SPARE_ARENA_BYTES_MAX = 64 * 1024,
+    PROBLEM_BYTES_MAX = 64 * 1024,
+};
+
+#define LAST_ANSWERS_SPAN (1 * SPAN_SECOND) // for answers to go out when the server closes
+
+// Connection is one client's socket. The loop thread owns it.
+typedef struct Connection {
+    Deadline deadline;
+    struct Connection *prev, *next;
+    struct sockaddr_storage address;
+    bool is_loopback;
+    bool had_request;
+    bool lingers; // the client may still be sending when it is closed
+    char remote[INET6_ADDRSTRLEN];
+} Connection;
+
+typedef enum Phase {
+    PHASE_HEAD,     // the request line was seen
+    PHASE_BODY,     // the head is accepted
+    PHASE_DROPPING, // refused; the rest is read and dropped, then the refusal goes out
+    PHASE_HANDED,   // the handler has it
+    PHASE_ANSWERED,
+} Phase;
+
+// Whose turn it is while the exchange is handed over. The one who finds the other's mark acts.
+typedef enum Turn {
+    TURN_HANDLING,  // not yet suspended
+    TURN_SUSPENDED, // the reply must wake the loop
+    TURN_REPLIED,
+} Turn;
+
+typedef struct ExchangeWire ExchangeWire;
+
+struct ExchangeWire {
+    Exchange exchange;
+    Server *server;
+    Connection *connection;
+    struct MHD_Connection *mhd;
+    ExchangeWire *next; // in the server's spares
+    Phase phase;
+    _Atomic Turn turn;
+    Str target;            // a copy of what was sent
+    const char *target_at; // where it lies, for the check of the line's shape
+    Header *headers;
+    size_t header_count;
+    RequestTarget parsed;
+    BodyFraming framing;
+    size_t body_max, body_room;
+    char *body;
+    Reply reply;
+};
+
+struct Server {
+    ServerOptions options;
+    struct MHD_Daemon *daemon;
+    Deadlines *deadlines;
+    int listen_fd, port;
+    // A library before 1.0 accepts lines that it should not; see lines_are_clean(). Its strict mode
+    // adds only two checks of the guard's, and sends the head of their answer twice.
+    bool checks_lines;
+    Clock clock;
+    Random random;
+    Connection *connections; // the loop thread's
+    ExchangeWire *spares;    // the loop thread's
+    size_t spare_count;
+    _Atomic bool is_quiesced, is_closing;
+    _Atomic size_t owed;    // handed over and not yet answered
+    _Atomic size_t sending; // answers on their way
+    pthread_mutex_t lock;   // only for the wait in server_close()
+    pthread_cond_t changed;
+};
+
+static Instant now_plus(Span span)
+{
+    return clock_monotonic() + span;
+}
+
+// count_down tells server_close(), if it waits.
+static void count_down(Server *server, _Atomic size_t *counter)
+{
+    atomic_fetch_sub(counter, 1);
+    if (!atomic_load(&server->is_closing))
+        return;
+    pthread_mutex_lock(&server->lock);
+    pthread_cond_signal(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
+Str problem_json(Arena *arena, const Error *error, Uuid request_id)
+{
+    char id[UUID_TEXT_LEN + 1];
+    Buf buf = buf_new(arena, PROBLEM_BYTES_MAX);
+    JsonOut out = json_out(&buf);
+    json_open(&out, '{');
+    json_put_str(&out, S("type"), str_format(arena, "/docs/errors#%s", err_code(error->err)));
+    json_put_str(&out, S("title"), str_from(err_title(error->err)));
+    json_put_i64(&out, S("status"), err_http(error->err));
+    json_put_str(&out, S("code"), str_from(err_code(error->err)));
+    json_put_str(&out, S("detail"), str_from(error->detail));
+    size_t count = error->arena ? error->count : 0;
+    if (count > 0) {
+        json_key(&out, S("errors"));
+        json_open(&out, '[');
+        for (size_t i = 0; i < count && i < ERROR_PROBLEMS_MAX; i++) {
+            json_open(&out, '{');
+            json_put_str(&out, S("path"), error->problems[i].path);
+            json_put_str(&out, S("code"), str_from(error->problems[i].code));
+            json_put_str(&out, S("message"), error->problems[i].message);
+            json_close(&out, '}');
+        }
+        json_close(&out, ']');
+    }
+    json_put_str(&out, S("requestId"), uuid_text(request_id, id));
+    json_close(&out, '}');
+    return buf_str(&buf);
+}
+
+static Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
+{
+    Reply reply = {
+        .status = err_http(error->err),
+        .type = S("application/problem+json"),
+        .body = problem_json(arena, error, request_id),
+    };
+    if (reply.status == 401)
+        reply.headers[reply.header_count++] = (Header){ S("WWW-Authenticate"), S("Bearer") };
+    if (reply.status == 429 || reply.status == 503)
+        reply.headers[reply.header_count++] = (Header){ S("Retry-After"), S("1") };
+    return reply;
+}
+
+// send_problem writes an answer past the library, which takes none before the whole request is in.
+// Nothing else was sent for this request, so the client reads a well-formed answer.
+static void send_problem(int fd, Err err, const char *detail)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Random random = random_system();
+    Clock clock;
+    clock_init_system(&clock);
+    Error error = { 0 };
+    fail(&error, err, "%s", detail);
+    Str body = problem_json(&arena, &error, uuid_new(clock_now(&clock), &random));
+    Str text = str_format(&arena,
+                          "HTTP/1.1 %d %s\r\nConnection: close\r\n"
+                          "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+                          "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
+                          err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
+                          body.len, STR_ARG(body));
+    ssize_t sent = send(fd, text.at, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void) sent; // A client that takes no answer gets none.
+}
+
+static void say_late(int fd)
+{
+    log_debug("server.late", "fd=%d", fd);
+    send_problem(fd, ERR_TIMEOUT, "the request did not arrive in time");
+}
+
+static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+    if (a->ss_family != b->ss_family)
+        return false;
+    if (a->ss_family == AF_INET)
+        return ((const struct sockaddr_in *) a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *) b)->sin_addr.s_addr;
+    return memcmp(&((const struct sockaddr_in6 *) a)->sin6_addr,
+                  &((const struct sockaddr_in6 *) b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+}
+
+// note_address keeps the address, with IPv4 inside IPv6 unmapped, and its text.
+static void note_address(Connection *connection, const struct sockaddr *from)
+{
+    struct sockaddr_storage *to = &connection->address;
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    if (from->sa_family == AF_INET6) {
+        memcpy(to, from, sizeof(struct sockaddr_in6));
+        const struct in6_addr *v6 = &((struct sockaddr_in6 *) to)->sin6_addr;
+        if (!IN6_IS_ADDR_V4MAPPED(v6)) {
+            connection->is_loopback = IN6_IS_ADDR_LOOPBACK(v6);
+            inet_ntop(AF_INET6, v6, connection->remote, sizeof connection->remote);
+            return;
+        }
+        memcpy(&v4.sin_addr, v6->s6_addr + 12, 4);
+    } else {
+        memcpy(&v4, from, sizeof v4);
+    }
+    memcpy(to, &v4, sizeof v4);
+    connection->is_loopback = ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+    inet_ntop(AF_INET, &v4.sin_addr, connection->remote, sizeof connection->remote);
+}
+
+static bool has_too_many(const Server *server, const Connection *from)
+{
+    size_t count = 0;
+    if (from->is_loopback)
+        return false;
+    for (const Connection *each = server->connections; each; each = each->next)
+        count += same_host(&each->address, &from->address);
+    return count > server->options.connections_per_address_max;
+}
+
+static void open_connection(Server *server, struct MHD_Connection *mhd, void **context)
+{
+    Connection *connection = memory_new(sizeof *connection);
+    note_address(connection,
+                 MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+    connection->deadline.fd =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    connection->next = server->connections;
+    if (connection->next)
+        connection->next->prev = connection;
+    server->connections = connection;
+    *context = connection;
+    deadline_set(&connection->deadline, now_plus(server->options.request_deadline), false);
+    deadlines_add(server->deadlines, &connection->deadline);
+    if (has_too_many(server, connection)) {
+        log_debug("server.crowded", "remote=%s", connection->remote);
+        shutdown(connection->deadline.fd, SHUT_RDWR);
+    }
+}
+
+static void close_connection(Server *server, Connection *connection)
+{
+    deadlines_remove(server->deadlines, &connection->deadline);
+    // The library closes its own descriptor after this; a copy keeps the socket.
+    int fd = connection->lingers ? fcntl(connection->deadline.fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd >= 0)
+        deadlines_linger(server->deadlines, fd);
+    if (connection->prev)
+        connection->prev->next = connection->next;
+    else
+        server->connections = connection->next;
+    if (connection->next)
+        connection->next->prev = connection->prev;
+    free(connection);
+}
+
+static void on_connection(void *with, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        open_connection(with, mhd, context);
+    else
+        close_connection(with, *context);
+}
+
+static ExchangeWire *wire_new(Server *server)
+{
+    ExchangeWire *wire = server->spares;
+    if (wire) {
+        server->spares = wire->next;
+        server->spare_count--;
+    } else {
+        wire = memory_new(sizeof *wire);
+    }
+    wire->next = NULL;
+    wire->exchange.wire = wire;
+    wire->server = server;
+    return wire;
+}
+
+static void wire_free(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    Arena arena = wire->exchange.arena;
+    if (arena.bytes > SPARE_ARENA_BYTES_MAX || server->spare_count == SPARE_MAX)
+        arena_done(&arena);
+    else
+        arena_reset(&arena);
+    if (server->spare_count == SPARE_MAX) {
+        free(wire);
+        return;
+    }
+    *wire = (ExchangeWire){ .exchange.arena = arena, .next = server->spares };
+    server->spares = wire;
+    server->spare_count++;
+}
+
+// on_request_line makes the exchange. It is the only place that shows the target as it was sent.
+static void *on_request_line(void *with, const char *target, struct MHD_Connection *mhd)
+{
+    Server *server = with;
+    ExchangeWire *wire = wire_new(server);
+    wire->mhd = mhd;
+    wire->connection =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    wire->target_at = target;
+    wire->target = str_dup(&wire->exchange.arena, str_from(target));
+    // The first request's time began with the connection.
+    Connection *connection = wire->connection;
+    if (connection->had_request)
+        deadline_set(&connection->deadline, now_plus(server->options.request_deadline), true);
+    else
+        atomic_store(&connection->deadline.is_begun, true);
+    connection->had_request = true;
+    return wire;
+}
+
+// queue hands the reply to the library, which sends it from the exchange's arena.
+static enum MHD_Result queue(ExchangeWire *wire)
+{
+    static const Header usual[] = {
+        { { "X-Content-Type-Options", 22 }, { "nosniff", 7 } },
+        { { "Cache-Control", 13 }, { "no-store", 8 } },
+    };
+    const Reply *reply = &wire->reply;
+    Arena *arena = &wire->exchange.arena;
+    wire->phase = PHASE_ANSWERED;
+    atomic_fetch_add(&wire->server->sending, 1);
+    // The library promises not to write to a persistent body.
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        reply->body.len, (void *) (uintptr_t) reply->body.at, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    if (reply->type.len > 0)
+        MHD_add_response_header(response, "Content-Type", str_z(arena, reply->type));
+    for (size_t i = 0; i < reply->header_count; i++)
+        if (MHD_add_response_header(response, str_z(arena, reply->headers[i].name),
+                                    str_z(arena, reply->headers[i].value)) != MHD_YES)
+            log_error("server.header", "name=%s", log_quote(reply->headers[i].name));
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (!MHD_get_response_header(response, usual[i].name.at))
+            MHD_add_response_header(response, usual[i].name.at, usual[i].value.at);
+    if (atomic_load_explicit(&wire->server->is_quiesced, memory_order_relaxed))
+        MHD_add_response_header(response, "Connection", "close");
+    enum MHD_Result result = MHD_queue_response(wire->mhd, (unsigned) reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// refuse answers with error: at once, which closes the connection, when the rest cannot be trusted
+// or is long; after reading the rest otherwise.
+static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_once)
+{
+    const BodyFraming *framing = &wire->framing;
+    log_debug("server.refused", "remote=%s code=%s detail=%s", wire->connection->remote,
+              err_code(error->err), log_quote(str_from(error->detail)));
+    wire->reply = problem_reply(&wire->exchange.arena, error, wire->exchange.request_id);
+    if (at_once || framing->is_chunked || framing->length > DROP_BYTES_MAX ||
+        (framing->is_awaited && framing->length > 0)) {
+        if (!deadline_stop(&wire->connection->deadline))
+            return MHD_NO;
+        wire->connection->lingers = true;
+        return queue(wire);
+    }
+    wire->phase = PHASE_DROPPING;
+    return MHD_YES;
+}
+
+static enum MHD_Result refuse_with(ExchangeWire *wire, Err err, const char *detail, bool at_once)
+{
+    Error error = { 0 };
+    fail(&error, err, "%s", detail);
+    return refuse(wire, &error, at_once);
+}
+
+static enum MHD_Result collect_header(void *with, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_len, const char *value, size_t value_len)
+{
+    ExchangeWire *wire = with;
+    (void) kind;
+    if (wire->header_count < GUARD_HEADERS_MAX)
+        wire->headers[wire->header_count++] =
+            (Header){ { name, name_len }, { value ? value : "", value ? value_len : 0 } };
+    return MHD_YES;
+}
+
+// lines_are_clean is true when each line of the head ended in CR LF, none was folded and none had a
+// NUL byte. Library versions before 1.0 accept all three, and cut a value at its NUL; but they read
+// the lines where they lie, so that any byte they skipped shows as a gap between two parts.
+static bool lines_are_clean(const ExchangeWire *wire, const char *method, const char *version,
+                            size_t head_len)
+{
+    const char *at = method + strlen(method) + 1;
+    if (wire->target_at != at || version != at + wire->target.len + 1)
+        return false;
+    at = version + strlen(version) + 2;
+    for (size_t i = 0; i < wire->header_count; i++) {
+        if (wire->headers[i].name.at != at)
+            return false;
+        at = wire->headers[i].value.at + wire->headers[i].value.len + 2;
+    }
+    return at + 2 == method + head_len;
+}
+
+static enum MHD_Result accept_head(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    Exchange *exchange = &wire->exchange;
+    Error error = { .arena = &exchange->arena };
+    if (atomic_load(&server->is_closing))
+        return refuse_with(wire, ERR_BUSY, "the server is stopping", true);
+    wire->body_max = server->options.body_bytes_max;
+    if (server->options.begin) {
+        Err err = server->options.begin(server->options.with, exchange, &wire->body_max, &error);
+        if (err != ERR_OK) {
+            error.err = err;
+            return refuse(wire, &error, false);
+        }
+    }
+    if (!wire->framing.is_chunked && wire->framing.length > (int64_t) wire->body_max) {
+        fail(&error, ERR_TOO_LARGE, "the body may have %zu bytes", wire->body_max);
+        return refuse(wire, &error, true);
+    }
+    wire->phase = PHASE_BODY;
+    return MHD_YES;
+}
+
+static enum MHD_Result read_head(ExchangeWire *wire, const char *method, const char *version)
+{
+    Server *server = wire->server;
+    Exchange *exchange = &wire->exchange;
+    Arena *arena = &exchange->arena;
+    exchange->request_id = uuid_new(clock_now(&server->clock), &server->random);
+    exchange->remote = str_from(wire->connection->remote);
+    exchange->method = str_from(method);
+
+    size_t head_len =
+        MHD_get_connection_info(wire->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    int count = MHD_get_connection_values_n(wire->mhd, MHD_HEADER_KIND, NULL, NULL);
+    if (head_len > server->options.header_bytes_max || count > GUARD_HEADERS_MAX)
+        return refuse_with(wire, ERR_HEADERS_TOO_LARGE, "the headers are too many or too long",
+                           true);
+    wire->headers = ARENA_ARRAY(arena, Header, (size_t) count);
+    MHD_get_connection_values_n(wire->mhd, MHD_HEADER_KIND, collect_header, wire);
+    if (server->checks_lines && !lines_are_clean(wire, method, version, head_len))
+        return refuse_with(wire, ERR_MALFORMED,
+                           "a line is folded, has a NUL byte or does not end in CR LF", true);
+
+    const char *problem = guard_head(&(RequestHead){ .method = exchange->method,
+                                                     .target = wire->target,
+                                                     .version = str_from(version),
+                                                     .headers = wire->headers,
+                                                     .header_count = wire->header_count },
+                                     &wire->framing);
+    if (!problem)
+        problem = guard_target(arena, wire->target, &wire->parsed);
+    if (problem)
+        return refuse_with(wire, ERR_MALFORMED, problem, true);
+    for (size_t i = 0; i < wire->header_count; i++)
+        wire->headers[i].value = str_trim(wire->headers[i].value);
+    exchange->path = wire->parsed.path;
+    return accept_head(wire);
+}
+
+// take_piece appends to the body. Its room grows with what came, not with what was announced.
+static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *len)
+{
+    size_t old_len = wire->exchange.body.len, new_len = old_len + *len;
+    if (new_len > wire->body_max) {
+        wire->connection->lingers = true;
+        if (deadline_stop(&wire->connection->deadline))
+            send_problem(wire->connection->deadline.fd, ERR_TOO_LARGE, "the body is too large");
+        return MHD_NO;
+    }
+    if (new_len > wire->body_room) {
+        size_t announced = (size_t) wire->framing.length;
+        size_t room = wire->body_room > 0 ? wire->body_room * 2 : BODY_FIRST_BYTES;
+        if (announced >= new_len && announced < room)
+            room = announced;
+        if (wire->framing.is_chunked && wire->body_room == 0)
+            room = 4096;
+        if (room < new_len)
+            room = new_len;
+        wire->body = arena_grow(&wire->exchange.arena, wire->body, wire->body_room, room);
+        wire->body_room = room;
+    }
+    memcpy(wire->body + old_len, at, *len);
+    wire->exchange.body = (Str){ wire->body, new_len };
+    *len = 0;
+    return MHD_YES;
+}
+
+// hand_over calls the handler. Where it did not answer at once, the connection sleeps until the
+// reply wakes it.
+static enum MHD_Result hand_over(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    if (!deadline_stop(&wire->connection->deadline))
+        return MHD_NO;
+    // First counted, then asked, so that server_close() cannot miss it.
+    atomic_fetch_add(&server->owed, 1);
+    if (atomic_load(&server->is_closing)) {
+        count_down(server, &server->owed);
+        return refuse_with(wire, ERR_BUSY, "the server is stopping", true);
+    }
+    if (!wire->exchange.body.at)
+        wire->exchange.body = S("");
+    wire->phase = PHASE_HANDED;
+    atomic_store(&wire->turn, TURN_HANDLING);
+    server->options.handle(server->options.with, &wire->exchange);
+    if (atomic_load(&wire->turn) == TURN_REPLIED) {
+        count_down(server, &server->owed);
+        return queue(wire);
+    }
+    MHD_suspend_connection(wire->mhd);
+    Turn turn = TURN_HANDLING;
+    if (!atomic_compare_exchange_strong(&wire->turn, &turn, TURN_SUSPENDED))
+        MHD_resume_connection(wire->mhd);
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *with, struct MHD_Connection *mhd, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *data_len, void **context)
+{
+    ExchangeWire *wire = *context;
+    (void) with, (void) mhd, (void) url;
+    switch (wire->phase) {
+    case PHASE_HEAD:
+        return read_head(wire, method, version);
+    case PHASE_BODY:
+        return *data_len > 0 ? take_piece(wire, data, data_len) : hand_over(wire);
+    case PHASE_DROPPING:
+        if (*data_len == 0)
+            return deadline_stop(&wire->connection->deadline) ? queue(wire) : MHD_NO;
+        *data_len = 0;
+        return MHD_YES;
+    case PHASE_HANDED:
+        if (atomic_load(&wire->turn) != TURN_REPLIED)
+            return MHD_YES;
+        count_down(wire->server, &wire->server->owed);
+        return queue(wire);
+    case PHASE_ANSWERED:
+        break;
+    }
+    return MHD_NO;
+}
+
+static void on_completed(void *with, struct MHD_Connection *mhd, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    Server *server = with;
+    ExchangeWire *wire = *context;
+    (void) mhd, (void) code;
+    if (!wire)
+        return;
+    // A client that left while its connection slept is noticed before the reply is picked up.
+    if (wire->phase == PHASE_HANDED) {
+        assert(atomic_load(&wire->turn) == TURN_REPLIED);
+        count_down(server, &server->owed);
+    }
+    // Bytes of the next request stay unseen until its line is whole: the idle time-out bounds the
+    // silence before them, so both together bound the whole.
+    deadline_set(&wire->connection->deadline,
+                 now_plus(server->options.idle_timeout + server->options.request_deadline), false);
+    if (wire->phase == PHASE_ANSWERED)
+        count_down(server, &server->sending);
+    wire_free(wire);
+    *context = NULL;
+}
+
+static void on_message(void *with, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static void on_message(void *with, const char *format, va_list args)
+{
+    char text[300];
+    (void) with;
+    vsnprintf(text, sizeof text, format, args);
+    log_debug("server.library", "says=%s", log_quote(str_from(text)));
+}
+
+void exchange_reply(Exchange *exchange, const Reply *reply)
+{
+    ExchangeWire *wire = exchange->wire;
+    struct MHD_Connection *mhd = wire->mhd;
+    Arena *arena = &exchange->arena;
+    assert(reply->header_count <= REPLY_HEADERS_MAX);
+    wire->reply = *reply;
+    wire->reply.type = str_dup(arena, reply->type);
+    for (size_t i = 0; i < reply->header_count; i++)
+        wire->reply.headers[i] = (Header){ str_dup(arena, reply->headers[i].name),
+                                           str_dup(arena, reply->headers[i].value) };
+    // From here on the exchange is the loop's; only a sleeping connection waits for us.
+    Turn turn = atomic_exchange(&wire->turn, TURN_REPLIED);
+    assert(turn != TURN_REPLIED);
+    if (turn == TURN_SUSPENDED)
+        MHD_resume_connection(mhd);
+}
+
+void exchange_fail(Exchange *exchange, const Error *error)
+{
+    Reply reply = problem_reply(&exchange->arena, error, exchange->request_id);
+    exchange_reply(exchange, &reply);
+}
+
+Str exchange_header(const Exchange *exchange, Str name)
+{
+    const ExchangeWire *wire = exchange->wire;
+    Arena *arena = &exchange->wire->exchange.arena;
+    Str found = STR_NONE;
+    for (size_t i = 0; i < wire->header_count; i++) {
+        if (!str_eq_nocase(wire->headers[i].name, name))
+            continue;
+        Str value = wire->headers[i].value;
+        found = found.at ? str_format(arena, "%.*s, %.*s", STR_ARG(found), STR_ARG(value)) : value;
+    }
+    return found;
+}
+
+size_t exchange_headers(Exchange *exchange, Header **ret)
+{
+    *ret = exchange->wire->headers;
+    return exchange->wire->header_count;
+}
+
+Str exchange_query(const Exchange *exchange, Str name)
+{
+    const RequestTarget *parsed = &exchange->wire->parsed;
+    for (size_t i = 0; i < parsed->query_count; i++)
+        if (str_eq(parsed->query[i].name, name))
+            return parsed->query[i].value;
+    return STR_NONE;
+}
+
+bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret)
+{
+    const RequestTarget *parsed = &exchange->wire->parsed;
+    if (index >= parsed->query_count)
+        return false;
+    *ret = parsed->query[index];
+    return true;
+}
+
+// listen_on binds one of the addresses that host:port stands for.
+static Err listen_on(Str text, int *ret_fd, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str host = text, port = STR_NONE;
+    for (size_t i = text.len; i > 0 && !port.at; i--) {
+        if (text.at[i - 1] == ':') {
+            host.len = i - 1;
+            port = (Str){ text.at + i, text.len - i };
+        }
+    }
+    if (host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']')
+        host = (Str){ host.at + 1, host.len - 2 };
+    int64_t number;
+    struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    if (host.len == 0 || !str_to_i64(port, 0, 65535, &number) ||
+        getaddrinfo(str_z(&arena, host), str_z(&arena, port), &hints, &found) != 0)
+        return fail(error, ERR_INVALID, "\"%.*s\" is not an address to listen on; use HOST:PORT",
+                    STR_ARG(text));
+
+    int on = 1;
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_up = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                 bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0;
+    int problem = errno;
+    freeaddrinfo(found);
+    if (is_up) {
+        *ret_fd = fd;
+        return ERR_OK;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (problem == EADDRINUSE)
+        return fail(error, ERR_CONFLICT, "%.*s is in use", STR_ARG(text));
+    errno = problem;
+    return fail(error, ERR_INTERNAL, "cannot listen on %.*s: %m", STR_ARG(text));
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (struct sockaddr *) &address, &len) != 0)
+        return 0;
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &address)->sin6_port
+                                               : ((struct sockaddr_in *) &address)->sin_port);
+}
+
+static ServerOptions with_defaults(const ServerOptions *given)
+{
+    ServerOptions options = *given;
+    options.listen = STR_NONE; // the caller's text need not live on
+    if (options.connections_max == 0)
+        options.connections_max = 1024;
+    if (options.connections_per_address_max == 0)
+        options.connections_per_address_max = 512;
+    if (options.body_bytes_max == 0)
+        options.body_bytes_max = (size_t) 8 * 1024 * 1024;
+    if (options.header_bytes_max == 0)
+        options.header_bytes_max = (size_t) 16 * 1024;
+    if (options.request_deadline == 0)
+        options.request_deadline = 30 * SPAN_SECOND;
+    if (options.idle_timeout == 0)
+        options.idle_timeout = 60 * SPAN_SECOND;
+    return options;
+}
+
+// start_library returns NULL when the library gives no reason; there is little but memory to lack.
+static struct MHD_Daemon *start_library(Server *server)
+{
+    const ServerOptions *options = &server->options;
+    Span idle_seconds = (options->idle_timeout + SPAN_SECOND - 1) / SPAN_SECOND;
+    // clang-format off
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+        0, NULL, NULL, on_request, server,
+        MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
+        MHD_OPTION_STRICT_FOR_CLIENT, server->checks_lines ? 0 : 1,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) idle_seconds,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->header_bytes_max + POOL_EXTRA_BYTES,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+        MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_END);
+    // clang-format on
+}
+
+static void server_free(Server *server)
+{
+    deadlines_free(server->deadlines);
+    if (server->listen_fd >= 0)
+        close(server->listen_fd);
+    while (server->spares) {
+        ExchangeWire *wire = server->spares;
+        server->spares = wire->next;
+        arena_done(&wire->exchange.arena);
+        free(wire);
+    }
+    pthread_cond_destroy(&server->changed);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+Err server_open(const ServerOptions *options, Server **ret, Error *error)
+{
+    assert(options->handle);
+    int fd;
+    TRY(listen_on(options->listen, &fd, error));
+    Server *server = memory_new(sizeof *server);
+    server->options = with_defaults(options);
+    server->listen_fd = fd;
+    server->port = port_of(fd);
+    server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
+    server->random = random_system();
+    clock_init_system(&server->clock);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&server->lock, NULL);
+
+    Span tick = server->options.request_deadline / 4;
+    tick = earlier(later(tick, 10 * SPAN_MILLISECOND), SPAN_SECOND);
+    server->deadlines = deadlines_new(tick, say_late);
+    if (server->deadlines)
+        server->daemon = start_library(server);
+    if (!server->daemon) {
+        server_free(server);
+        return fail(error, ERR_INTERNAL, "the HTTP server could not be started");
+    }
+    *ret = server;
+    return ERR_OK;
+}
+
+int server_port(const Server *server)
+{
+    return server->port;
+}
+
+void server_quiesce(Server *server)
+{
+    if (atomic_exchange(&server->is_quiesced, true))
+        return;
+    MHD_quiesce_daemon(server->daemon);
+    // The descriptor stays open until the loop has ended; shut down, it refuses from now on.
+    shutdown(server->listen_fd, SHUT_RDWR);
+}
+
+void server_close(Server *server)
+{
+    if (!server)
+        return;
+    server_quiesce(server);
+    pthread_mutex_lock(&server->lock);
+    atomic_store(&server->is_closing, true);
+    while (atomic_load(&server->owed) > 0)
+        pthread_cond_wait(&server->changed, &server->lock);
+    Instant until = now_plus(LAST_ANSWERS_SPAN);
+    struct timespec at = { .tv_sec = until / SPAN_SECOND,
+                           .tv_nsec = (long) (until % SPAN_SECOND * 1000) };
+    while (atomic_load(&server->sending) > 0)
+        if (pthread_cond_timedwait(&server->changed, &server->lock, &at) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&server->lock);
+    MHD_stop_daemon(server->daemon);
+    server_free(server);
+}

@@ -1,0 +1,84 @@
+// server.h - the HTTP end that others connect to; server.c is the only file that knows
+// libmicrohttpd.
+//
+// One event-loop thread reads requests. When the headers are in, `begin` may refuse (no key, too
+// large) before a byte of the body is taken. When the body is in, `handle` is called on that
+// thread; it must not block. Whoever finishes the work calls exchange_reply() once, from any
+// thread; until then the exchange, its arena and everything in it belong to the handler.
+//
+// Limits are the server's own: connections in all and per address, header and body size, a total
+// deadline for a request to arrive (not only an idle time-out), and a guard against smuggling
+// (two lengths, length and chunks together, odd names, no or two hosts). What breaks a limit is
+// answered with problem+json and logged at debug.
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/str.h"
+
+typedef struct Server Server;
+typedef struct Exchange Exchange;
+
+typedef struct Header {
+    Str name, value;
+} Header;
+
+enum { REPLY_HEADERS_MAX = 8 };
+
+// Reply is copied by exchange_reply(), except body, which must lie in the exchange's arena or be
+// static.
+typedef struct Reply {
+    int status;
+    Str type; // content type; none when there is no body
+    Str body;
+    Header headers[REPLY_HEADERS_MAX];
+    size_t header_count;
+} Reply;
+
+struct Exchange {
+    Arena arena;      // freed after the answer went out
+    Str method, path; // path is percent-decoded and without the query
+    Str body;
+    Uuid request_id;
+    Str remote;       // the client's address as text
+    void *with;       // the handler's own
+    struct ExchangeWire *wire; // private to server.c
+};
+
+Str exchange_header(const Exchange *exchange, Str name); // none when absent; joined when repeated
+size_t exchange_headers(Exchange *exchange, Header **ret); // all, in the arena
+Str exchange_query(const Exchange *exchange, Str name);  // percent-decoded; none when absent
+bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); // walk them all
+void exchange_reply(Exchange *exchange, const Reply *reply);
+
+// exchange_fail answers with the error as application/problem+json.
+void exchange_fail(Exchange *exchange, const Error *error);
+
+// problem_json writes that body, for those who build a Reply themselves.
+Str problem_json(Arena *arena, const Error *error, Uuid request_id);
+
+typedef struct ServerOptions {
+    Str listen; // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
+    size_t connections_max;         // default 1024
+    size_t connections_per_address_max; // default 512; loopback is not limited
+    size_t body_bytes_max;          // default 8 MiB
+    size_t header_bytes_max;        // default 16 KiB
+    Span request_deadline;          // for a whole request to arrive; default 30 s
+    Span idle_timeout;              // of a kept-alive connection; default 60 s
+
+    // begin runs when the headers are in. ret_body_max starts as body_bytes_max and may be
+    // lowered. Anything but ERR_OK refuses the request; fill error. May be NULL.
+    Err (*begin)(void *with, Exchange *exchange, size_t *ret_body_max, Error *error);
+    void (*handle)(void *with, Exchange *exchange);
+    void *with;
+} ServerOptions;
+
+// server_open binds and starts. Port 0 picks one: server_port() tells it.
+Err server_open(const ServerOptions *options, Server **ret, Error *error) MUST_USE;
+int server_port(const Server *server);
+
+// server_quiesce stops accepting; server_close waits for the exchanges under way to be answered
+// (they must be, by their owners) and stops.
+void server_quiesce(Server *server);
+void server_close(Server *server);

@@ -1,0 +1,70 @@
+// transfer.h - HTTP (and later SMTP) requests that Peal makes; transfer.c is the only file that
+// knows libcurl.
+//
+// Transfers run many requests at once on the caller's thread: start some, then wait; finished ones
+// call back from within transfers_wait(). Redirects are not followed, proxies from the environment
+// are ignored, cookies are off, TLS is verified, the connected address is checked against the
+// policy (also on reused connections), header values with control characters are refused, and
+// at most response_max bytes of an answer are kept. Connections are pooled per pool key (a tenant).
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/address.h"
+#include "net/server.h"
+
+typedef struct Transfers Transfers;
+
+typedef struct Transfer {
+    Str method; // "POST"
+    Str url;
+    const Header *headers;
+    size_t header_count;
+    Str body;             // copied by transfers_start
+    Span timeout;         // of the whole request; 0: 30 s
+    Span connect_timeout; // 0: 5 s or the time-out, whichever is less
+    size_t response_max;  // bytes kept of the answer; the rest is read and dropped up to 1 MiB
+    int64_t pool;         // connections are shared only among equal numbers
+} Transfer;
+
+typedef enum TransferProblem {
+    TRANSFER_ANSWERED,
+    TRANSFER_REFUSED,   // could not be built: bad URL, bad header, unknown protocol
+    TRANSFER_FORBIDDEN, // the address is not allowed
+    TRANSFER_NO_CONNECTION, // name not resolved, refused, TLS failed
+    TRANSFER_NO_ANSWER, // time-out, or the connection broke
+} TransferProblem;
+
+typedef struct TransferResult {
+    TransferProblem problem;
+    Str problem_text;    // a sentence; none when answered
+    int status;          // when answered
+    Str body;            // up to response_max; lives as long as the callback
+    Str content_type;
+    Str retry_after;     // the header as sent; none
+    Str webhook_delivery_id; // the header as sent; none
+    Span took;
+} TransferResult;
+
+typedef void TransferDone(void *with, const TransferResult *result);
+
+// transfer_url_problem says what is wrong with a URL, as a sentence; NULL for nothing.
+const char *transfer_url_problem(Str url);
+
+// The policy must outlive the transfers; without one (NULL) any address is allowed.
+Transfers *transfers_new(const AddressPolicy *policy);
+void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncalled
+
+// transfers_start always calls done exactly once, later, from within transfers_wait().
+void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done, void *with);
+size_t transfers_running(const Transfers *transfers);
+
+// transfers_wait moves data and calls back, for at most timeout; it returns early when something
+// finished or transfers_wake() was called (from any thread).
+void transfers_wait(Transfers *transfers, Span timeout);
+void transfers_wake(Transfers *transfers);
+
+// transfer_once runs one request to its end, for the command line. Any address is allowed.
+// The body of the result lies in arena.
+TransferResult transfer_once(Arena *arena, const Transfer *transfer);

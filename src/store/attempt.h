@@ -1,0 +1,51 @@
+// attempt.h - the attempt log as it is read: per delivery, per event, and what was captured.
+//
+// Rows are written by a settle (queue.h) and never change.
+#pragma once
+
+#include "store/queue.h"
+
+typedef struct AttemptView {
+    Uuid delivery;
+    AttemptRow attempt;
+    Str node; // the name of the node that made it, else its number; none
+} AttemptView;
+
+// attempt_page reads up to limit attempts of a delivery behind the given number, in their order.
+Err attempt_page(Db *db, Arena *arena, int64_t tenant, Uuid delivery, int after, int64_t limit,
+                 AttemptView **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// attempt_of_event reads up to limit attempts of all deliveries of an event.
+Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t limit,
+                     AttemptView **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// Captured is a message that went nowhere: the attempt with all it takes to show what it sent.
+typedef struct Captured {
+    Uuid delivery, event;
+    int number, send;
+    Instant started_at;
+    Str public_id, trigger_id, channel;
+    Str address, locale, customer_ref;
+    Str event_kind, payload;
+    Instant occurred_at;
+} Captured;
+
+// CapturedFilter says which; what is none does not restrict.
+typedef struct CapturedFilter {
+    bool has_delivery;
+    Uuid delivery;
+    Str channel;
+} CapturedFilter;
+
+// CapturedKey is the place of one in their order: by delivery, then by number.
+typedef struct CapturedKey {
+    Uuid delivery;
+    int number;
+} CapturedKey;
+
+// captured_page reads up to limit of them behind after (zero: from the first on).
+Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
+                  CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count,
+                  Error *error) MUST_USE;
+
+extern const Statement *const attempt_statements[]; // ends with NULL

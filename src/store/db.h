@@ -1,0 +1,154 @@
+// db.h - one connection to one database, whichever it is: the driver interface.
+//
+// Work is sent, then synced. db_send() never fails by itself: a failure sticks to the connection,
+// later sends do nothing, and db_sync() tells it. On PostgreSQL sends are pipelined, so that
+// everything between two syncs costs one round trip; on SQLite a send is carried out at once. Rows
+// that a statement returns are in *ret after the sync, in the arena that was given.
+//
+// A statement is a row: one text serves both databases where it can, and the hottest may be
+// written twice, side by side. Parameters are $1, $2 …; times, ids and blobs are bound. Sent with
+// several rows of parameters, a statement runs once per row on SQLite; on PostgreSQL the text must
+// take each parameter as an array, so it is written with unnest(). No statement asks the database
+// for the time. Every statement but the SYSTEM ones has the tenant as $1; test/suite walks the
+// registry (statements.h) to prove it.
+//
+// A connection belongs to one thread at a time.
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/str.h"
+
+typedef enum ValueType { VALUE_NULL, VALUE_I64, VALUE_TEXT, VALUE_BYTES } ValueType;
+
+typedef struct Value {
+    ValueType type;
+    union {
+        int64_t i64;
+        Str str; // text or bytes
+    };
+} Value;
+
+static inline Value value_i64(int64_t n)
+{
+    return (Value){ .type = VALUE_I64, .i64 = n };
+}
+
+static inline Value value_text(Str s) // none is NULL
+{
+    return (Value){ .type = s.at ? VALUE_TEXT : VALUE_NULL, .str = s };
+}
+
+static inline Value value_bytes(Str s) // none is NULL
+{
+    return (Value){ .type = s.at ? VALUE_BYTES : VALUE_NULL, .str = s };
+}
+
+// value_uuid refers to the id it is given, which must live until the sync.
+static inline Value value_uuid(const Uuid *id)
+{
+    return (Value){ .type = VALUE_BYTES, .str = { (const char *) id->b, sizeof id->b } };
+}
+
+static inline Value value_time(Instant at) // INSTANT_NONE is NULL
+{
+    return (Value){ .type = at == INSTANT_NONE ? VALUE_NULL : VALUE_I64, .i64 = at };
+}
+
+static inline Value value_null(void)
+{
+    return (Value){ .type = VALUE_NULL };
+}
+
+typedef struct Rows {
+    size_t count, columns;
+    const Value *values; // row by row
+    int64_t changed;     // rows inserted, updated or deleted
+} Rows;
+
+static inline const Value *rows_at(const Rows *rows, size_t row)
+{
+    return rows->values + row * rows->columns;
+}
+
+int64_t value_to_i64(const Value *value); // 0 for NULL
+Str value_to_str(const Value *value);     // none for NULL
+Uuid value_to_uuid(const Value *value);   // the zero id for NULL
+Instant value_to_time(const Value *value); // INSTANT_NONE for NULL
+
+typedef enum StatementScope {
+    STATEMENT_TENANT, // $1 is the tenant
+    STATEMENT_SYSTEM, // claim, settle, sweep, purge, registry and the like
+} StatementScope;
+
+typedef struct Statement {
+    const char *name;
+    StatementScope scope;
+    const char *params; // one letter each: i whole number or time, t text, b bytes, u id
+    const char *sql;
+    const char *postgres; // NULL: the same text
+    bool many;            // takes several rows of parameters
+} Statement;
+
+typedef struct Db Db;
+
+typedef struct DbOptions {
+    Str url;         // sqlite:PATH[?vfs=NAME] or postgres://…
+    bool is_reader;  // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
+    bool is_weak;    // for the power-loss test alone: synchronous=NORMAL, which must fail it
+} DbOptions;
+
+typedef struct DbDriver {
+    const char *name;
+    Err (*open)(Arena *scratch, const DbOptions *options, Db **ret, Error *error);
+    void (*close)(Db *db);
+    void (*begin)(Db *db);
+    void (*send)(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                 size_t row_count, Rows *ret);
+    Err (*sync)(Db *db, Error *error);
+    Err (*commit)(Db *db, Error *error);
+    void (*rollback)(Db *db);
+    Err (*script)(Db *db, Str sql, Error *error);
+    Err (*was_committed)(Db *db, Str ticket, bool *ret, Error *error);
+} DbDriver;
+
+extern const DbDriver sqlite_driver;
+extern const DbDriver postgres_driver;
+
+// Db is the part that both drivers share; each embeds it first.
+struct Db {
+    const DbDriver *driver;
+    bool is_broken;       // the connection is lost or unusable: close it and open another
+    bool is_fatal;        // the disk broke its promise (a failed fsync): stop the program
+    bool commit_unknown;  // the connection was lost while committing
+    char ticket[32];      // names the transaction that was being committed, for db_was_committed
+    int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
+    void *fault_with;
+};
+
+bool db_is_postgres(const Db *db);
+const DbDriver *db_driver_for(Str url); // NULL when the URL names none
+
+Err db_open(const DbOptions *options, Db **ret, Error *error) MUST_USE;
+void db_close(Db *db);
+
+// A transaction: db_begin, sends and syncs, then db_commit or db_rollback. Outside of one, each
+// statement stands alone.
+void db_begin(Db *db);
+void db_send(Db *db, Arena *arena, const Statement *statement, const Value *values, Rows *ret);
+void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                  size_t row_count, Rows *ret); // nothing is sent for no rows
+Err db_sync(Db *db, Error *error) MUST_USE;
+Err db_commit(Db *db, Error *error) MUST_USE;
+void db_rollback(Db *db);
+
+// db_query sends and syncs.
+Err db_query(Db *db, Arena *arena, const Statement *statement, const Value *values, Rows *ret,
+             Error *error) MUST_USE;
+
+// db_script runs several statements without parameters: migrations.
+Err db_script(Db *db, Str sql, Error *error) MUST_USE;
+
+// db_was_committed asks, on a fresh connection, what became of the transaction with this ticket.
+Err db_was_committed(Db *db, Str ticket, bool *ret, Error *error) MUST_USE;

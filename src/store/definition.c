@@ -1,0 +1,239 @@
+#include "store/definition.h"
+
+static const Statement lock = {
+    .name = "definition_lock",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT n FROM generation WHERE one = 1",
+    .postgres = "SELECT n FROM generation WHERE one = 1 FOR UPDATE",
+};
+static const Statement get = {
+    .name = "definition_get",
+    .scope = STATEMENT_TENANT,
+    .params = "itt",
+    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden"
+           " FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version"
+           " WHERE d.tenant = $1 AND d.kind = $2 AND d.id = $3",
+};
+static const Statement page = {
+    .name = "definition_page",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden"
+           " FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version"
+           " WHERE d.tenant = $1 AND d.kind = $2 AND d.id > $3 AND d.is_hidden = 0"
+           " ORDER BY d.id LIMIT $4",
+};
+static const Statement body_get = {
+    .name = "definition_body",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT body FROM definition_version"
+           " WHERE tenant = $1 AND kind = $2 AND id = $3 AND version = $4",
+};
+static const Statement head_put = {
+    .name = "definition_head_put",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiii",
+    .sql = "INSERT INTO definition (tenant, kind, id, version, is_hidden, created_at, updated_at)"
+           " VALUES ($1, $2, $3, $4, 0, $5, $6)"
+           " ON CONFLICT (tenant, kind, id) DO UPDATE SET version = excluded.version,"
+           " is_hidden = 0, created_at = excluded.created_at, updated_at = excluded.updated_at",
+};
+static const Statement version_insert = {
+    .name = "definition_version_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiti",
+    .sql = "INSERT INTO definition_version (tenant, kind, id, version, body, created_at)"
+           " VALUES ($1, $2, $3, $4, $5, $6)",
+};
+static const Statement hide = {
+    .name = "definition_hide",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4"
+           " WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+// The select has a condition because SQLite would read its ON as a join's.
+static const Statement lane_insert = {
+    .name = "lane_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "INSERT INTO lane (lane, tenant, channel)"
+           " SELECT COALESCE(MAX(lane), 0) + 1, $1, $2 FROM lane WHERE 1 = 1"
+           " ON CONFLICT (tenant, channel) DO NOTHING",
+};
+
+const Statement *const definition_statements[] = {
+    &lock, &get, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
+};
+
+static Definition read_row(const Value *row)
+{
+    return (Definition){ .id = value_to_str(&row[0]),
+                         .version = value_to_i64(&row[1]),
+                         .body = value_to_str(&row[2]),
+                         .created_at = value_to_time(&row[3]),
+                         .updated_at = value_to_time(&row[4]) };
+}
+
+static bool row_is_hidden(const Value *row)
+{
+    return value_to_i64(&row[5]) != 0;
+}
+
+static Err not_found(Str kind, Str id, Error *error)
+{
+    return fail(error, ERR_NOT_FOUND, "there is no %.*s %.*s", STR_ARG(kind), STR_ARG(id));
+}
+
+Err definition_lock(Tx *tx, Error *error)
+{
+    Rows rows;
+    TRY(tx_query(tx, &lock, NULL, &rows, error));
+    if (rows.count != 1)
+        return fail(error, ERR_CORRUPT, "the generation is missing");
+    // Another node may have changed something while this one waited for the lock.
+    if (value_to_i64(&rows.values[0]) == tx->registry->generation)
+        return ERR_OK;
+    tx->is_outdated = true;
+    return fail(error, ERR_BUSY, "definitions changed meanwhile");
+}
+
+Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Definition *ret,
+                   Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id) };
+    TRY(db_query(db, arena, &get, args, &rows, error));
+    if (rows.count == 0 || row_is_hidden(rows.values))
+        return not_found(kind, id, error);
+    *ret = read_row(rows.values);
+    return ERR_OK;
+}
+
+Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
+                    Definition **ret, size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(after.at ? after : S("")),
+                     value_i64(limit + 1) };
+    TRY(db_query(db, arena, &page, args, &rows, error));
+    Definition *found = ARENA_ARRAY(arena, Definition, rows.count);
+    for (size_t i = 0; i < rows.count; i++)
+        found[i] = read_row(rows_at(&rows, i));
+    *ret = found;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
+                    Str *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(version) };
+    TRY(db_query(db, arena, &body_get, args, &rows, error));
+    if (rows.count == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no version %lld of %.*s %.*s",
+                    (long long) version, STR_ARG(kind), STR_ARG(id));
+    *ret = value_to_str(&rows.values[0]);
+    return ERR_OK;
+}
+
+// send_version writes the version and points the head at it.
+static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *definition)
+{
+    Value version[] = { value_i64(tenant),
+                        value_text(kind),
+                        value_text(definition->id),
+                        value_i64(definition->version),
+                        value_text(definition->body),
+                        value_i64(definition->updated_at) };
+    Value head[] = { value_i64(tenant),
+                     value_text(kind),
+                     value_text(definition->id),
+                     value_i64(definition->version),
+                     value_i64(definition->created_at),
+                     value_i64(definition->updated_at) };
+    db_send(tx->db, &tx->arena, &version_insert, version, NULL);
+    db_send(tx->db, &tx->arena, &head_put, head, NULL);
+    tx->changes_definitions = true;
+}
+
+// find_locked returns the row as it stands under the lock; none where there never was one.
+static Err find_locked(Tx *tx, int64_t tenant, Str kind, Str id, const Value **ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id) };
+    TRY(definition_lock(tx, error));
+    TRY(tx_query(tx, &get, args, &rows, error));
+    *ret = rows.count ? rows.values : NULL;
+    return ERR_OK;
+}
+
+static Err find_expected(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
+                         Definition *ret, Error *error)
+{
+    const Value *row;
+    TRY(find_locked(tx, tenant, kind, id, &row, error));
+    if (!row || row_is_hidden(row))
+        return not_found(kind, id, error);
+    *ret = read_row(row);
+    if (expected != DEFINITION_ANY_VERSION && expected != ret->version)
+        return fail(error, ERR_STALE, "the current version is %lld", (long long) ret->version);
+    return ERR_OK;
+}
+
+Err definition_create(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Definition *ret,
+                      Error *error)
+{
+    const Value *row;
+    TRY(find_locked(tx, tenant, kind, id, &row, error));
+    if (row && !row_is_hidden(row))
+        return fail(error, ERR_EXISTS, "there is a %.*s %.*s already", STR_ARG(kind), STR_ARG(id));
+    *ret = (Definition){ .id = id,
+                         .version = row ? read_row(row).version + 1 : 1,
+                         .body = body,
+                         .created_at = tx->now,
+                         .updated_at = tx->now };
+    send_version(tx, tenant, kind, ret);
+    return ERR_OK;
+}
+
+Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, Str body,
+                       Definition *ret, Error *error)
+{
+    TRY(find_expected(tx, tenant, kind, id, expected, ret, error));
+    if (str_eq(ret->body, body))
+        return ERR_OK;
+    ret->version++;
+    ret->body = body;
+    ret->updated_at = tx->now;
+    send_version(tx, tenant, kind, ret);
+    return ERR_OK;
+}
+
+Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, Error *error)
+{
+    Definition found;
+    TRY(find_expected(tx, tenant, kind, id, expected, &found, error));
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(tx->now) };
+    db_send(tx->db, &tx->arena, &hide, args, NULL);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(channel_key) };
+    TRY(definition_lock(tx, error));
+    TRY(tx_query(tx, &lane_insert, args, &rows, error));
+    if (rows.changed > 0)
+        tx->changes_definitions = true;
+    return ERR_OK;
+}

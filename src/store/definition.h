@@ -1,0 +1,57 @@
+// definition.h - definitions as rows: a head that says which version counts, and what each version
+// said; and the lanes that channel keys stand for.
+//
+// A version is never changed and never used twice: a definition that is deleted is hidden, and one
+// that is made again under the same id goes on counting. Whatever changes a row here first takes
+// the lock on the generation (definition_lock), so that two nodes change definitions one after the
+// other, and marks the transaction, so that the generation is raised with it.
+//
+// Bodies are compact JSON and are not looked into. What is returned lies in the arena that was
+// given, or in the transaction's.
+#pragma once
+
+#include "store/tx.h"
+
+#define DEFINITION_TRIGGER S("trigger")
+#define DEFINITION_CHANNEL S("channel")
+
+enum { DEFINITION_ANY_VERSION = -1 };
+
+typedef struct Definition {
+    Str id;
+    int64_t version;
+    Str body;
+    Instant created_at, updated_at;
+} Definition;
+
+// definition_lock also finds out whether the registry is behind: ERR_BUSY, and the batch is
+// replayed on a newer one.
+Err definition_lock(Tx *tx, Error *error) MUST_USE;
+
+// definition_get returns the current version; ERR_NOT_FOUND for a hidden one.
+Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Definition *ret,
+                   Error *error) MUST_USE;
+
+// definition_page lists by id, from behind after (none: from the start), one more than limit.
+Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
+                    Definition **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// definition_body returns what one version said, hidden or not.
+Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
+                    Str *ret, Error *error) MUST_USE;
+
+// definition_create fails with ERR_EXISTS where the id is taken.
+Err definition_create(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Definition *ret,
+                      Error *error) MUST_USE;
+
+// definition_replace and definition_hide fail with ERR_STALE unless expected is the version or
+// DEFINITION_ANY_VERSION. A body that says the same, byte for byte, makes no new version.
+Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, Str body,
+                       Definition *ret, Error *error) MUST_USE;
+Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
+                    Error *error) MUST_USE;
+
+// lane_ensure gives a channel key its number, if it has none yet.
+Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error) MUST_USE;
+
+extern const Statement *const definition_statements[]; // ends with NULL

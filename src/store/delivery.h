@@ -1,0 +1,96 @@
+// delivery.h - deliveries as rows: what was promised, insert-only; and what a person may do to one.
+//
+// The changing part of a delivery is in the queue (queue.h) while it lives, and in `ended`
+// afterwards.
+#pragma once
+
+#include "domain/delivery.h"
+#include "store/queue.h"
+#include "store/tx.h"
+
+typedef struct DeliveryNew {
+    int64_t tenant;
+    Uuid id, event;
+    Str public_id, trigger_id;
+    int64_t trigger_version, lane;
+    Instant triggered_at;
+    Str address, locale, customer_ref, entity;
+    const Sha256 *dedup_hash; // NULL: no key
+} DeliveryNew;
+
+void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count);
+
+// delivery_id_of gives the id of the nth delivery (from 1) of an event: the event's first 14 bytes
+// and n. So an event's deliveries are a range of the primary key.
+Uuid delivery_id_of(Uuid event, unsigned n);
+
+// DeliveryView is all that can be said of one delivery: what was promised, of which event, where it
+// stands and what went wrong last.
+typedef struct DeliveryView {
+    Uuid id, event;
+    Str public_id, trigger_id;
+    int64_t trigger_version, lane;
+    Str channel;
+    Instant triggered_at;
+    Str address, locale, customer_ref, entity; // none when not given
+    Str dedup_hash;                            // its bytes; none
+    Str event_kind, payload;
+    Instant occurred_at, received_at; // of the event; occurred_at may be INSTANT_NONE
+    DeliveryState state;
+    DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
+    Instant due_at;        // of the next send; INSTANT_NONE
+    Instant expires_at;    // when no send is due and an answer is awaited; INSTANT_NONE
+    Instant last_sent_at, opened_at, ended_at;
+    int attempt, send, reminders_left;
+    Str last_error; // what the last attempt failed with; none when it was delivered
+    Str note;       // a person's words; none
+} DeliveryView;
+
+// delivery_view reads one; ERR_NOT_FOUND for another tenant's.
+Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret, Error *error)
+    MUST_USE;
+
+// DeliveryFilter says which deliveries; what is none does not restrict. Start from
+// delivery_filter_any().
+typedef struct DeliveryFilter {
+    bool has_state;
+    DeliveryState state;
+    bool is_live; // any live state
+    Str trigger, channel, entity;
+    bool has_event;
+    Uuid event;
+    Str q;                // part of the address, customer reference, public id or entity
+    Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
+    Instant from;         // triggered at or after
+    Instant to;           // triggered before
+} DeliveryFilter;
+
+enum { DELIVERY_QUERY_MAX = 200 };
+
+DeliveryFilter delivery_filter_any(void);
+
+// delivery_filter_read reads {state?,trigger?,channel?,event?,entity?,from?,to?} lying at pointer
+// and refuses anything else; error must not be NULL.
+Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, Error *error)
+    MUST_USE;
+
+// delivery_page reads up to limit deliveries older than before (NULL: from the newest on), newest
+// first. Parked and live ones are read from the tables that hold nothing else.
+Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                  const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
+                  Error *error) MUST_USE;
+
+// delivery_walk gives the ids behind after, in their order, for a filter on parked or live ones;
+// delivery_count counts them up to a limit. Only operations may count.
+Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid after,
+                  int64_t limit, Uuid **ret, size_t *ret_count, Error *error) MUST_USE;
+Err delivery_count(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                   int64_t limit, int64_t *ret, Error *error) MUST_USE;
+
+// delivery_act does what a person asks: RETRY, DISCARD, CANCEL or COMPLETE, with a note (none). It
+// looks before it writes. ERR_NOT_FOUND and ERR_CONFLICT (the state does not allow it) leave
+// everything as it was.
+Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note, Error *error)
+    MUST_USE;
+
+extern const Statement *const delivery_statements[]; // ends with NULL

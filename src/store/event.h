@@ -1,0 +1,24 @@
+// event.h - events as rows: payload once, insert-only.
+#pragma once
+
+#include "domain/event.h"
+#include "store/tx.h"
+
+void event_insert(Tx *tx, const Event *const *events, size_t count);
+
+// event_row reads one event, with payload and recipient parsed. ERR_NOT_FOUND for another tenant's.
+Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *error) MUST_USE;
+
+// EventFilter says which events a page shows; what is none does not restrict.
+typedef struct EventFilter {
+    Str kind;
+    Instant from; // received at or after; 0 for any
+    Instant to;   // received before; INSTANT_NONE for any
+} EventFilter;
+
+// event_page reads up to limit events older than before (NULL: from the newest on), newest first.
+// Payload and recipient stay text.
+Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
+               int64_t limit, Event **ret, size_t *ret_count, Error *error) MUST_USE;
+
+extern const Statement *const event_statements[]; // ends with NULL

@@ -1,0 +1,67 @@
+#include "store/idempotency.h"
+
+// While the work is under way its row has status 0. Nobody else sees it: it is committed with the
+// answer or not at all.
+static const Statement take = {
+    .name = "idempotency_take",
+    .scope = STATEMENT_TENANT,
+    .params = "itbi",
+    .sql = "INSERT INTO idempotency (tenant, key, request, status, body, created_at)"
+           " VALUES ($1, $2, $3, 0, '', $4) ON CONFLICT (tenant, key) DO NOTHING",
+};
+static const Statement find = {
+    .name = "idempotency_find",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "SELECT request, status, body FROM idempotency WHERE tenant = $1 AND key = $2",
+};
+static const Statement finish = {
+    .name = "idempotency_finish",
+    .scope = STATEMENT_TENANT,
+    .params = "itit",
+    .sql = "UPDATE idempotency SET status = $3, body = $4 WHERE tenant = $1 AND key = $2",
+};
+static const Statement cancel = {
+    .name = "idempotency_cancel",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "DELETE FROM idempotency WHERE tenant = $1 AND key = $2 AND status = 0",
+};
+
+const Statement *const idempotency_statements[] = { &take, &find, &finish, &cancel, NULL };
+
+Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Idempotency *ret,
+                      Error *error)
+{
+    Rows taken, found;
+    Str hash = { (const char *) request->b, sizeof request->b };
+    Value args[] = { value_i64(tenant), value_text(key), value_bytes(hash), value_i64(tx->now) };
+    // Both at once, for one round trip: the second sees what the first did or met.
+    db_send(tx->db, &tx->arena, &take, args, &taken);
+    TRY(tx_query(tx, &find, args, &found, error));
+    if (found.count != 1)
+        return fail(error, ERR_BUSY, "an idempotency key vanished meanwhile");
+    const Value *row = found.values;
+    Idempotency state = { .is_repeat = taken.changed == 0,
+                          .status = (int) value_to_i64(&row[1]),
+                          .body = value_to_str(&row[2]) };
+    if (state.is_repeat && !str_eq(value_to_str(&row[0]), hash))
+        return fail(error, ERR_KEY_REUSED, "another request came with this Idempotency-Key");
+    if (state.is_repeat && state.status == 0)
+        return fail(error, ERR_CONFLICT, "a request with this Idempotency-Key is under way");
+    *ret = state;
+    return ERR_OK;
+}
+
+void idempotency_finish(Tx *tx, int64_t tenant, Str key, int status, Str body)
+{
+    Value args[] = { value_i64(tenant), value_text(key), value_i64(status),
+                     value_text(body.at ? body : S("")) };
+    db_send(tx->db, &tx->arena, &finish, args, NULL);
+}
+
+void idempotency_cancel(Tx *tx, int64_t tenant, Str key)
+{
+    Value args[] = { value_i64(tenant), value_text(key) };
+    db_send(tx->db, &tx->arena, &cancel, args, NULL);
+}

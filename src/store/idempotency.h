@@ -1,0 +1,26 @@
+// idempotency.h - the same request twice, done once: the answer is kept with the work, in the same
+// transaction.
+//
+// idempotency_begin() takes the key. When it was taken before by the same request, the answer of
+// then is in *ret; by another request: ERR_KEY_REUSED. Whoever took it anew ends with
+// idempotency_finish() when the work is done, or idempotency_cancel() when it was refused, so that
+// a corrected request may use the key.
+#pragma once
+
+#include "base/crypto.h"
+#include "store/tx.h"
+
+enum { IDEMPOTENCY_KEY_MAX = 200 };
+
+typedef struct Idempotency {
+    bool is_repeat;
+    int status; // of the answer to give again
+    Str body;   // in the transaction's arena
+} Idempotency;
+
+Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Idempotency *ret,
+                      Error *error) MUST_USE;
+void idempotency_finish(Tx *tx, int64_t tenant, Str key, int status, Str body);
+void idempotency_cancel(Tx *tx, int64_t tenant, Str key);
+
+extern const Statement *const idempotency_statements[]; // ends with NULL

@@ -1,0 +1,217 @@
+#include "store/key.h"
+
+#include "store/definition.h"
+#include "store/tenant.h"
+
+enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
+
+static const Statement insert = {
+    .name = "key_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "iutitbii",
+    .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+};
+static const Statement page = {
+    .name = "key_page",
+    .scope = STATEMENT_TENANT,
+    .params = "iui",
+    .sql = "SELECT id, tenant, role, is_system, name, created_at, expires_at FROM api_key"
+           " WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3",
+};
+static const Statement find = {
+    .name = "key_find",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .sql = "SELECT is_system FROM api_key WHERE tenant = $1 AND id = $2",
+};
+static const Statement erase = {
+    .name = "key_delete",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .sql = "DELETE FROM api_key WHERE tenant = $1 AND id = $2",
+};
+static const Statement tenant_of = {
+    .name = "key_tenant",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT tenant FROM api_key WHERE id = $1",
+};
+static const Statement system_keys = {
+    .name = "key_system",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT hash FROM api_key WHERE is_system = 1",
+};
+static const Statement promote = {
+    .name = "key_promote",
+    .scope = STATEMENT_SYSTEM,
+    .params = "b",
+    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL WHERE hash = $1",
+};
+
+const Statement *const key_statements[] = {
+    &insert, &page, &find, &erase, &tenant_of, &system_keys, &promote, NULL,
+};
+
+Str key_text_new(Arena *arena, Random *random)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const unsigned base = sizeof digits - 1;
+    uint8_t number[KEY_BYTES]; // big-endian; 43 digits of base 62 hold any 256 bits
+    char text[3 + KEY_DIGITS] = "pk_";
+    random_fill(random, number, sizeof number);
+    for (size_t i = sizeof text; i-- > 3;) {
+        unsigned rest = 0;
+        for (size_t b = 0; b < sizeof number; b++) {
+            unsigned part = rest << 8 | number[b];
+            number[b] = (uint8_t) (part / base);
+            rest = part % base;
+        }
+        text[i] = digits[rest];
+    }
+    Str key = str_dup(arena, (Str){ text, sizeof text });
+    crypto_wipe(text, sizeof text);
+    return key;
+}
+
+static Str hash_bytes(const Sha256 *hash)
+{
+    return (Str){ (const char *) hash->b, sizeof hash->b };
+}
+
+Err key_add(Tx *tx, Key *key, Str text, Error *error)
+{
+    TRY(definition_lock(tx, error));
+    Sha256 hash = sha256(text);
+    key->id = uuid_new(tx->now, tx->random);
+    key->created_at = tx->now;
+    Value args[] = { value_i64(key->tenant),
+                     value_uuid(&key->id),
+                     value_text(str_from(role_text(key->role))),
+                     value_i64(key->is_system),
+                     value_text(key->name.at ? key->name : S("")),
+                     value_bytes(hash_bytes(&hash)),
+                     value_i64(key->created_at),
+                     value_time(key->expires_at) };
+    Rows rows;
+    TRY(tx_query(tx, &insert, args, &rows, error));
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static Key read_row(const Value *row)
+{
+    Key key = { .id = value_to_uuid(&row[0]),
+                .tenant = value_to_i64(&row[1]),
+                .is_system = value_to_i64(&row[3]) != 0,
+                .name = value_to_str(&row[4]),
+                .created_at = value_to_time(&row[5]),
+                .expires_at = value_to_time(&row[6]) };
+    if (!role_parse(value_to_str(&row[2]), &key.role))
+        key.role = ROLE_NONE;
+    return key;
+}
+
+Err key_page(Db *db, Arena *arena, int64_t tenant, const Uuid *after, int64_t limit, Key **ret,
+             size_t *ret_count, Error *error)
+{
+    static const Uuid lowest = { { 0 } };
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_uuid(after ? after : &lowest), value_i64(limit + 1) };
+    TRY(db_query(db, arena, &page, args, &rows, error));
+    Key *found = ARENA_ARRAY(arena, Key, rows.count);
+    for (size_t i = 0; i < rows.count; i++)
+        found[i] = read_row(rows_at(&rows, i));
+    *ret = found;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_uuid(id) };
+    TRY(tx_query(tx, &tenant_of, args, &rows, error));
+    if (rows.count == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no such key");
+    *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
+{
+    Rows found, system;
+    Value args[] = { value_i64(tenant), value_uuid(id) };
+    TRY(definition_lock(tx, error));
+    db_send(tx->db, &tx->arena, &system_keys, NULL, &system);
+    TRY(tx_query(tx, &find, args, &found, error));
+    if (found.count == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no such key");
+    if (value_to_i64(&found.values[0]) != 0 && system.count == 1)
+        return fail(error, ERR_CONFLICT, "it is the last key with the system right");
+    TRY(tx_query(tx, &erase, args, &found, error));
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+// ensure_first makes the first tenant, or sees that it lacks nothing.
+static Err ensure_first(Tx *tx, Error *error)
+{
+    Tenant first = { 0 };
+    Error missing = { 0 };
+    Err err = tenant_find(tx->db, &tx->arena, S("default"), &first, &missing);
+    if (err == ERR_NOT_FOUND)
+        TRY(tenant_add(tx, S("default"), S("Default"), &first, error));
+    else if (err != ERR_OK)
+        return fail(error, err, "%s", missing.detail);
+    if (first.tenant != TENANT_FIRST)
+        return fail(error, ERR_CORRUPT, "the tenant \"default\" is not the first");
+    return tenant_equip(tx, first.tenant, error);
+}
+
+static Err add_system(Tx *tx, Str text, Str name, Error *error)
+{
+    Key key = { .tenant = TENANT_FIRST,
+                .role = ROLE_ADMIN,
+                .is_system = true,
+                .name = name,
+                .expires_at = INSTANT_NONE };
+    return key_add(tx, &key, text, error);
+}
+
+// ensure_given sees that the key with this text has the system right.
+static Err ensure_given(Tx *tx, Str given, const Rows *system, Error *error)
+{
+    Sha256 hash = sha256(given);
+    for (size_t i = 0; i < system->count; i++)
+        if (str_eq(value_to_str(rows_at(system, i)), hash_bytes(&hash)))
+            return ERR_OK;
+    Rows rows;
+    Value args[] = { value_bytes(hash_bytes(&hash)) };
+    TRY(tx_query(tx, &promote, args, &rows, error));
+    if (rows.changed == 0)
+        return add_system(tx, given, S("given at the start"), error);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+Err key_bootstrap(Tx *tx, Arena *arena, Str given, Str *ret_made, Error *error)
+{
+    if (given.at && given.len < KEY_GIVEN_MIN)
+        return fail(error, ERR_INVALID, "the admin key must have at least %d characters",
+                    KEY_GIVEN_MIN);
+    Rows system;
+    TRY(definition_lock(tx, error));
+    TRY(ensure_first(tx, error));
+    TRY(tx_query(tx, &system_keys, NULL, &system, error));
+    Str made = STR_NONE;
+    if (given.at) {
+        TRY(ensure_given(tx, given, &system, error));
+    } else if (system.count == 0) {
+        made = key_text_new(arena, tx->random);
+        TRY(add_system(tx, made, S("made at the first start"), error));
+    }
+    *ret_made = made;
+    return ERR_OK;
+}

@@ -1,0 +1,44 @@
+// key.h - API keys as rows. A key is 256 random bits; only the SHA-256 of its text is kept, so that
+// it can be shown but once.
+//
+// The system right comes from key_bootstrap() alone. The last key that has it cannot be removed.
+#pragma once
+
+#include "store/tx.h"
+
+enum { KEY_NAME_MAX = 100, KEY_GIVEN_MIN = 16 };
+
+typedef struct Key {
+    Uuid id;
+    int64_t tenant;
+    Role role;
+    bool is_system;
+    Str name; // empty: none
+    Instant created_at, expires_at;
+} Key;
+
+// key_text_new makes "pk_" and 43 letters and digits.
+Str key_text_new(Arena *arena, Random *random);
+
+// key_add stores a key with this text; it fills id and created_at.
+Err key_add(Tx *tx, Key *key, Str text, Error *error) MUST_USE;
+
+// key_page lists a tenant's keys by id, from behind after (NULL: from the start), one more than
+// limit.
+Err key_page(Db *db, Arena *arena, int64_t tenant, const Uuid *after, int64_t limit, Key **ret,
+             size_t *ret_count, Error *error) MUST_USE;
+
+// key_tenant tells whose a key is, whichever tenant's: for the system right alone.
+Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
+
+// key_remove fails with ERR_NOT_FOUND, and with ERR_CONFLICT for the last key of the system.
+Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error) MUST_USE;
+
+// key_bootstrap makes what every installation has and lacks at its first start: the tenant
+// "default" as number 1, its channel memory:default, and a key with the system right. Where given
+// is a text, that key has the right afterwards; where it is none and no key has it, one is made and
+// *ret_made is its text, to be shown this once; otherwise *ret_made is none. It may run at every
+// start: where nothing is missing it changes nothing. *ret_made lies in the arena.
+Err key_bootstrap(Tx *tx, Arena *arena, Str given, Str *ret_made, Error *error) MUST_USE;
+
+extern const Statement *const key_statements[]; // ends with NULL

@@ -1,0 +1,87 @@
+#include "store/node.h"
+
+static const Statement lock = {
+    .name = "node_lock",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT n FROM generation WHERE one = 1",
+    .postgres = "SELECT n FROM generation WHERE one = 1 FOR UPDATE", // two nodes may join at once
+};
+static const Statement join = {
+    .name = "node_join",
+    .scope = STATEMENT_SYSTEM,
+    .params = "tiii",
+    .sql = "INSERT INTO node (node, name, started_at, seen_until, is_manual)"
+           " SELECT COALESCE(MAX(node), 0) + 1, $1, $2, $3, $4 FROM node RETURNING node",
+};
+static const Statement beat = {
+    .name = "node_beat",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "UPDATE node SET seen_until = $2 WHERE node = $1",
+};
+static const Statement others = {
+    .name = "node_others",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "SELECT COUNT(*) FROM node WHERE node <> $1 AND seen_until > $2",
+};
+static const Statement server_time = {
+    .name = "node_server_time",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 0",
+    // The one statement that asks the server for the time: to measure its clock, not to use it.
+    .postgres = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+};
+
+const Statement *const node_statements[] = { &lock, &join, &beat, &others, &server_time, NULL };
+
+Err node_join(Tx *tx, Str name, bool is_manual, Instant real_now, int64_t *ret, Error *error)
+{
+    Rows rows;
+    TRY(tx_query(tx, &lock, NULL, &rows, error));
+    Value args[] = { value_text(name), value_i64(real_now), value_i64(real_now + NODE_LEASE),
+                     value_i64(is_manual) };
+    TRY(tx_query(tx, &join, args, &rows, error));
+    *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+Err node_beat(Tx *tx, int64_t node, Instant real_now, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(node), value_i64(real_now + NODE_LEASE) };
+    return tx_query(tx, &beat, args, &rows, error);
+}
+
+void node_leave(Tx *tx, int64_t node, Instant real_now)
+{
+    Value args[] = { value_i64(node), value_i64(real_now) };
+    db_send(tx->db, &tx->arena, &beat, args, NULL);
+}
+
+Err node_others(Db *db, int64_t node, Instant real_now, int64_t *ret, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Rows rows;
+    Value args[] = { value_i64(node), value_i64(real_now) };
+    TRY(db_query(db, &arena, &others, args, &rows, error));
+    *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+Err node_offset(Db *db, Clock *clock, Span *ret, Error *error)
+{
+    *ret = 0;
+    if (!db_is_postgres(db))
+        return ERR_OK;
+    DEFER(arena_done) Arena arena = { 0 };
+    Rows rows;
+    Instant before = clock_now(clock);
+    TRY(db_query(db, &arena, &server_time, NULL, &rows, error));
+    // The server read its clock somewhere between our two readings.
+    Instant middle = before + (clock_now(clock) - before) / 2;
+    *ret = value_to_i64(&rows.values[0]) - middle;
+    return ERR_OK;
+}

@@ -1,0 +1,119 @@
+// queue.h - the one queue: claim in batches, settle in batches, each guarded by state and fence.
+//
+// A claim takes per lane what that lane has free, so that a dead host's backlog never hides a live
+// one's. A settle names the state and the attempt number it expects; one that does not match
+// records its attempt and changes nothing else. Both only send, so that the settle of one round and
+// the claim of the next share one round trip; after tx_sync() the *_check and *_take functions read
+// the results.
+#pragma once
+
+#include "store/tx.h"
+
+typedef struct QueueNew {
+    int64_t tenant;
+    const Uuid *id;
+    int64_t lane;
+    Live live;
+} QueueNew;
+
+void queue_insert(Tx *tx, const QueueNew *rows, size_t count);
+
+typedef struct ClaimLane {
+    int64_t lane;
+    int free; // take at most this many
+} ClaimLane;
+
+// Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings
+// lie in the arena that was given to queue_claim().
+typedef struct Claimed {
+    int64_t tenant, lane;
+    Uuid id, event;
+    DeliveryState was;
+    Live live;
+    Str public_id, trigger_id;
+    int64_t trigger_version;
+    Str address, locale, customer_ref;
+    Str event_kind, payload;
+    Instant occurred_at;
+    const Trigger *trigger; // the version it was made under
+} Claimed;
+
+typedef struct Claim {
+    const ClaimLane *lanes;
+    size_t lane_count;
+    int64_t node;
+    Instant lease_until;
+    Arena *arena;
+    Rows rows; // private
+    Claimed *claimed; // result
+    size_t count;     // result
+} Claim;
+
+void queue_claim(Tx *tx, Claim *claim);
+Err queue_claim_take(Tx *tx, Claim *claim, Error *error) MUST_USE;
+
+// AttemptRow is one complete row of the attempt log.
+typedef struct AttemptRow {
+    int number, send;
+    Instant started_at, finished_at;
+    Outcome outcome;
+    int64_t node; // 0: none
+} AttemptRow;
+
+typedef struct Settle {
+    int64_t tenant, lane;
+    Uuid id;
+    DeliveryState was; // the guard: the state it must be in …
+    int fence;         // … and the attempt number
+    Settlement to;
+    bool has_attempt;
+    AttemptRow attempt;
+    Str note;        // a person's words; none
+    bool is_stale;   // result: it had moved on; only the attempt was recorded
+} Settle;
+
+typedef struct SettleBatch {
+    Settle *rows;
+    size_t count;
+    Rows deleted, updated; // private
+    size_t ends, lives;    // private
+} SettleBatch;
+
+// queue_settle sends the batch on trust that every guard fits; queue_settle_check finds out, after
+// the sync, and asks for a careful replay where one did not. In a careful transaction each row is
+// checked before anything follows from it.
+Err queue_settle(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
+Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
+
+// Renewal keeps a lease alive. Those that are no longer ours are told by is_lost.
+typedef struct Renewal {
+    int64_t tenant;
+    Uuid id;
+    int fence;
+    bool is_lost;
+} Renewal;
+Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error) MUST_USE;
+
+// queue_sweep settles what fell due without a send: leases that lapsed (outcome unknown) and
+// answers that never came. is_orphaned takes every lease as lapsed, for a store that only one
+// process can have open. Returns how many of each it met, at most limit in all.
+typedef struct Sweep {
+    int limit;
+    bool is_orphaned;
+    int lapsed, retried, parked, expired;
+} Sweep;
+Err queue_sweep(Tx *tx, Sweep *sweep, Error *error) MUST_USE;
+
+// QueueNext is when something falls due: per lane for sends, and in all for the sweep.
+typedef struct QueueNext {
+    const int64_t *lanes;
+    size_t lane_count;
+    Arena *arena;
+    Instant *lane_due; // result, one per lane: INSTANT_NONE for none
+    Instant sweep_due; // result
+    Rows rows, sweeps, expiries; // private
+} QueueNext;
+void queue_next(Db *db, QueueNext *next);
+void queue_next_take(QueueNext *next);
+
+extern const Statement *const queue_statements[]; // ends with NULL

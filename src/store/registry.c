@@ -1,0 +1,467 @@
+#include "store/registry.h"
+
+#include "base/log.h"
+
+#include <pthread.h>
+
+static const char *const role_texts[] = {
+#define ROLE_TEXT(name, text) text,
+    ROLE_TABLE(ROLE_TEXT)
+#undef ROLE_TEXT
+};
+
+const char *role_text(Role role)
+{
+    assert(role < ARRAY_LEN(role_texts));
+    return role_texts[role];
+}
+
+bool role_parse(Str text, Role *ret)
+{
+    for (size_t i = 1; i < ARRAY_LEN(role_texts); i++) {
+        if (str_eq(text, str_from(role_texts[i]))) {
+            *ret = (Role) i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const Statement load_generation = {
+    .name = "registry_generation",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT n FROM generation WHERE one = 1",
+};
+static const Statement load_tenants = {
+    .name = "registry_tenants",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT tenant, id, name FROM tenant ORDER BY tenant",
+};
+static const Statement load_keys = {
+    .name = "registry_keys",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT hash, id, tenant, role, is_system, expires_at FROM api_key ORDER BY hash",
+};
+static const Statement load_definitions = {
+    .name = "registry_definitions",
+    .scope = STATEMENT_SYSTEM,
+    .params = "t",
+    .sql = "SELECT d.tenant, d.id, d.version, v.body FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version"
+           " WHERE d.kind = $1 AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
+};
+static const Statement load_lanes = {
+    .name = "registry_lanes",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT lane, tenant, channel FROM lane ORDER BY lane",
+};
+static const Statement load_hold = {
+    .name = "registry_hold",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT value FROM meta WHERE key = 'hold'",
+};
+static const Statement load_version = {
+    .name = "registry_version",
+    .scope = STATEMENT_TENANT,
+    .params = "iti",
+    .sql = "SELECT body FROM definition_version"
+           " WHERE tenant = $1 AND kind = 'trigger' AND id = $2 AND version = $3",
+};
+
+const Statement *const registry_statements[] = {
+    &load_generation, &load_tenants, &load_keys, &load_definitions,
+    &load_lanes,      &load_hold,    &load_version, NULL,
+};
+
+// Loaded is what the statements returned, before it is put in order.
+typedef struct Loaded {
+    Rows generation, tenants, keys, channels, triggers, lanes, hold;
+} Loaded;
+
+static Err read_all(Db *db, Arena *arena, Loaded *ret, Error *error)
+{
+    Value channel[] = { value_text(S("channel")) }, trigger[] = { value_text(S("trigger")) };
+    // The generation comes first: where something changes in between, the snapshot is older than
+    // it could be, never newer than it says.
+    TRY(db_query(db, arena, &load_generation, NULL, &ret->generation, error));
+    db_send(db, arena, &load_tenants, NULL, &ret->tenants);
+    db_send(db, arena, &load_keys, NULL, &ret->keys);
+    db_send(db, arena, &load_definitions, channel, &ret->channels);
+    db_send(db, arena, &load_definitions, trigger, &ret->triggers);
+    db_send(db, arena, &load_lanes, NULL, &ret->lanes);
+    db_send(db, arena, &load_hold, NULL, &ret->hold);
+    TRY(db_sync(db, error));
+    if (ret->generation.count != 1)
+        return fail(error, ERR_CORRUPT, "the generation is missing");
+    return ERR_OK;
+}
+
+static void build_tenants(Registry *registry, const Rows *rows)
+{
+    RegistryTenant *tenants = ARENA_ARRAY(&registry->arena, RegistryTenant, rows->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        tenants[i] = (RegistryTenant){ value_to_i64(&row[0]), value_to_str(&row[1]),
+                                       value_to_str(&row[2]) };
+    }
+    registry->tenants = tenants;
+    registry->tenant_count = rows->count;
+}
+
+static void build_keys(Registry *registry, const Rows *rows)
+{
+    RegistryKey *keys = ARENA_ARRAY(&registry->arena, RegistryKey, rows->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        RegistryKey *key = &keys[i];
+        Str hash = value_to_str(&row[0]);
+        if (hash.len == sizeof key->hash.b)
+            memcpy(key->hash.b, hash.at, hash.len);
+        key->id = value_to_uuid(&row[1]);
+        key->tenant = value_to_i64(&row[2]);
+        if (!role_parse(value_to_str(&row[3]), &key->role))
+            key->role = ROLE_NONE;
+        key->is_system = value_to_i64(&row[4]) != 0;
+        key->expires_at = value_to_time(&row[5]);
+    }
+    registry->keys = keys;
+    registry->key_count = rows->count;
+}
+
+// open_secrets rewrites {"$sealed":…} members of a channel's config as what they hide.
+static const Json *open_secrets(Registry *registry, const KeyRing *ring, int64_t tenant, Str key,
+                                const Json *config)
+{
+    Buf out = buf_new(&registry->arena, 1 << 20);
+    JsonOut json = json_out(&out);
+    json_open(&json, '{');
+    for (JsonIter it = json_each(config); json_next(&it);) {
+        Str sealed = json_str(json_get(it.value, S("$sealed")));
+        Str opened;
+        Error error = { 0 };
+        if (!sealed.at) {
+            json_put_raw(&json, it.key, json_text(&registry->arena, it.value));
+            continue;
+        }
+        Str binding = str_format(&registry->arena, "channel/%lld/%.*s/%.*s", (long long) tenant,
+                                 STR_ARG(key), STR_ARG(it.key));
+        if (ring && crypto_open(&registry->arena, ring, binding, sealed, &opened, &error) == ERR_OK)
+            json_put_raw(&json, it.key, opened);
+        else
+            log_error("channel.secret", "channel=%s member=%s detail=%s", log_quote(key),
+                      log_quote(it.key), log_quote(str_from(error.detail)));
+    }
+    json_close(&json, '}');
+    const Json *opened = NULL;
+    Error error = { 0 };
+    return json_parse(&registry->arena, buf_str(&out), &opened, &error) == ERR_OK ? opened : NULL;
+}
+
+static void build_channels(Registry *registry, const KeyRing *ring, const Rows *rows)
+{
+    RegistryChannel *channels = ARENA_ARRAY(&registry->arena, RegistryChannel, rows->count);
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        RegistryChannel *channel = &channels[count];
+        const Json *body;
+        Error error = { .arena = &registry->arena };
+        channel->tenant = value_to_i64(&row[0]);
+        channel->version = value_to_i64(&row[2]);
+        if (json_parse(&registry->arena, value_to_str(&row[3]), &body, &error) != ERR_OK ||
+            channel_compile(body, &channel->definition, &error) != ERR_OK) {
+            log_error("channel.unreadable", "channel=%s detail=%s",
+                      log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
+            continue;
+        }
+        channel->definition.config = open_secrets(registry, ring, channel->tenant,
+                                                  channel->definition.key,
+                                                  channel->definition.config);
+        count++;
+    }
+    registry->channels = channels;
+    registry->channel_count = count;
+}
+
+static void build_lanes(Registry *registry, const Rows *rows)
+{
+    RegistryLane *lanes = ARENA_ARRAY(&registry->arena, RegistryLane, rows->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        lanes[i] = (RegistryLane){ value_to_i64(&row[0]), value_to_i64(&row[1]),
+                                   value_to_str(&row[2]), NULL };
+        lanes[i].channel = registry_channel(registry, lanes[i].tenant, lanes[i].channel_key);
+    }
+    registry->lanes = lanes;
+    registry->lane_count = rows->count;
+}
+
+static int64_t lane_of(const Registry *registry, int64_t tenant, Str channel)
+{
+    for (size_t i = 0; i < registry->lane_count; i++)
+        if (registry->lanes[i].tenant == tenant && str_eq(registry->lanes[i].channel_key, channel))
+            return registry->lanes[i].lane;
+    return 0;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    int order = str_cmp(x->event_kind, y->event_kind);
+    return order ? order : str_cmp(x->id, y->id);
+}
+
+static int by_cancel_kind(const void *a, const void *b)
+{
+    const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    int order = str_cmp(x->cancel_kind, y->cancel_kind);
+    return order ? order : str_cmp(x->id, y->id);
+}
+
+static Err compile(Arena *arena, Str body, int64_t tenant, int64_t version, Trigger *ret,
+                   Error *error)
+{
+    const Json *json;
+    TRY(json_parse(arena, body, &json, error));
+    TRY(trigger_compile(arena, json, ret, error));
+    ret->tenant = tenant;
+    ret->version = version;
+    return ERR_OK;
+}
+
+static void build_triggers(Registry *registry, const Rows *rows)
+{
+    registry->triggers = ARENA_ARRAY(&registry->arena, const Trigger *, rows->count);
+    registry->recallers = ARENA_ARRAY(&registry->arena, const Trigger *, rows->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Trigger *trigger = ARENA_NEW(&registry->arena, Trigger);
+        Error error = { .arena = &registry->arena };
+        if (compile(&registry->arena, value_to_str(&row[3]), value_to_i64(&row[0]),
+                    value_to_i64(&row[2]), trigger, &error) != ERR_OK) {
+            log_error("trigger.unreadable", "trigger=%s detail=%s",
+                      log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
+            continue;
+        }
+        trigger->lane = lane_of(registry, trigger->tenant, trigger->channel);
+        registry->triggers[registry->trigger_count++] = trigger;
+        if (trigger->cancel_kind.len)
+            registry->recallers[registry->recaller_count++] = trigger;
+    }
+    if (registry->trigger_count)
+        qsort(registry->triggers, registry->trigger_count, sizeof(Trigger *), by_kind);
+    if (registry->recaller_count)
+        qsort(registry->recallers, registry->recaller_count, sizeof(Trigger *), by_cancel_kind);
+}
+
+Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
+{
+    Registry *registry = memory_new(sizeof *registry);
+    registry->holders = 1;
+    Loaded loaded;
+    Err err = read_all(db, &registry->arena, &loaded, error);
+    if (err != ERR_OK) {
+        registry_drop(registry);
+        return err;
+    }
+    registry->generation = value_to_i64(&loaded.generation.values[0]);
+    build_tenants(registry, &loaded.tenants);
+    build_keys(registry, &loaded.keys);
+    build_channels(registry, ring, &loaded.channels);
+    build_lanes(registry, &loaded.lanes);
+    build_triggers(registry, &loaded.triggers);
+    registry->is_held = loaded.hold.count > 0;
+    if (registry->is_held)
+        registry->hold_reason = value_to_str(&loaded.hold.values[0]);
+    *ret = registry;
+    return ERR_OK;
+}
+
+Registry *registry_hold(Registry *registry)
+{
+    registry->holders++;
+    return registry;
+}
+
+void registry_drop(Registry *registry)
+{
+    if (!registry || --registry->holders > 0)
+        return;
+    arena_done(&registry->arena);
+    free(registry);
+}
+
+const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant)
+{
+    for (size_t i = 0; i < registry->tenant_count; i++)
+        if (registry->tenants[i].tenant == tenant)
+            return &registry->tenants[i];
+    return NULL;
+}
+
+const RegistryTenant *registry_tenant_named(const Registry *registry, Str id)
+{
+    for (size_t i = 0; i < registry->tenant_count; i++)
+        if (str_eq(registry->tenants[i].id, id))
+            return &registry->tenants[i];
+    return NULL;
+}
+
+const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash)
+{
+    // Ordered by hash. The comparison of hashes tells nothing about a key.
+    size_t low = 0, high = registry->key_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = memcmp(registry->keys[middle].hash.b, hash->b, sizeof hash->b);
+        if (order == 0)
+            return &registry->keys[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key)
+{
+    for (size_t i = 0; i < registry->channel_count; i++) {
+        const RegistryChannel *channel = &registry->channels[i];
+        if (channel->tenant == tenant && str_eq(channel->definition.key, key))
+            return channel;
+    }
+    return NULL;
+}
+
+const RegistryLane *registry_lane(const Registry *registry, int64_t lane)
+{
+    size_t low = 0, high = registry->lane_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (registry->lanes[middle].lane == lane)
+            return &registry->lanes[middle];
+        if (registry->lanes[middle].lane < lane)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+// range finds the triggers of one tenant and kind in an ordered table.
+static const Trigger *const *range(const Trigger **table, size_t count, const Trigger *wanted,
+                                   int (*order)(const void *, const void *), size_t *ret_count)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order(&table[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < count && table[end]->tenant == wanted->tenant &&
+           str_eq(order == by_kind ? table[end]->event_kind : table[end]->cancel_kind,
+                  order == by_kind ? wanted->event_kind : wanted->cancel_kind))
+        end++;
+    *ret_count = end - low;
+    return table + low;
+}
+
+const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
+                                        size_t *ret_count)
+{
+    Trigger wanted = { .tenant = tenant, .event_kind = kind };
+    return range(registry->triggers, registry->trigger_count, &wanted, by_kind, ret_count);
+}
+
+const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
+                                         size_t *ret_count)
+{
+    Trigger wanted = { .tenant = tenant, .cancel_kind = kind };
+    return range(registry->recallers, registry->recaller_count, &wanted, by_cancel_kind, ret_count);
+}
+
+enum { VERSION_BUCKETS = 1024 };
+
+typedef struct Version {
+    struct Version *next;
+    Trigger trigger;
+} Version;
+
+struct Versions {
+    pthread_mutex_t lock;
+    Arena arena;                       // guarded by lock
+    Version *buckets[VERSION_BUCKETS]; // guarded by lock
+};
+
+Versions *versions_new(void)
+{
+    Versions *versions = memory_new(sizeof *versions);
+    pthread_mutex_init(&versions->lock, NULL);
+    return versions;
+}
+
+void versions_free(Versions *versions)
+{
+    arena_done(&versions->arena);
+    pthread_mutex_destroy(&versions->lock);
+    free(versions);
+}
+
+static Version **bucket(Versions *versions, int64_t tenant, Str id, int64_t version)
+{
+    uint64_t hash = str_hash(id) ^ (uint64_t) tenant * 31 ^ (uint64_t) version * 131;
+    return &versions->buckets[hash % VERSION_BUCKETS];
+}
+
+const Trigger *versions_find(Versions *versions, int64_t tenant, Str id, int64_t version)
+{
+    pthread_mutex_lock(&versions->lock);
+    Version *found = *bucket(versions, tenant, id, version);
+    while (found && !(found->trigger.version == version && found->trigger.tenant == tenant &&
+                      str_eq(found->trigger.id, id)))
+        found = found->next;
+    pthread_mutex_unlock(&versions->lock);
+    return found ? &found->trigger : NULL;
+}
+
+Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+                  const Trigger **ret, Error *error)
+{
+    *ret = versions_find(versions, tenant, id, version);
+    if (*ret)
+        return ERR_OK;
+    DEFER(arena_done) Arena scratch = { 0 };
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(id), value_i64(version) };
+    TRY(db_query(db, &scratch, &load_version, args, &rows, error));
+    if (rows.count != 1)
+        return fail(error, ERR_CORRUPT, "version %lld of trigger %.*s is missing",
+                    (long long) version, STR_ARG(id));
+
+    pthread_mutex_lock(&versions->lock);
+    Version *entry = ARENA_NEW(&versions->arena, Version);
+    Str body = str_dup(&versions->arena, value_to_str(&rows.values[0]));
+    Err err = compile(&versions->arena, body, tenant, version, &entry->trigger, error);
+    if (err == ERR_OK) {
+        Version **head = bucket(versions, tenant, id, version);
+        entry->next = *head;
+        *head = entry;
+        *ret = &entry->trigger;
+    }
+    pthread_mutex_unlock(&versions->lock);
+    return err;
+}

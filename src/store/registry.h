@@ -1,0 +1,115 @@
+// registry.h - definitions as every thread sees them: an immutable snapshot of tenants, keys,
+// triggers, channels, lanes and the hold.
+//
+// A snapshot carries the generation it was read at. Whatever changes a definition raises the
+// generation in the same transaction; whatever decides on a snapshot has its transaction check the
+// generation (tx.h) and decides anew when it has moved. So a publish is seen by every node before
+// it is answered, without a message between nodes.
+//
+// Snapshots are counted: registry_hold() and registry_drop(). Everything in one lives in its arena.
+#pragma once
+
+#include "base/crypto.h"
+#include "domain/channel.h"
+#include "domain/trigger.h"
+#include "store/db.h"
+
+#include <stdatomic.h>
+
+// clang-format off
+#define ROLE_TABLE(X)                 \
+    /* name          text          */ \
+    X(NONE,          "none")          \
+    X(READ,          "read")          \
+    X(INGEST,        "ingest")        \
+    X(WORKER,        "worker")        \
+    X(AUTHOR,        "author")        \
+    X(OPERATOR,      "operator")      \
+    X(AUDIT_EXPORT,  "audit-export")  \
+    X(ADMIN,         "admin")
+// clang-format on
+
+typedef enum Role {
+#define ROLE_ENUM(name, text) ROLE_##name,
+    ROLE_TABLE(ROLE_ENUM)
+#undef ROLE_ENUM
+} Role;
+
+const char *role_text(Role role);
+bool role_parse(Str text, Role *ret); // "none" is not a role to give
+
+typedef struct RegistryTenant {
+    int64_t tenant;
+    Str id, name;
+} RegistryTenant;
+
+typedef struct RegistryKey {
+    Uuid id;
+    int64_t tenant;
+    Role role;
+    bool is_system; // tenants, tick, clock, hold and release
+    Instant expires_at;
+    Sha256 hash;
+} RegistryKey;
+
+typedef struct RegistryChannel {
+    int64_t tenant, version;
+    ChannelDefinition definition; // config has its secrets opened
+} RegistryChannel;
+
+typedef struct RegistryLane {
+    int64_t lane, tenant;
+    Str channel_key;
+    const RegistryChannel *channel; // NULL: there is no such channel
+} RegistryLane;
+
+typedef struct Registry {
+    _Atomic int holders;
+    int64_t generation;
+    Arena arena;
+    const RegistryTenant *tenants; // by number
+    size_t tenant_count;
+    const RegistryKey *keys; // by hash
+    size_t key_count;
+    const Trigger **triggers; // by tenant and event kind; current versions, disabled ones too
+    size_t trigger_count;
+    const Trigger **recallers; // those with cancelOn, by tenant and its event kind
+    size_t recaller_count;
+    const RegistryChannel *channels; // by tenant and key
+    size_t channel_count;
+    const RegistryLane *lanes; // by number
+    size_t lane_count;
+    bool is_held;
+    Str hold_reason;
+} Registry;
+
+// registry_load reads everything in one go. A definition that no longer compiles is left out and
+// logged: it was valid when it was saved.
+Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error) MUST_USE;
+Registry *registry_hold(Registry *registry);
+void registry_drop(Registry *registry);
+
+const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant);
+const RegistryTenant *registry_tenant_named(const Registry *registry, Str id);
+const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
+const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
+const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
+
+// registry_triggers returns those of a tenant that listen to kind; registry_recallers those whose
+// cancelOn does.
+const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
+                                        size_t *ret_count);
+const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
+                                         size_t *ret_count);
+
+// Versions are the trigger versions that live deliveries go on under, compiled once and kept. Any
+// thread may ask; a version never changes, so what it returns stays good until versions_done().
+typedef struct Versions Versions;
+
+Versions *versions_new(void);
+void versions_free(Versions *versions);
+const Trigger *versions_find(Versions *versions, int64_t tenant, Str id, int64_t version);
+Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+                  const Trigger **ret, Error *error) MUST_USE;
+
+extern const Statement *const registry_statements[]; // ends with NULL

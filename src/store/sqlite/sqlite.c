@@ -1,0 +1,337 @@
+#include "store/db.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+// The store on SQLite: WAL with synchronous=FULL, so that a commit is on disk when it returns.
+//
+// One connection in the whole system writes and checkpoints a file: SQLite before 3.51.3 has a
+// WAL-reset bug that a second writer or checkpointer can hit. A lock file beside the database keeps
+// a second process out; reader connections neither write nor checkpoint.
+
+enum { PREPARED_SLOTS = 512, BUSY_TIMEOUT_MS = 5000 };
+
+typedef struct Prepared {
+    const Statement *statement;
+    sqlite3_stmt *stmt;
+    int index[32]; // of parameter $n+1: SQLite numbers names by first appearance
+} Prepared;
+
+typedef struct SqliteDb {
+    Db db;
+    sqlite3 *sqlite;
+    int lock_fd; // -1 for readers
+    bool in_transaction;
+    Err failed; // sticky until the sync
+    Error failure;
+    Prepared prepared[PREPARED_SLOTS]; // open addressing by the statement's address
+} SqliteDb;
+
+// note remembers the first failure since the last sync and what it means for the program.
+static void note(SqliteDb *self, int rc, const char *what)
+{
+    int primary = rc & 0xff;
+    Err err = ERR_INTERNAL;
+    bool is_full = primary == SQLITE_FULL || sqlite3_system_errno(self->sqlite) == ENOSPC;
+    if (is_full)
+        err = ERR_DISK_FULL;
+    else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+        err = ERR_BUSY;
+    else if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
+        err = ERR_CORRUPT;
+
+    // After a failed fsync the kernel may have dropped the dirty pages: the commit can be neither
+    // trusted nor retried. Only a restart into recovery tells what is on disk.
+    if (primary == SQLITE_IOERR && !is_full)
+        self->db.is_fatal = true;
+    if (self->failed == ERR_OK)
+        self->failed = fail(&self->failure, err, "%s: %s", what, sqlite3_errmsg(self->sqlite));
+}
+
+static bool fault(SqliteDb *self, const char *call)
+{
+    if (!self->db.fault)
+        return false;
+    int rc = self->db.fault(self->db.fault_with, call);
+    if (rc == 0)
+        return false;
+    note(self, rc, call);
+    return true;
+}
+
+static void run(SqliteDb *self, const char *sql)
+{
+    if (fault(self, sql))
+        return;
+    int rc = sqlite3_exec(self->sqlite, sql, NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        note(self, sqlite3_extended_errcode(self->sqlite), sql);
+}
+
+static Prepared *prepare(SqliteDb *self, const Statement *statement)
+{
+    size_t at = ((uintptr_t) statement / sizeof(void *)) * 0x9e3779b97f4a7c15u % PREPARED_SLOTS;
+    for (size_t i = 0; i < PREPARED_SLOTS; i++, at = (at + 1) % PREPARED_SLOTS) {
+        Prepared *slot = &self->prepared[at];
+        if (slot->statement == statement)
+            return slot;
+        if (slot->statement)
+            continue;
+        int rc = sqlite3_prepare_v3(self->sqlite, statement->sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                    &slot->stmt, NULL);
+        if (rc != SQLITE_OK) {
+            note(self, rc, statement->name);
+            return NULL;
+        }
+        for (size_t p = 0; statement->params[p]; p++) {
+            char name[8];
+            snprintf(name, sizeof name, "$%zu", p + 1);
+            slot->index[p] = sqlite3_bind_parameter_index(slot->stmt, name);
+        }
+        slot->statement = statement;
+        return slot;
+    }
+    assert(!"more statements than slots");
+    return NULL;
+}
+
+static int bind(sqlite3_stmt *stmt, int index, const Value *value)
+{
+    switch (value->type) {
+    case VALUE_NULL:
+        return sqlite3_bind_null(stmt, index);
+    case VALUE_I64:
+        return sqlite3_bind_int64(stmt, index, value->i64);
+    case VALUE_TEXT:
+        return sqlite3_bind_text(stmt, index, value->str.at, (int) value->str.len, SQLITE_STATIC);
+    case VALUE_BYTES:
+        return sqlite3_bind_blob(stmt, index, value->str.at, (int) value->str.len, SQLITE_STATIC);
+    }
+    return SQLITE_MISUSE;
+}
+
+static Value column(sqlite3_stmt *stmt, int i, Arena *arena)
+{
+    size_t len = (size_t) sqlite3_column_bytes(stmt, i);
+    switch (sqlite3_column_type(stmt, i)) {
+    case SQLITE_INTEGER:
+        return value_i64(sqlite3_column_int64(stmt, i));
+    case SQLITE_TEXT:
+        return value_text(str_dup(arena, (Str){ (const char *) sqlite3_column_text(stmt, i), len }));
+    case SQLITE_BLOB:
+        // An empty blob has no address in SQLite, but it is not NULL.
+        return value_bytes(
+            str_dup(arena, (Str){ len ? sqlite3_column_blob(stmt, i) : "", len }));
+    default:
+        return value_null();
+    }
+}
+
+// RowsBuilder grows a result whose length is not known before.
+typedef struct RowsBuilder {
+    Value *values;
+    size_t used, room;
+} RowsBuilder;
+
+static void take_row(sqlite3_stmt *stmt, Arena *arena, RowsBuilder *builder, Rows *rows)
+{
+    rows->columns = (size_t) sqlite3_column_count(stmt);
+    if (builder->used + rows->columns > builder->room) {
+        size_t room = builder->room ? builder->room * 2 : rows->columns * 8;
+        Value *values = ARENA_ARRAY(arena, Value, room);
+        if (builder->used)
+            memcpy(values, builder->values, builder->used * sizeof(Value));
+        builder->values = values;
+        builder->room = room;
+    }
+    for (size_t i = 0; i < rows->columns; i++)
+        builder->values[builder->used++] = column(stmt, (int) i, arena);
+    rows->count++;
+}
+
+static void send(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                 size_t row_count, Rows *ret)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    Rows rows = { 0 };
+    RowsBuilder builder = { 0 };
+    if (ret)
+        *ret = rows;
+    if (self->failed != ERR_OK || fault(self, statement->name))
+        return;
+    Prepared *prepared = prepare(self, statement);
+    if (!prepared)
+        return;
+
+    size_t params = strlen(statement->params);
+    for (size_t row = 0; row < row_count && self->failed == ERR_OK; row++) {
+        for (size_t p = 0; p < params; p++)
+            if (prepared->index[p] > 0)
+                bind(prepared->stmt, prepared->index[p], &values[row * params + p]);
+        int rc;
+        while ((rc = sqlite3_step(prepared->stmt)) == SQLITE_ROW)
+            if (ret)
+                take_row(prepared->stmt, arena, &builder, &rows);
+        if (rc != SQLITE_DONE)
+            note(self, sqlite3_extended_errcode(self->sqlite), statement->name);
+        else if (!sqlite3_stmt_readonly(prepared->stmt))
+            rows.changed += sqlite3_changes(self->sqlite);
+        sqlite3_reset(prepared->stmt);
+    }
+    rows.values = builder.values;
+    if (ret)
+        *ret = rows;
+}
+
+static Err sync_db(Db *db, Error *error)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    Err err = self->failed;
+    if (err != ERR_OK)
+        fail(error, err, "%s", self->failure.detail);
+    self->failed = ERR_OK;
+    return err;
+}
+
+static void begin(Db *db)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    run(self, self->lock_fd >= 0 ? "BEGIN IMMEDIATE" : "BEGIN");
+    self->in_transaction = self->failed == ERR_OK;
+}
+
+static void rollback(Db *db)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    self->failed = ERR_OK;
+    if (self->in_transaction && !sqlite3_get_autocommit(self->sqlite))
+        sqlite3_exec(self->sqlite, "ROLLBACK", NULL, NULL, NULL);
+    self->in_transaction = false;
+}
+
+static Err commit(Db *db, Error *error)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    if (self->failed == ERR_OK)
+        run(self, "COMMIT");
+    Err err = sync_db(db, error);
+    if (err != ERR_OK)
+        rollback(db);
+    self->in_transaction = false;
+    return err;
+}
+
+static Err script(Db *db, Str sql, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    run((SqliteDb *) db, str_z(&arena, sql));
+    return sync_db(db, error);
+}
+
+static Err was_committed(Db *db, Str ticket, bool *ret, Error *error)
+{
+    (void) db;
+    (void) ticket;
+    (void) error;
+    *ret = false; // a local COMMIT never loses its reply, so nobody asks
+    return ERR_OK;
+}
+
+static void close_db(Db *db)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    for (size_t i = 0; i < PREPARED_SLOTS; i++)
+        sqlite3_finalize(self->prepared[i].stmt);
+    sqlite3_close(self->sqlite);
+    if (self->lock_fd >= 0)
+        close(self->lock_fd);
+    free(self);
+}
+
+// lock_file keeps a second Peal off the same file; the lock ends with the process.
+static Err lock_file(Arena *scratch, Str path, int *ret, Error *error)
+{
+    Str name = str_format(scratch, "%.*s.lock", STR_ARG(path));
+    int fd = open(name.at, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(error, ERR_UNAVAILABLE, "cannot open %s: %m", name.at);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return fail(error, ERR_CONFLICT, "%.*s is in use by another Peal", STR_ARG(path));
+    }
+    *ret = fd;
+    return ERR_OK;
+}
+
+static void configure(SqliteDb *self, bool is_weak)
+{
+    sqlite3_extended_result_codes(self->sqlite, 1);
+    sqlite3_busy_timeout(self->sqlite, BUSY_TIMEOUT_MS);
+    sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_limit(self->sqlite, SQLITE_LIMIT_ATTACHED, 0);
+    if (self->lock_fd >= 0) {
+        run(self, "PRAGMA journal_mode=WAL");
+        run(self, is_weak ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL");
+        run(self, "PRAGMA wal_autocheckpoint=1000");
+        run(self, "PRAGMA journal_size_limit=67108864");
+    } else {
+        sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        run(self, "PRAGMA wal_autocheckpoint=0");
+        run(self, "PRAGMA query_only=1");
+    }
+    run(self, "PRAGMA mmap_size=0");
+    run(self, "PRAGMA cache_size=-16384");
+    run(self, "PRAGMA temp_store=MEMORY");
+}
+
+static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *error)
+{
+    Str path = str_skip(options->url, strlen("sqlite:"));
+    Str vfs = path;
+    path = str_cut(&vfs, '?');
+    vfs = str_starts(vfs, S("vfs=")) ? str_skip(vfs, 4) : STR_NONE;
+    if (path.len == 0)
+        return fail(error, ERR_INVALID, "sqlite: needs a path, such as sqlite:peal.db");
+
+    int lock_fd = -1;
+    if (!options->is_reader)
+        TRY(lock_file(scratch, path, &lock_fd, error));
+
+    SqliteDb *self = memory_new(sizeof *self);
+    self->db.driver = &sqlite_driver;
+    self->lock_fd = lock_fd;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
+    int rc = sqlite3_open_v2(str_z(scratch, path), &self->sqlite, flags,
+                             vfs.len ? str_z(scratch, vfs) : NULL);
+    if (rc == SQLITE_OK)
+        configure(self, options->is_weak);
+    else
+        note(self, rc, "open");
+    Err err = sync_db(&self->db, error);
+    if (err != ERR_OK) {
+        fail(error, ERR_UNAVAILABLE, "cannot open %.*s: %s", STR_ARG(path), sqlite3_errmsg(self->sqlite));
+        close_db(&self->db);
+        return ERR_UNAVAILABLE;
+    }
+    *ret = &self->db;
+    return ERR_OK;
+}
+
+const DbDriver sqlite_driver = {
+    .name = "sqlite",
+    .open = open_db,
+    .close = close_db,
+    .begin = begin,
+    .send = send,
+    .sync = sync_db,
+    .commit = commit,
+    .rollback = rollback,
+    .script = script,
+    .was_committed = was_committed,
+};

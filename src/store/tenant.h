@@ -1,0 +1,32 @@
+// tenant.h - tenants as rows. A number stands for the tenant inside, an id outside; neither is ever
+// used again.
+//
+// Every tenant is born with the channel memory:default and its lane.
+#pragma once
+
+#include "store/tx.h"
+
+enum { TENANT_FIRST = 1, TENANT_ID_MAX = 100, TENANT_NAME_MAX = 200 };
+
+#define CHANNEL_ALWAYS S("memory:default")
+
+typedef struct Tenant {
+    int64_t tenant;
+    Str id, name;
+    Instant created_at;
+} Tenant;
+
+// tenant_add fails with ERR_EXISTS where the id is taken.
+Err tenant_add(Tx *tx, Str id, Str name, Tenant *ret, Error *error) MUST_USE;
+
+// tenant_find fails with ERR_NOT_FOUND.
+Err tenant_find(Db *db, Arena *arena, Str id, Tenant *ret, Error *error) MUST_USE;
+
+// tenant_page lists by id, from behind after (none: from the start), one more than limit.
+Err tenant_page(Db *db, Arena *arena, Str after, int64_t limit, Tenant **ret, size_t *ret_count,
+                Error *error) MUST_USE;
+
+// tenant_equip gives a tenant what it lacks of what every tenant has.
+Err tenant_equip(Tx *tx, int64_t tenant, Error *error) MUST_USE;
+
+extern const Statement *const tenant_statements[]; // ends with NULL

@@ -1,0 +1,49 @@
+// tx.h - one transaction of the writer: what an operation's apply() works with.
+//
+// apply() may run more than once (the batch is replayed after a rollback), so it writes its results
+// only into its operation, anew each time. It sends, syncs with tx_sync(), and never commits.
+#pragma once
+
+#include "domain/delivery.h"
+#include "store/db.h"
+#include "store/registry.h"
+
+typedef struct CounterChange {
+    int64_t tenant, lane;
+    DeliveryState state;
+    int64_t n;
+} CounterChange;
+
+typedef struct Tx {
+    Db *db;
+    Arena arena; // of this try
+    Instant now; // one for the whole batch
+    int64_t writer;
+    Registry *registry;
+    Versions *versions;
+    Random *random;
+    bool is_careful;          // statements sent on trust did not fit: check each before the next
+    bool was_too_trusting;    // set by apply(): roll back and replay with is_careful
+    bool is_outdated;         // the registry's generation has moved: roll back, reload, replay
+    bool changes_definitions; // set by apply(): the generation is raised at commit
+    bool is_guarded;          // the generation was checked
+    Rows generation;
+    CounterChange *changes;
+    size_t change_count, change_room;
+} Tx;
+
+void tx_begin(Tx *tx);
+
+// tx_sync is db_sync() and, the first time, the check of the generation.
+Err tx_sync(Tx *tx, Error *error) MUST_USE;
+
+Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret, Error *error)
+    MUST_USE;
+
+// tx_count notes that n more deliveries (or fewer) stand in a state; written before the commit.
+void tx_count(Tx *tx, int64_t tenant, int64_t lane, DeliveryState state, int64_t n);
+
+// tx_finish writes counters and generation and commits.
+Err tx_finish(Tx *tx, Error *error) MUST_USE;
+
+extern const Statement *const tx_statements[]; // ends with NULL

@@ -1,0 +1,70 @@
+// writer.h - group commit: operations in, one transaction for many of them, results after it.
+//
+// An operation is plain data with a kind; operations of one kind in a batch are applied together,
+// so that a kind can work in sets. When a batch fails for a reason that is not the store's, it is
+// rolled back and replayed one by one, and only the guilty one fails. done() runs on the lane's
+// thread after the commit, or when the operation failed; the writer does not touch it afterwards.
+//
+// SQLite has one lane, PostgreSQL has two: while one waits for its commit the other works. A
+// COMMIT whose reply is lost is resolved on a new connection by the transaction's own number. When
+// the store is away, operations wait until their patience ends and then fail with
+// ERR_UNAVAILABLE. A failed fsync ends the program.
+#pragma once
+
+#include "base/clock.h"
+#include "base/clock.h"
+#include "store/tx.h"
+
+typedef struct Op Op;
+typedef struct Writer Writer;
+
+typedef struct OpKind {
+    const char *name;
+    Err (*apply)(Tx *tx, Op **ops, size_t count, Error *error);
+} OpKind;
+
+struct Op {
+    const OpKind *kind;
+    void (*done)(Op *op, Err err, const Error *error);
+    Span patience;   // how long it waits for a store that is away; 0: the default
+    size_t weight;   // rows it writes, roughly; 0 counts as 1
+    Op *next;        // the writer's own from here on
+    Instant waits_until;
+    bool changed_definitions;
+};
+
+typedef struct WriterOptions {
+    Str url;
+    int lane_count; // 0: no threads, writer_submit() does the work at once (tests, simulation)
+    Clock *clock;
+    Random *random;
+    const KeyRing *ring;
+    bool is_weak; // see DbOptions
+    int (*fault)(void *with, const char *call);
+    void *fault_with;
+} WriterOptions;
+
+// writer_open connects and loads the first registry. The tables must be there (migrate.h). Lane i
+// of node n writes its counters as n * 16 + i.
+Err writer_open(const WriterOptions *options, Writer **ret, Error *error) MUST_USE;
+void writer_close(Writer *writer); // finishes what is queued
+
+// writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
+void writer_submit(Writer *writer, Op *op);
+
+// writer_run does one thing in a transaction and waits for it: start-up, tests. Not from the
+// writer's own threads.
+Err writer_run(Writer *writer, Err (*work)(Tx *tx, void *with, Error *error), void *with,
+               Error *error) MUST_USE;
+
+// writer_set_node numbers the counters' rows once the node is known.
+void writer_set_node(Writer *writer, int64_t node);
+
+size_t writer_waiting(const Writer *writer);
+bool writer_is_up(const Writer *writer);
+
+// writer_registry returns the newest snapshot, held for the caller.
+Registry *writer_registry(Writer *writer);
+// writer_refresh loads and publishes a newer snapshot when db's generation has moved.
+Err writer_refresh(Writer *writer, Db *db, Error *error) MUST_USE;
+Versions *writer_versions(Writer *writer);

@@ -1,0 +1,224 @@
+"""T2, T9 and the contract of definitions: what is refused, versions, disabling and deleting."""
+from harness import equal, like, main
+from steps import (KIND, advance, change_trigger, deliveries, delivery, ingest, ingest_one,
+                   make_channel, make_tenant, make_trigger, make_user, moment, problems, sends,
+                   settle, trigger_body, visit)
+from server import ROOT
+
+# A member that is wrong, and where the problem is told.
+WRONG = [
+    ({"eventKind": 7}, "/eventKind"),
+    ({"eventKind": ""}, "/eventKind"),
+    ({"enabled": "yes"}, "/enabled"),
+    ({"shcedule": {}}, "/shcedule"),
+    ({"schedule": {"initialDelay": "soon"}}, "/schedule/initialDelay"),
+    ({"schedule": {"reminders": ["1d", "1x"]}}, "/schedule/reminders/1"),
+    ({"schedule": {"reminders": "1d"}}, "/schedule/reminders"),
+    ({"schedule": {"delay": "1d"}}, "/schedule/delay"),
+    ({"expireAfter": "never"}, "/expireAfter"),
+    ({"awaitAnswer": 1}, "/awaitAnswer"),
+    ({"dedupRecipe": "candidate.wip"}, "/dedupRecipe"),
+    ({"dedupRecipe": ["candidate..wip"]}, "/dedupRecipe/0"),
+    ({"retry": {"policy": "linear"}}, "/retry/policy"),
+    ({"retry": {"policy": "fixed", "interval": "x"}}, "/retry/interval"),
+    ({"retry": {"policy": "fixed", "max": -1}}, "/retry/max"),
+    ({"retry": {"policy": "fixed", "maximum": 1}}, "/retry/maximum"),
+    ({"cancelOn": {"match": ["candidate.wip"]}}, "/cancelOn/eventKind"),
+    ({"filter": {"path": "a", "op": "=="}}, "/filter/value"),
+]
+
+
+def durations():
+    lines = (ROOT / "test" / "cases" / "duration.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def test_what_is_wrong_is_told_with_its_place(ctx):
+    for members, path in WRONG:
+        response = ctx.peal.post("/v1/triggers", trigger_body(**members))
+        equal(response.status, 422, members)
+        equal(response.headers.get("Content-Type"), "application/problem+json")
+        like(response.json, {"status": 422, "code": "trigger-invalid",
+                             "type": "/docs/errors#trigger-invalid"})
+        assert path in [where for where, _ in problems(response)], (members, response.text)
+    equal(ctx.peal.get("/v1/triggers", expect=200).json["items"], [])
+
+
+def test_all_problems_are_told_at_once(ctx):
+    body = trigger_body(schedule={"initialDelay": "soon"},
+                        filter={"path": "a", "op": "~", "value": 1})
+    response = ctx.peal.post("/v1/triggers", body, expect=422)
+    equal([path for path, _ in problems(response)], ["/filter/op", "/schedule/initialDelay"])
+    equal(response.json["detail"], "2 problems")
+    assert response.json["requestId"], response.text
+
+
+def test_what_is_needed_is_named(ctx):
+    response = ctx.peal.post("/v1/triggers", {}, expect=422)
+    equal([path for path, _ in problems(response)], ["/channel", "/eventKind", "/id"])
+
+
+def test_durations_are_read_as_published(ctx):
+    for number, (text, seconds) in enumerate(durations()):
+        body = trigger_body(f"t-{number}", schedule={"initialDelay": text})
+        status = ctx.peal.post("/v1/triggers", body).status
+        equal(status, 422 if seconds == "refused" else 201, text)
+
+
+def test_a_trigger_is_made_and_read_back(ctx):
+    body = trigger_body(templateId="4523", dedupRecipe=["candidate.wip"], awaitAnswer=True,
+                        expireAfter="30d", schedule={"initialDelay": "0d", "reminders": ["1d"]},
+                        retry={"policy": "fixed", "interval": "30s", "max": 3})
+    made = ctx.peal.post("/v1/triggers", body, expect=201)
+    like(made.json, {**body, "version": 1, "enabled": True})
+    equal(made.headers.get("ETag"), '"1"')
+    read = ctx.peal.get("/v1/triggers/visit", expect=200)
+    like(read.json, {**body, "version": 1})
+    equal(read.headers.get("ETag"), '"1"')
+    listed = ctx.peal.get("/v1/triggers", expect=200).json
+    equal(([row["id"] for row in listed["items"]], listed["next"]), (["visit"], None))
+
+
+def test_an_id_that_is_taken_is_a_conflict(ctx):
+    make_trigger(ctx.peal)
+    like(ctx.peal.post("/v1/triggers", trigger_body(), expect=409).json, {"code": "already-exists"})
+
+
+def test_a_trigger_that_is_not_there_is_not_found(ctx):
+    equal(ctx.peal.get("/v1/triggers/nobody").status, 404)
+    equal(ctx.peal.put("/v1/triggers/nobody", trigger_body("nobody")).status, 404)
+    equal(ctx.peal.delete("/v1/triggers/nobody").status, 404)
+
+
+def test_each_change_is_a_new_version(ctx):
+    make_trigger(ctx.peal)
+    changed = ctx.peal.put("/v1/triggers/visit", trigger_body(expireAfter="7d"), expect=200)
+    like(changed.json, {"version": 2, "expireAfter": "7d"})
+    equal(changed.headers.get("ETag"), '"2"')
+    like(ctx.peal.get("/v1/triggers/visit").json, {"version": 2, "expireAfter": "7d"})
+
+
+def test_a_change_of_what_was_not_read_last_is_refused(ctx):
+    make_trigger(ctx.peal)
+    change_trigger(ctx.peal, expireAfter="7d")
+    stale = ctx.peal.put("/v1/triggers/visit", trigger_body(), headers={"If-Match": '"1"'})
+    equal(stale.status, 412)
+    like(ctx.peal.get("/v1/triggers/visit").json, {"version": 2, "expireAfter": "7d"})
+    ctx.peal.put("/v1/triggers/visit", trigger_body(), headers={"If-Match": '"2"'}, expect=200)
+
+
+def test_a_wrong_change_leaves_the_trigger_as_it_was(ctx):
+    make_trigger(ctx.peal)
+    ctx.peal.put("/v1/triggers/visit", trigger_body(expireAfter="never"), expect=422)
+    equal(ctx.peal.get("/v1/triggers/visit").json["version"], 1)
+
+
+def test_a_change_may_not_rename(ctx):
+    make_trigger(ctx.peal)
+    equal(ctx.peal.put("/v1/triggers/visit", trigger_body("another")).status, 422)
+
+
+def test_deliveries_already_made_go_on_under_their_version(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d", "reminders": ["1d"]})
+    old = ingest_one(ctx.peal)
+    make_channel(ctx.peal, "memory:new")
+    change_trigger(ctx.peal, channel="memory:new", schedule={"initialDelay": "5d"})
+    new = ingest_one(ctx.peal)
+    advance(ctx.peal, "10d")
+    equal(sends(ctx.peal, old), [(1, moment(days=1)), (2, moment(days=2))])
+    equal(sends(ctx.peal, new), [(1, moment(days=5))])
+    like(delivery(ctx.peal, old), {"triggerVersion": 1, "channel": "memory:default"})
+    like(delivery(ctx.peal, new), {"triggerVersion": 2, "channel": "memory:new"})
+
+
+def test_disabling_affects_new_events_only(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d", "reminders": ["1d"]})
+    id = ingest_one(ctx.peal)
+    change_trigger(ctx.peal, enabled=False, schedule={"initialDelay": "1d"})
+    like(ingest(ctx.peal, visit()), {"created": 0, "unmatched": 1})
+    advance(ctx.peal, "10d")
+    equal(sends(ctx.peal, id), [(1, moment(days=1)), (2, moment(days=2))])
+
+
+def test_deleting_hides_the_trigger_and_keeps_its_history(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d"})
+    id = ingest_one(ctx.peal)
+    assert ctx.peal.delete("/v1/triggers/visit").status in (200, 204)
+    equal(ctx.peal.get("/v1/triggers/visit").status, 404)
+    equal(ctx.peal.get("/v1/triggers").json["items"], [])
+    like(ingest(ctx.peal, visit()), {"created": 0, "unmatched": 1})
+    advance(ctx.peal, "10d")
+    like(delivery(ctx.peal, id), {"state": "delivered", "triggerId": "visit"})
+    equal(sends(ctx.peal, id), [(1, moment(days=1))])
+
+
+def test_an_id_can_be_used_again_after_deleting(ctx):
+    make_trigger(ctx.peal)
+    ctx.peal.delete("/v1/triggers/visit")
+    made = make_trigger(ctx.peal, expireAfter="7d")
+    assert made["version"] > 1, "a version that was used is never used again"
+    equal(ingest(ctx.peal, visit())["created"], 1)
+
+
+def test_a_change_is_seen_by_the_next_event(ctx):
+    make_trigger(ctx.peal)
+    for number in range(20):
+        change_trigger(ctx.peal, enabled=number % 2 == 1)
+        equal(ingest(ctx.peal, visit())["created"], number % 2)
+
+
+def test_triggers_survive_a_restart(ctx):
+    made = make_trigger(ctx.peal, schedule={"initialDelay": "1h"})
+    ctx.peal.restart()
+    like(ctx.peal.get("/v1/triggers/visit", expect=200).json, made)
+    equal(ingest(ctx.peal, visit())["created"], 1)
+
+
+def test_an_event_can_call_off_what_is_unsent(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d"},
+                 cancelOn={"eventKind": "visit-reopened", "match": ["candidate.wip"]})
+    gone, stays = ingest_one(ctx.peal, visit(wip="1")), ingest_one(ctx.peal, visit(wip="2"))
+    ingest(ctx.peal, {"payload": {"wip": "1"}}, kind="visit-reopened")
+    settle(ctx.peal)
+    like(delivery(ctx.peal, gone), {"state": "cancelled", "reason": "called-off"})
+    advance(ctx.peal, "2d")
+    equal((sends(ctx.peal, gone), len(sends(ctx.peal, stays))), ([], 1))
+
+
+def test_an_address_is_found_by_its_path(ctx):
+    make_trigger(ctx.peal, address="candidate.phone", locale="candidate.language")
+    id = ingest_one(ctx.peal, visit(phone="+1 555 0100", language="en"))
+    like(delivery(ctx.peal, id), {"address": "+1 555 0100", "locale": "en"})
+
+
+def test_a_tenant_sees_only_its_own(ctx):
+    acme, bolt = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "bolt")
+    make_trigger(acme)
+    id = ingest_one(acme)
+    equal(bolt.get("/v1/triggers").json["items"], [])
+    equal(bolt.get("/v1/triggers/visit").status, 404)
+    equal(bolt.put("/v1/triggers/visit", trigger_body()).status, 404)
+    equal(bolt.delete("/v1/triggers/visit").status, 404)
+    equal(bolt.get(f"/v1/deliveries/{id}").status, 404)
+    equal(bolt.post(f"/v1/deliveries/{id}/cancel").status, 404)
+    equal(deliveries(bolt), [])
+    like(ingest(bolt, visit()), {"created": 0, "unmatched": 1})
+    equal(delivery(acme, id)["tenant"], "acme")
+
+
+def test_only_authors_and_administrators_define(ctx):
+    for role, status in (("read", 403), ("ingest", 403), ("operator", 403), ("author", 201)):
+        user = make_user(ctx.peal, role)
+        equal(user.post("/v1/triggers", trigger_body(f"by-{role}")).status, status, role)
+    equal(make_user(ctx.peal, "read").get("/v1/triggers").status, 200)
+    equal(make_user(ctx.peal, "author").post("/v1/tick").status, 403)
+
+
+def test_only_the_listed_kind_is_listened_to(ctx):
+    make_trigger(ctx.peal)
+    equal(ingest(ctx.peal, visit(), kind=KIND.upper())["unmatched"], 1)
+    equal(ingest(ctx.peal, visit(), kind=KIND + ".again")["unmatched"], 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,406 @@
+#include "domain/delivery.h"
+
+#include "documents.h"
+
+// clang-format off
+static const struct {
+    DeliveryState state;
+    const char *text, *seed;
+    bool is_final, is_live;
+    const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard
+} expected[] = {
+    { DELIVERY_PENDING,   "pending",   "Pending",   false, true,  "C-AOE--" },
+    { DELIVERY_SENDING,   "sending",   "Pending",   false, true,  "-SAO---" },
+    { DELIVERY_RETRYING,  "retrying",  "Pending",   false, true,  "C-AOE--" },
+    { DELIVERY_WAITING,   "waiting",   "Sent",      false, true,  "C-AOE--" },
+    { DELIVERY_PARKED,    "parked",    "Parked",    false, false, "---OERD" },
+    { DELIVERY_DELIVERED, "delivered", "Delivered", true,  false, "-------" },
+    { DELIVERY_COMPLETED, "completed", "Completed", true,  false, "-------" },
+    { DELIVERY_EXPIRED,   "expired",   "Expired",   true,  false, "-------" },
+    { DELIVERY_CANCELLED, "cancelled", "Cancelled", true,  false, "-------" },
+    { DELIVERY_DISCARDED, "discarded", "Discarded", true,  false, "-------" },
+};
+// clang-format on
+
+static void every_state_allows_its_actions_and_no_others(void)
+{
+    static const DeliveryAction actions[] = {
+        DELIVERY_ACTION_CLAIM,    DELIVERY_ACTION_SETTLE, DELIVERY_ACTION_CANCEL,
+        DELIVERY_ACTION_COMPLETE, DELIVERY_ACTION_EXPIRE, DELIVERY_ACTION_RETRY,
+        DELIVERY_ACTION_DISCARD,
+    };
+    CHECK(ARRAY_LEN(expected) == DELIVERY_STATE_COUNT);
+    CHECK(ARRAY_LEN(actions) == TABLE_ROWS(DELIVERY_ACTION_TABLE));
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        for (size_t j = 0; j < ARRAY_LEN(actions); j++)
+            CHECK_AT(expected[i].text,
+                     delivery_may(expected[i].state, actions[j]) == (expected[i].may[j] != '-'));
+    }
+}
+
+static void a_state_has_its_words_and_its_place(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        DeliveryState state = expected[i].state, parsed = DELIVERY_DISCARDED;
+        CHECK_AT(expected[i].text, state == (DeliveryState) i); // stored as this number
+        CHECK_AT(expected[i].text, strcmp(delivery_state_text(state), expected[i].text) == 0);
+        CHECK_AT(expected[i].text, strcmp(delivery_state_seed(state), expected[i].seed) == 0);
+        CHECK_AT(expected[i].text, delivery_is_final(state) == expected[i].is_final);
+        CHECK_AT(expected[i].text, delivery_is_live(state) == expected[i].is_live);
+        CHECK_AT(expected[i].text, delivery_state_parse(str_from(expected[i].text), &parsed));
+        CHECK_AT(expected[i].text, parsed == state);
+    }
+    DeliveryState untouched = DELIVERY_WAITING;
+    CHECK(!delivery_state_parse(S("Pending"), &untouched) && untouched == DELIVERY_WAITING);
+    CHECK(!delivery_state_parse(S(""), &untouched));
+}
+
+static void words_of_the_other_tables(void)
+{
+    CHECK(strcmp(delivery_action_text(DELIVERY_ACTION_DISCARD), "discard") == 0);
+    CHECK(strcmp(verdict_text(VERDICT_UNKNOWN), "unknown") == 0);
+    CHECK(strcmp(reason_code(REASON_NO_CHANNEL), "no-channel") == 0);
+    CHECK(strcmp(reason_code(REASON_NONE), "") == 0);
+    for (int i = 0; i < TABLE_ROWS(DELIVERY_REASON_TABLE); i++)
+        CHECK(reason_code((DeliveryReason) i) && reason_meaning((DeliveryReason) i)[0]);
+}
+
+#define AT(minutes) ((Instant) 1000 * SPAN_DAY + (minutes) *SPAN_MINUTE)
+
+// claimed is a first send, triggered and due at AT(0), under way since AT(1).
+static Live claimed(void)
+{
+    return (Live){ .state = DELIVERY_SENDING,
+                   .step = STEP_LEASE,
+                   .due_at = AT(2),
+                   .attempt = 1,
+                   .send = 1,
+                   .triggered_at = AT(0),
+                   .first_due_at = AT(0),
+                   .last_sent_at = INSTANT_NONE,
+                   .started_at = AT(1) };
+}
+
+static const Outcome taken = { .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED };
+static const Outcome unwell = { .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL };
+
+static void a_delivered_attempt_advances_the_plan(void)
+{
+    static const struct {
+        const char *name;
+        int reminder_count, reminders_left;
+        bool await_answer;
+        DeliveryState state;
+        Step step;
+        Instant due_at;
+        int left;
+        Instant first_due_at;
+        DeliveryReason reason;
+    } cases[] = {
+        { "nothing more to do", 0, 0, false, DELIVERY_DELIVERED, 0, INSTANT_NONE, 0, AT(0),
+          REASON_ACCEPTED },
+        { "an answer is awaited", 0, 0, true, DELIVERY_WAITING, STEP_EXPIRE, AT(1) + 30 * SPAN_DAY,
+          0, AT(0), REASON_NONE },
+        { "a first reminder", 2, 2, true, DELIVERY_WAITING, STEP_SEND, AT(1) + 5 * SPAN_DAY, 1,
+          AT(1) + 5 * SPAN_DAY, REASON_NONE },
+        { "a last reminder", 2, 1, true, DELIVERY_WAITING, STEP_SEND, AT(1) + 10 * SPAN_DAY, 0,
+          AT(1) + 10 * SPAN_DAY, REASON_NONE },
+        { "after the last reminder", 2, 0, true, DELIVERY_WAITING, STEP_EXPIRE,
+          AT(1) + 30 * SPAN_DAY, 0, AT(0), REASON_NONE },
+        { "reminders without an answer", 2, 2, false, DELIVERY_WAITING, STEP_SEND,
+          AT(1) + 5 * SPAN_DAY, 1, AT(1) + 5 * SPAN_DAY, REASON_NONE },
+        { "and then the end", 2, 0, false, DELIVERY_DELIVERED, 0, INSTANT_NONE, 0, AT(0),
+          REASON_ACCEPTED },
+    };
+    RetryPolicy policy = retry_default();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Plan plan = { .reminder_count = cases[i].reminder_count,
+                      .reminders = { 5 * SPAN_DAY, 10 * SPAN_DAY },
+                      .await_answer = cases[i].await_answer,
+                      .expire_after = 30 * SPAN_DAY };
+        Live live = claimed();
+        live.failures = 3;
+        live.reminders_left = cases[i].reminders_left;
+        Settlement got = delivery_settle(&live, &plan, &policy, &taken, AT(3), 0);
+        CHECK_AT(cases[i].name, got.live.state == cases[i].state);
+        CHECK_AT(cases[i].name, !cases[i].step || got.live.step == cases[i].step);
+        CHECK_AT(cases[i].name, got.live.due_at == cases[i].due_at);
+        CHECK_AT(cases[i].name, got.live.reminders_left == cases[i].left);
+        CHECK_AT(cases[i].name, got.live.first_due_at == cases[i].first_due_at);
+        CHECK_AT(cases[i].name, got.live.last_sent_at == AT(1)); // the start, not the end
+        CHECK_AT(cases[i].name, got.live.failures == 0);
+        CHECK_AT(cases[i].name, got.live.send == 1 && got.live.attempt == 1);
+        CHECK_AT(cases[i].name, got.reason == cases[i].reason);
+        CHECK_AT(cases[i].name, got.expires_at == INSTANT_NONE);
+    }
+}
+
+static void a_failed_attempt_spends_the_budget(void)
+{
+    static const struct {
+        const char *name;
+        int failures;       // before this one
+        Span give_up_after; // 0: none
+        Outcome outcome;
+        Instant now;
+        DeliveryState state;
+        Instant due_at;
+        DeliveryReason reason;
+    } cases[] = {
+#define UNWELL { .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL }
+#define LAPSED                                                                                     \
+    {                                                                                              \
+        .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED                                  \
+    }
+#define WAIT(span)                                                                                 \
+    {                                                                                              \
+        .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL, .retry_after = (span)               \
+    }
+        { "first", 0, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
+        { "second", 1, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(7), REASON_UNWELL },
+        { "last of the budget", 4, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(21), REASON_UNWELL },
+        { "one too many", 5, 0, UNWELL, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
+        { "a lapse counts", 0, 0, LAPSED, AT(5), DELIVERY_RETRYING, AT(6), REASON_LEASE_LAPSED },
+        { "a lapse too many", 5, 0, LAPSED, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
+        { "asked to wait", 0, 0, WAIT(SPAN_HOUR), AT(5), DELIVERY_RETRYING, AT(65), REASON_UNWELL },
+        { "asked to hurry", 2, 0, WAIT(SPAN_SECOND), AT(5), DELIVERY_RETRYING, AT(9),
+          REASON_UNWELL },
+        { "within the time", 0, SPAN_HOUR, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
+        { "cut to the deadline", 4, 20 * SPAN_MINUTE, UNWELL, AT(5), DELIVERY_RETRYING, AT(20),
+          REASON_UNWELL },
+        { "at the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(20), DELIVERY_PARKED, INSTANT_NONE,
+          REASON_TOO_LATE },
+        { "behind the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(21), DELIVERY_PARKED, INSTANT_NONE,
+          REASON_TOO_LATE },
+        { "asked to wait too long", 0, 20 * SPAN_MINUTE, WAIT(SPAN_HOUR), AT(5), DELIVERY_PARKED,
+          INSTANT_NONE, REASON_TOO_LATE },
+        { "asked to wait just so long", 0, 20 * SPAN_MINUTE, WAIT(15 * SPAN_MINUTE), AT(5),
+          DELIVERY_RETRYING, AT(20), REASON_UNWELL },
+        { "refused",
+          0,
+          0,
+          { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED },
+          AT(5),
+          DELIVERY_PARKED,
+          INSTANT_NONE,
+          REASON_REFUSED },
+        { "no such channel",
+          0,
+          0,
+          { .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL },
+          AT(5),
+          DELIVERY_PARKED,
+          INSTANT_NONE,
+          REASON_NO_CHANNEL },
+#undef UNWELL
+#undef LAPSED
+#undef WAIT
+    };
+    Plan plan = { .expire_after = 30 * SPAN_DAY };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        RetryPolicy policy = retry_default();
+        policy.give_up_after = cases[i].give_up_after;
+        Live live = claimed();
+        live.failures = cases[i].failures;
+        Settlement got = delivery_settle(&live, &plan, &policy, &cases[i].outcome, cases[i].now, 0);
+        CHECK_AT(cases[i].name, got.live.state == cases[i].state);
+        CHECK_AT(cases[i].name, got.live.due_at == cases[i].due_at);
+        CHECK_AT(cases[i].name, got.reason == cases[i].reason);
+        CHECK_AT(cases[i].name, got.live.last_sent_at == INSTANT_NONE);
+        CHECK_AT(cases[i].name, got.live.attempt == 1 && got.live.send == 1);
+        CHECK_AT(cases[i].name, got.live.first_due_at == AT(0));
+        CHECK_AT(cases[i].name, got.expires_at == INSTANT_NONE);
+        if (got.live.state == DELIVERY_RETRYING) {
+            CHECK_AT(cases[i].name, got.live.step == STEP_SEND);
+            CHECK_AT(cases[i].name, got.live.failures == cases[i].failures + 1);
+        }
+    }
+}
+
+static void the_policy_gets_the_original_delay_and_the_jitter(void)
+{
+    Plan plan = { 0 };
+    Live live = claimed();
+    live.triggered_at = AT(0) - 15 * SPAN_MINUTE;
+    RetryPolicy proportional = { .kind = RETRY_PROPORTIONAL, .max = 3 };
+    Settlement got = delivery_settle(&live, &plan, &proportional, &unwell, AT(5), 0);
+    CHECK(got.live.due_at == AT(5) + 90 * SPAN_SECOND);
+    live.failures = 1;
+    got = delivery_settle(&live, &plan, &proportional, &unwell, AT(5), 0);
+    CHECK(got.live.due_at == AT(8));
+
+    RetryPolicy exponential = retry_default();
+    live.failures = 0;
+    got = delivery_settle(&live, &plan, &exponential, &unwell, AT(5), 0.5);
+    CHECK(got.live.due_at == AT(6) + 3 * SPAN_SECOND);
+}
+
+static void a_parked_delivery_that_awaits_an_answer_expires(void)
+{
+    static const struct {
+        const char *name;
+        bool await_answer;
+        Instant last_sent_at;
+        Instant now;
+        Instant expires_at;
+    } cases[] = {
+        { "never sent", true, INSTANT_NONE, AT(5), AT(0) + 30 * SPAN_DAY },
+        { "sent before", true, AT(0) + SPAN_DAY, AT(5), AT(0) + 31 * SPAN_DAY },
+        { "quiet for long", true, INSTANT_NONE, AT(0) + 40 * SPAN_DAY, AT(0) + 40 * SPAN_DAY },
+        { "no answer awaited", false, INSTANT_NONE, AT(5), INSTANT_NONE },
+    };
+    RetryPolicy policy = retry_default();
+    Outcome refused = { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Plan plan = { .await_answer = cases[i].await_answer, .expire_after = 30 * SPAN_DAY };
+        Live live = claimed();
+        live.last_sent_at = cases[i].last_sent_at;
+        Settlement got = delivery_settle(&live, &plan, &policy, &refused, cases[i].now, 0);
+        CHECK_AT(cases[i].name, got.live.state == DELIVERY_PARKED);
+        CHECK_AT(cases[i].name, got.expires_at == cases[i].expires_at);
+    }
+}
+
+static void a_new_delivery_waits_for_its_first_send(void)
+{
+    Plan plan = { .reminder_count = 3 };
+    Live live = delivery_first(&plan, AT(60), AT(0));
+    CHECK(live.state == DELIVERY_PENDING && live.step == STEP_SEND && live.due_at == AT(60));
+    CHECK(live.attempt == 0 && live.send == 0 && live.failures == 0 && live.reminders_left == 3);
+    CHECK(live.triggered_at == AT(0) && live.first_due_at == AT(60));
+    CHECK(live.last_sent_at == INSTANT_NONE && live.started_at == INSTANT_NONE);
+}
+
+static void a_revived_delivery_begins_its_send_again(void)
+{
+    Live parked = { .state = DELIVERY_PARKED,
+                    .due_at = INSTANT_NONE,
+                    .attempt = 9,
+                    .failures = 6,
+                    .send = 2,
+                    .reminders_left = 1,
+                    .triggered_at = AT(0),
+                    .first_due_at = AT(10),
+                    .last_sent_at = AT(1),
+                    .started_at = AT(20) };
+    Live live = delivery_revive(&parked, AT(500));
+    CHECK(live.state == DELIVERY_PENDING && live.step == STEP_SEND && live.due_at == AT(500));
+    CHECK(live.failures == 0 && live.first_due_at == AT(500));
+    CHECK(live.attempt == 9 && live.reminders_left == 1);
+    CHECK(live.triggered_at == AT(0) && live.last_sent_at == AT(1));
+    CHECK(live.send == 1); // the claim makes it 2 again
+    parked.send = 0;
+    CHECK(delivery_revive(&parked, AT(500)).send == 0);
+}
+
+// claim does what the store's guarded statement does.
+static void claim(Live *live, Instant now)
+{
+    CHECK(delivery_may(live->state, DELIVERY_ACTION_CLAIM) && live->step == STEP_SEND);
+    if (live->state != DELIVERY_RETRYING)
+        live->send++;
+    live->state = DELIVERY_SENDING;
+    live->step = STEP_LEASE;
+    live->attempt++;
+    live->started_at = now;
+}
+
+static void a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Plan plan;
+    Error error = { .arena = &arena };
+    plan_parse(document(&arena, "{'initialDelay':'60d','reminders':['5d','10d','15d']}"), S(""),
+               &plan, &error);
+    RetryPolicy policy = retry_default();
+    Instant day_0 = 20000 * SPAN_DAY;
+    Live live = delivery_first(&plan, plan_first_due(&plan, day_0, day_0, day_0), day_0);
+    static const int days[] = { 60, 65, 75, 90 };
+    for (int i = 0; i < 4; i++) {
+        CHECK(live.due_at == day_0 + days[i] * SPAN_DAY && live.reminders_left == 3 - i);
+        claim(&live, live.due_at);
+        CHECK(live.send == i + 1 && live.attempt == i + 1);
+        live = delivery_settle(&live, &plan, &policy, &taken, live.started_at, 0).live;
+        CHECK(live.state == DELIVERY_WAITING);
+    }
+    CHECK(live.step == STEP_EXPIRE && live.due_at == day_0 + 120 * SPAN_DAY);
+}
+
+static void each_send_has_a_budget_of_its_own(void)
+{
+    Plan plan = { .reminder_count = 1,
+                  .reminders = { SPAN_DAY },
+                  .await_answer = true,
+                  .expire_after = 30 * SPAN_DAY };
+    RetryPolicy policy = {
+        .kind = RETRY_FIXED, .interval = SPAN_MINUTE, .max = 2, .give_up_after = SPAN_HOUR
+    };
+    Live live = delivery_first(&plan, AT(0), AT(0));
+    for (int send = 1; send <= 2; send++) {
+        for (int i = 0; i < 2; i++) {
+            claim(&live, live.due_at);
+            live = delivery_settle(&live, &plan, &policy, &unwell, live.started_at, 0).live;
+            CHECK(live.state == DELIVERY_RETRYING && live.send == send);
+        }
+        claim(&live, live.due_at);
+        CHECK(live.send == send && live.attempt == send * 3);
+        live = delivery_settle(&live, &plan, &policy, &taken, live.started_at, 0).live;
+        CHECK(live.state == DELIVERY_WAITING && live.failures == 0);
+    }
+    CHECK(live.step == STEP_EXPIRE);
+}
+
+static void six_failures_park_and_a_person_starts_it_anew(void)
+{
+    Plan plan = { 0 };
+    RetryPolicy policy = retry_default();
+    Live live = delivery_first(&plan, AT(0), AT(0));
+    static const int minutes[] = { 0, 1, 3, 7, 15, 31 };
+    for (size_t i = 0; i < ARRAY_LEN(minutes); i++) {
+        CHECK(live.due_at == AT(minutes[i]));
+        claim(&live, live.due_at);
+        live = delivery_settle(&live, &plan, &policy, &unwell, live.started_at, 0).live;
+    }
+    CHECK(live.state == DELIVERY_PARKED && live.attempt == 6 && live.send == 1);
+    live = delivery_revive(&live, AT(600));
+    claim(&live, AT(600));
+    CHECK(live.send == 1 && live.attempt == 7);
+    live = delivery_settle(&live, &plan, &policy, &taken, AT(600), 0).live;
+    CHECK(live.state == DELIVERY_DELIVERED);
+}
+
+static void the_deadline_gets_its_attempt_whatever_the_jitter(void)
+{
+    Plan plan = { 0 };
+    RetryPolicy policy = { .kind = RETRY_EXPONENTIAL,
+                           .interval = SPAN_MINUTE,
+                           .max = 1000,
+                           .give_up_after = 3 * SPAN_DAY };
+    for (int i = 0; i <= 10; i++) {
+        Live live = delivery_first(&plan, AT(0), AT(0));
+        Instant last = 0;
+        while (live.state != DELIVERY_PARKED) {
+            last = live.due_at;
+            claim(&live, last);
+            live = delivery_settle(&live, &plan, &policy, &unwell, last, i / 10.0).live;
+        }
+        CHECK(last == AT(0) + 3 * SPAN_DAY);
+    }
+}
+
+static const Test tests[] = {
+    TEST(every_state_allows_its_actions_and_no_others),
+    TEST(a_state_has_its_words_and_its_place),
+    TEST(words_of_the_other_tables),
+    TEST(a_delivered_attempt_advances_the_plan),
+    TEST(a_failed_attempt_spends_the_budget),
+    TEST(the_policy_gets_the_original_delay_and_the_jitter),
+    TEST(a_parked_delivery_that_awaits_an_answer_expires),
+    TEST(a_new_delivery_waits_for_its_first_send),
+    TEST(a_revived_delivery_begins_its_send_again),
+    TEST(a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120),
+    TEST(each_send_has_a_budget_of_its_own),
+    TEST(six_failures_park_and_a_person_starts_it_anew),
+    TEST(the_deadline_gets_its_attempt_whatever_the_jitter),
+};
+TEST_MAIN(tests)

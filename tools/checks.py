@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""checks.py - house rules that no compiler knows: a row each, over every file of the project.
+
+A line may be excused with a comment that says why: "checks: allow <rule>, because …".
+
+    tools/checks.py
+"""
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+CODE = (".c", ".h", ".py", ".sh", ".sql", ".ts", ".tsx", ".build")
+LINES_MAX = 900
+
+
+class Rule(NamedTuple):
+    name: str
+    pattern: re.Pattern
+    applies: object  # path -> bool
+    message: str
+
+
+def is_code(path):
+    return path.endswith(CODE) or path in ("Makefile", ".ci/run")
+
+
+def is_test(path):
+    return path.startswith("test/") and is_code(path)
+
+
+def may_hold_sql(path):
+    return path.startswith("src/") and path.endswith((".c", ".h"))
+
+
+# The patterns are written so that they do not match themselves.
+RULES = [
+    Rule("mark", re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b"), is_code,
+         "say it in an issue, not in the code"),
+    Rule("sleep", re.compile(r"\b(u|nano|time\.)?sle" r"ep\s*\("), is_test,
+         "tests wait for a condition, they do not sleep"),
+    Rule("cast", re.compile(r'"[^"]*\w::[a-z]'), may_hold_sql,
+         "one text serves both databases: no :: casts"),
+    Rule("path", re.compile(r"(?<![\w}])(/wor" r"k|/ro" r"ot|/home/\w+)/"), lambda path: True,
+         "no path of one machine belongs in the project"),
+]
+
+
+def files_that_git_knows():
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return None  # no git here, or not its clone
+
+
+def files_on_disk():
+    return [path.as_posix() for path in pathlib.Path(".").rglob("*")
+            if not re.match(r"(\.git|build[^/]*|web/node_modules)/|.*__pycache__", path.as_posix())]
+
+
+def project_files():
+    listed = files_that_git_knows() or files_on_disk()
+    return sorted(path for path in listed if pathlib.Path(path).is_file())
+
+
+def read_text(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def file_problems(path):
+    lines = read_text(path).splitlines()
+    if is_code(path) and len(lines) > LINES_MAX:
+        yield f"{path}:{LINES_MAX}: {len(lines)} lines; split it, {LINES_MAX} is the limit"
+    rules = [rule for rule in RULES if rule.applies(path)]
+    for number, line in enumerate(lines, 1):
+        for rule in rules:
+            if rule.pattern.search(line) and f"checks: allow {rule.name}" not in line:
+                yield f"{path}:{number}: {rule.message}"
+
+
+def main():
+    files = project_files()
+    problems = [problem for path in files for problem in file_problems(path)]
+    print("\n".join(problems) if problems else f"checks: {len(files)} files follow the house rules")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# fuzz.sh - builds test/fuzz/fuzz_*.c with clang and runs each for a while on its corpus.
+#
+#   FUZZ_SECONDS=60 tools/fuzz.sh [name …]
+#
+# The libraries come from a Meson build with coverage for libFuzzer; what is found lies in
+# build-fuzz/. A crash ends the run and leaves its input there.
+set -euo pipefail
+
+seconds=${FUZZ_SECONDS:-60}
+build="build-fuzz"
+sanitizers=address,undefined
+
+shopt -s nullglob
+if [ $# -gt 0 ]; then
+    sources=("${@/#/test/fuzz/fuzz_}")
+    sources=("${sources[@]/%/.c}")
+else
+    sources=(test/fuzz/fuzz_*.c)
+fi
+[ "${#sources[@]}" -gt 0 ] || { echo "There is no test/fuzz/fuzz_*.c to run."; exit 0; }
+
+CC=clang tools/build.sh "$build" -Db_sanitize="$sanitizers" -Db_lundef=false -Dwerror=false \
+    -Dc_args=-fsanitize=fuzzer-no-link
+archives=$(find "$build/src" -name 'lib*.a')
+libraries=$(pkg-config --libs yyjson openssl libsodium libcurl libmicrohttpd sqlite3 libpq)
+
+for source in "${sources[@]}"; do
+    name=$(basename "$source" .c)
+    corpus="$build/corpus/$name"
+    mkdir -p "$corpus"
+    # shellcheck disable=SC2086 # lists of words
+    clang -g -O1 -std=gnu17 -D_GNU_SOURCE -fsanitize="fuzzer,$sanitizers" -Isrc -Itest \
+        -DCASES_DIR="\"$PWD/test/cases\"" "$source" -o "$build/$name" \
+        -Wl,--start-group $archives -Wl,--end-group $libraries -lpthread
+    echo "$name: $seconds s"
+    "$build/$name" -max_total_time="$seconds" -artifact_prefix="$build/$name-" \
+        -print_final_stats=1 "$corpus" "test/fuzz/corpus/${name#fuzz_}"* 2>"$build/$name.log" || {
+        tail -n 60 "$build/$name.log"
+        printf 'Error: %s found something\nWhy:   the report is above and in %s\nTry:   %s\n' \
+            "$name" "$build/$name.log" "$build/$name $build/$name-crash-…"
+        exit 1
+    }
+    grep -E 'stat::number_of_executed_units' "$build/$name.log" || true
+done
