@@ -88,7 +88,7 @@ void ingest_post(Call *call)
     }
     Posting *posting = posting_new(call, SHAPE_BATCH, json_count(items));
     for (JsonIter it = json_each(items); json_next(&it);) {
-        IngestItem *item = &posting->ingest.items[it.index];
+        IngestItem *item = &posting->ingest.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
         take_item(item, err, &item_error, call->arena);
@@ -112,7 +112,7 @@ static Err read_cloud_batch(Call *call, Posting **ret, Error *error)
         return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
     *ret = posting_new(call, SHAPE_CLOUD_BATCH, json_count(body));
     for (JsonIter it = json_each(body); json_next(&it);) {
-        IngestItem *item = &(*ret)->ingest.items[it.index];
+        IngestItem *item = &(*ret)->ingest.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
         take_item(item, err, &item_error, call->arena);

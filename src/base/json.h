@@ -43,7 +43,7 @@ Str json_number_text(const Json *value);             // the number as it was wri
 typedef struct JsonIter {
     const Json *container;
     const void *next; // private
-    size_t index, count;
+    size_t index, count; // index: of the current one, counted from 1
     Str key;           // of the current member, when the container is an object
     const Json *value; // of the current member or element
 } JsonIter;

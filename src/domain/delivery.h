@@ -46,7 +46,7 @@
     /* name               code                   what it means                                    */ \
     X(NONE,               "",                    "no reason is needed")                              \
     X(ACCEPTED,           "accepted",            "the far side accepted it")                         \
-    X(CAPTURED,           "captured",            "kept by the memory channel, sent nowhere")         \
+    X(CAPTURED,           "accepted",            "the memory channel accepted it: sent nowhere")     \
     X(REFUSED,            "refused",             "the far side refused it for good")                 \
     X(UNWELL,             "unwell",              "the far side answered that it cannot take it now") \
     X(NO_ANSWER,          "no-answer",           "the far side did not answer in time")              \

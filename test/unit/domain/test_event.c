@@ -127,6 +127,7 @@ static void an_item_takes_the_kind_of_its_batch(void)
     // One bad item fails alone, even when the error is used again.
     CHECK(event_build_item(&arena, S("closed"), item, &event, &error) == ERR_OK);
     CHECK(event_build_item(&arena, S(""), item, &event, &error) == ERR_EVENT_INVALID);
+    CHECK(event_build_item(&arena, S("a\nb"), item, &event, NULL) == ERR_EVENT_INVALID);
 }
 
 static void a_path_leads_to_its_value(void)
@@ -170,6 +171,8 @@ static void a_path_leads_to_its_value(void)
         { "absent", NULL },
         { "a.b", "\"dotted\"" },
         { "a.c", NULL },
+        { "a.bc", NULL },
+        { "a.b.c", NULL },
         { "candidate.a.b", "\"dotted\"" },
         { "p.q.r.s", "\"deep\"" },
         { "p.q.r", "{\"s\":\"deep\"}" },
@@ -210,6 +213,8 @@ static void a_path_leads_to_its_value(void)
     CHECK(event_find(&event, S(""), S("candidate")).type == JSON_OBJECT);
     CHECK(event_find(&event, S(""), S("recipient")).type == JSON_OBJECT);
     CHECK(event_find(&event, STR_NONE, S("templateId")).type == JSON_ABSENT);
+    event.id = (Uuid){ 0 };
+    CHECK(event_find(&event, STR_NONE, S("event.id")).type == JSON_ABSENT);
 }
 
 static void a_text_is_a_string_or_a_number(void)

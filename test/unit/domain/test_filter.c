@@ -209,6 +209,10 @@ static void no_filter_is_always_true(void)
     CHECK(filter_compile(&arena, NULL, S("/filter"), &filter, &error) == ERR_OK && !filter);
     CHECK(filter_matches(NULL, &event, S(""), NULL));
     CHECK(!filter_explain(&arena, NULL, 0, &event, S("")).predicate.at);
+    const Json *source = document(&arena, "{'path':'t','op':'exists'}");
+    CHECK(filter_compile(&arena, source, S("/filter"), &filter, &error) == ERR_OK);
+    CHECK(filter_explain(&arena, filter, 0, &event, S("")).predicate.at);
+    CHECK(!filter_explain(&arena, filter, 1, &event, S("")).predicate.at);
 }
 
 static void a_miss_is_explained_in_words(void)

