@@ -1,5 +1,6 @@
 #include "app/config.h"
 
+#include "app/settings.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -18,7 +19,8 @@
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
-    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" }
+    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
+    { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
 
 const CommandOption serve_options[] = { STORE_OPTION, SERVE_ROWS, { 0 } };
 const CommandOption dev_options[] = {
@@ -29,14 +31,23 @@ const CommandOption dev_options[] = {
 };
 const CommandOption store_options[] = {
     STORE_OPTION,
+    { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },
+    { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" },
     { 0 },
 };
 // clang-format on
 
-// option looks an option up: the flag, else PEAL_NAME, else none.
-static Str option(const CommandArgs *args, const char *name)
+// Sources is where an option may come from, in the order in which they win.
+typedef struct Sources {
+    const CommandArgs *args;
+    Settings settings;
+} Sources;
+
+// option looks an option up: the flag, else PEAL_NAME, else the file, else none.
+static Str option(const Sources *sources, const char *name)
 {
+    const CommandArgs *args = sources->args;
     const char *given = args_option(args, name);
     if (given)
         return str_from(given);
@@ -46,7 +57,26 @@ static Str option(const CommandArgs *args, const char *name)
         variable[len++] = *at == '-' ? '_' : (char) (*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
     variable[len] = '\0';
     const char *value = getenv(variable);
-    return value && *value ? str_from(value) : STR_NONE;
+    return value && *value ? str_from(value) : settings_find(&sources->settings, name);
+}
+
+// read_file takes the configuration file in, if there is one, and refuses what it does not know.
+static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
+{
+    Str path = option(sources, "config");
+    if (!path.at)
+        return ERR_OK;
+    TRY(settings_read(args_arena(args), path, &sources->settings, error));
+    for (size_t i = 0; i < sources->settings.count; i++) {
+        const Setting *setting = &sources->settings.rows[i];
+        bool is_known = false;
+        for (const CommandOption *row = serve_options; row->name && !is_known; row++)
+            is_known = row->value && str_eq(setting->name, str_from(row->name));
+        if (!is_known || str_eq(setting->name, S("config")))
+            return fail(error, ERR_INVALID, "%.*s, line %zu: there is no setting \"%.*s\"",
+                        STR_ARG(path), setting->line, STR_ARG(setting->name));
+    }
+    return ERR_OK;
 }
 
 static Err read_clock(Str text, Config *ret, Error *error)
@@ -76,32 +106,34 @@ static Str host_name(Arena *arena)
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
 {
     Arena *arena = args_arena(args);
+    Sources sources = { .args = args };
+    TRY(read_file(args, &sources, error));
     *ret = (Config){ .is_dev = is_dev, .is_empty = is_dev && args_flag(args, "empty") };
-    ret->store = option(args, "store");
+    ret->store = option(&sources, "store");
     if (!ret->store.at)
         ret->store = is_dev ? S("sqlite:peal-data/peal.db") : S("sqlite:peal.db");
-    ret->listen = option(args, "listen");
+    ret->listen = option(&sources, "listen");
     if (!ret->listen.at)
         ret->listen = S("127.0.0.1:7325");
-    ret->master_key_file = option(args, "master-key-file");
-    ret->url_template = option(args, "url-template");
-    ret->node_name = option(args, "node-name");
+    ret->master_key_file = option(&sources, "master-key-file");
+    ret->url_template = option(&sources, "url-template");
+    ret->node_name = option(&sources, "node-name");
     if (!ret->node_name.at)
         ret->node_name = host_name(arena);
     // Not a flag: a command line is there for everyone to read.
     const char *admin_key = getenv("PEAL_ADMIN_KEY");
     ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
 
-    Str level = option(args, "log-level");
+    Str level = option(&sources, "log-level");
     LogLevel lowest;
     if (level.at && !log_level_parse(level, &lowest))
         return fail(error, ERR_INVALID, "--log-level is debug, info, warn, error or off");
     if (level.at)
         log_level(lowest);
-    Str allowed = option(args, "allow-private");
+    Str allowed = option(&sources, "allow-private");
     if (allowed.at)
         TRY(address_policy_parse(allowed, &ret->addresses, error));
-    return read_clock(option(args, "clock"), ret, error);
+    return read_clock(option(&sources, "clock"), ret, error);
 }
 
 // key_path says where the master key lies, and whether it may be made there.

@@ -71,7 +71,7 @@ void json_add_i64(JsonOut *out, int64_t n);
 void json_add_bool(JsonOut *out, bool b);
 void json_add_null(JsonOut *out);
 void json_add_raw(JsonOut *out, Str json);   // text that is JSON already; none writes null
-void json_add_time(JsonOut *out, Instant at); // RFC 3339 with milliseconds; INSTANT_NONE writes null
+void json_add_time(JsonOut *out, Instant at); // RFC 3339, milliseconds; INSTANT_NONE writes null
 
 // Members in one line: the key, then the value.
 void json_put_str(JsonOut *out, Str key, Str value);

@@ -56,7 +56,7 @@ typedef struct ChannelType {
     Outcome (*capture)(Arena *arena, const Message *message, const Json *config);
 } ChannelType;
 
-const ChannelType *channel_type_find(Str type); // NULL when unknown
+const ChannelType *channel_type_find(Str type);   // NULL when unknown
 const ChannelType *channel_type_at(size_t index); // NULL past the end: for lists in messages
 
 extern const ChannelType channel_memory;

@@ -47,9 +47,20 @@ static bool read_secret(Arena *arena, Str text, Str *ret)
 static bool is_reserved(Str name)
 {
     static const char *const names[] = {
-        "host",    "content-length",   "transfer-encoding", "connection",      "content-type",
-        "expect",  "te",               "trailer",           "upgrade",         "keep-alive",
-        "traceparent", "proxy-connection", "proxy-authorization", "idempotency-key",
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "content-type",
+        "expect",
+        "te",
+        "trailer",
+        "upgrade",
+        "keep-alive",
+        "traceparent",
+        "proxy-connection",
+        "proxy-authorization",
+        "idempotency-key",
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq_nocase(name, str_from(names[i])))
@@ -80,9 +91,8 @@ static void check_secret(const Members *members, Str name, const Json *value)
         members_note(members, name, "bad-type", "must be a string, not %s",
                      json_type_name(json_type(value)));
     else if (!read_secret(&arena, json_str(value), &key))
-        members_note(members, name, "bad-secret",
-                     "must be \"whsec_\" and %d to %d bytes in base64", SECRET_BYTES_MIN,
-                     SECRET_BYTES_MAX);
+        members_note(members, name, "bad-secret", "must be \"whsec_\" and %d to %d bytes in base64",
+                     SECRET_BYTES_MIN, SECRET_BYTES_MAX);
 }
 
 static void check_secrets(const Members *members)

@@ -9,8 +9,7 @@ static Instant next_due(const Engine *engine)
 {
     Instant next = engine->sweep_due;
     for (size_t i = 0; i < engine->lane_room; i++)
-        if (engine->lanes[i].is_known)
-            next = earlier(next, engine->lanes[i].due_at);
+        next = earlier(next, lane_ready_at(&engine->lanes[i]));
     return next;
 }
 

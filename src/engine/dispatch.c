@@ -116,10 +116,7 @@ static void start(Flight *flight)
     Engine *engine = flight->engine;
     const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
     const RegistryChannel *channel = lane ? lane->channel : NULL;
-    const Trigger *trigger = flight->claimed->trigger;
-    flight->policy = trigger->has_retry                           ? trigger->retry
-                     : channel && channel->definition.has_retry ? channel->definition.retry
-                                                                  : retry_default();
+    flight->policy = registry_retry(lane, flight->claimed->trigger);
     flight->type = channel ? channel_type_find(channel->definition.type) : NULL;
     if (!flight->type)
         finish(flight,

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 
+static void watch_clock(Engine *engine, Instant now);
 static void take_notes(Engine *engine);
 static void take_rounds(Engine *engine, Instant now);
 static void take_registry(Engine *engine);
@@ -11,6 +12,7 @@ static Instant wake_at(const Engine *engine, Instant now);
 Instant engine_round(Engine *engine)
 {
     Instant now = clock_now(engine->options.clock);
+    watch_clock(engine, now);
     take_registry(engine);
     take_notes(engine);
     take_rounds(engine, now); // first: results free the room that claims need
@@ -19,6 +21,24 @@ Instant engine_round(Engine *engine)
     if (command_run(engine, now))
         return now;
     return wake_at(engine, now);
+}
+
+// watch_clock notices a clock that jumps, before anything is claimed by it: where wall time and
+// monotonic time disagree by more than a quarter of a lease, the server is asked first.
+static void watch_clock(Engine *engine, Instant now)
+{
+    Instant monotonic = clock_monotonic();
+    Span drift = (now - engine->last_now) - (monotonic - engine->last_monotonic);
+    bool is_first = engine->last_monotonic == 0;
+    engine->last_now = now;
+    engine->last_monotonic = monotonic;
+    if (engine->options.clock->is_manual || is_first || engine->options.is_only_node)
+        return;
+    if (drift > SEND_LEASE / 4 || drift < -SEND_LEASE / 4) {
+        log_warn("clock.jumped", "drift_ms=%lld", (long long) (drift / SPAN_MILLISECOND));
+        engine->is_clock_off = true;
+        engine->beaten_at = 0;
+    }
 }
 
 static LaneState *lane_state(Engine *engine, int64_t lane)
@@ -154,11 +174,9 @@ static void take_beat(Engine *engine, const Round *round)
     clock_set_offset(engine->options.real, engine->options.real->offset + offset);
     if (!engine->options.clock->is_manual && engine->options.clock != engine->options.real)
         clock_set_offset(engine->options.clock, engine->options.real->offset);
-    // Right after the offset is measured the clocks agree; a jump shows as a large correction.
-    bool is_off = offset > SEND_LEASE / 4 || offset < -SEND_LEASE / 4;
-    if (is_off)
-        log_warn("clock.jumped", "offset_ms=%lld", (long long) (offset / SPAN_MILLISECOND));
-    engine->is_clock_off = is_off;
+    if (!engine->options.clock->is_manual)
+        engine->last_now += offset; // the correction is no jump
+    engine->is_clock_off = false;   // it is corrected now
 }
 
 static void take_round(Engine *engine, Round *round)
@@ -172,6 +190,8 @@ static void take_round(Engine *engine, Round *round)
     }
     settled(engine, round);
     engine->tally.claimed += (int64_t) round->claim.count;
+    for (size_t i = 0; i < round->claim.count; i++)
+        lane_state(engine, round->claim.claimed[i].lane)->spent++;
     engine->tally.lapsed += round->sweep.lapsed;
     engine->tally.retried += round->sweep.retried;
     engine->tally.parked += round->sweep.parked;
@@ -214,6 +234,24 @@ static int concurrency(const Engine *engine, const RegistryLane *lane)
     return type && type->request ? lane->channel->definition.concurrency : CAPTURE_CONCURRENCY;
 }
 
+// rate_left is how many attempts the channel's rate still allows now, for this node's share.
+static int64_t rate_left(const Engine *engine, const RegistryLane *lane, LaneState *state,
+                         Instant now)
+{
+    if (!lane->channel || lane->channel->definition.rate_max == 0)
+        return INT64_MAX;
+    const ChannelDefinition *definition = &lane->channel->definition;
+    int64_t share = definition->rate_max / (engine->other_nodes + 1);
+    Instant window = now - now % definition->rate_per;
+    if (state->window != window) {
+        state->window = window;
+        state->spent = 0;
+    }
+    int64_t left = (share > 0 ? share : 1) - state->spent - state->asked;
+    state->blocked_until = left > 0 ? 0 : window + definition->rate_per;
+    return left;
+}
+
 // ask_lanes lists what each due lane has free, and forgets the due moment: the answer, or the
 // probe that follows a full answer, tells it anew.
 static size_t ask_lanes(Engine *engine, Round *round, Instant now)
@@ -231,6 +269,8 @@ static size_t ask_lanes(Engine *engine, Round *round, Instant now)
         int64_t free = concurrency(engine, &registry->lanes[i]) - lane->in_flight - lane->asked;
         free = free < left ? free : left;
         free = free < room ? free : room;
+        int64_t rate = rate_left(engine, &registry->lanes[i], lane, now);
+        free = free < rate ? free : rate;
         if (free <= 0)
             continue;
         if (!round->lanes)
@@ -333,9 +373,11 @@ static Instant wake_at(const Engine *engine, Instant now)
         return wake;
     if (engine->sweep_due > now)
         wake = earlier(wake, engine->sweep_due);
-    for (size_t i = 0; i < engine->lane_room; i++)
-        if (engine->lanes[i].is_known && engine->lanes[i].due_at > now)
-            wake = earlier(wake, engine->lanes[i].due_at);
+    for (size_t i = 0; i < engine->lane_room; i++) {
+        Instant ready = lane_ready_at(&engine->lanes[i]);
+        if (ready > now)
+            wake = earlier(wake, ready);
+    }
     Instant monotonic = clock_monotonic();
     if (engine->store_retry_at > monotonic)
         wake = earlier(wake, now + engine->store_retry_at - monotonic);

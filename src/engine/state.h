@@ -27,7 +27,16 @@ typedef struct LaneState {
     int asked;      // asked for by rounds at the writer
     Instant due_at; // no send of this lane is due before; INSTANT_NONE: none is known
     uint64_t told;  // when due_at was last brought forward, in engine->news
+    Instant window; // where the channel's rate is counted from
+    int spent;      // of the rate, in this window
+    Instant blocked_until; // the rate is used up until then
 } LaneState;
+
+// lane_ready_at is when something of the lane may be claimed: it is due, and the rate allows it.
+static inline Instant lane_ready_at(const LaneState *lane)
+{
+    return !lane->is_known ? INSTANT_NONE : later(lane->due_at, lane->blocked_until);
+}
 
 typedef struct Round Round;
 
@@ -113,7 +122,8 @@ struct Engine {
     uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
     bool wants_probe, is_probing, wants_orphans, has_operations;
     Instant polled_at, renewed_at, beaten_at, store_retry_at; // monotonic
-    bool is_clock_off;
+    bool is_clock_off; // by more than a quarter of a lease, as last seen: nothing is claimed
+    Instant last_now, last_monotonic; // to notice when the system's clock jumps
     int64_t other_nodes;
     EngineCommand *command;
 

@@ -118,8 +118,7 @@ Err address_policy_parse(Str text, AddressPolicy *ret, Error *error)
             return fail(error, ERR_INVALID, "at most %d ranges may be allowed", ADDRESS_RANGES_MAX);
         if (!parse_range(part, &policy.allowed[policy.count]))
             return fail(error, ERR_INVALID,
-                        "\"%.*s\" is not an address or a range such as 10.0.0.0/8",
-                        STR_ARG(part));
+                        "\"%.*s\" is not an address or a range such as 10.0.0.0/8", STR_ARG(part));
         policy.count++;
     }
     *ret = policy;

@@ -17,8 +17,8 @@ typedef struct Deadlines Deadlines;
 
 typedef struct Deadline {
     int fd;
-    _Atomic Instant at;     // on the monotonic clock; INSTANT_NONE: nothing is awaited
-    _Atomic bool is_begun;  // a request line was seen, so an answer makes sense
+    _Atomic Instant at;           // on the monotonic clock; INSTANT_NONE: nothing is awaited
+    _Atomic bool is_begun;        // a request line was seen, so an answer makes sense
     struct Deadline *prev, *next; // guarded by the lock of its Deadlines
 } Deadline;
 

@@ -22,7 +22,7 @@ typedef struct RequestHead {
 // BodyFraming says how the body is delimited. A length that does not fit is INT64_MAX.
 typedef struct BodyFraming {
     bool is_chunked;
-    int64_t length; // when not chunked; 0 for no body
+    int64_t length;  // when not chunked; 0 for no body
     bool is_awaited; // the client waits for "100 Continue" before it sends the body
 } BodyFraming;
 

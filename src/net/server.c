@@ -500,6 +500,16 @@ static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *le
     return MHD_YES;
 }
 
+// pick_up takes the handler's reply. The answer counts as on its way before it stops being owed, so
+// that server_close() always sees the one or the other.
+static enum MHD_Result pick_up(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    enum MHD_Result result = queue(wire);
+    count_down(server, &server->owed);
+    return result;
+}
+
 // hand_over calls the handler. Where it did not answer at once, the connection sleeps until the
 // reply wakes it.
 static enum MHD_Result hand_over(ExchangeWire *wire)
@@ -518,10 +528,8 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     wire->phase = PHASE_HANDED;
     atomic_store(&wire->turn, TURN_HANDLING);
     server->options.handle(server->options.with, &wire->exchange);
-    if (atomic_load(&wire->turn) == TURN_REPLIED) {
-        count_down(server, &server->owed);
-        return queue(wire);
-    }
+    if (atomic_load(&wire->turn) == TURN_REPLIED)
+        return pick_up(wire);
     MHD_suspend_connection(wire->mhd);
     Turn turn = TURN_HANDLING;
     if (!atomic_compare_exchange_strong(&wire->turn, &turn, TURN_SUSPENDED))
@@ -546,10 +554,7 @@ static enum MHD_Result on_request(void *with, struct MHD_Connection *mhd, const 
         *data_len = 0;
         return MHD_YES;
     case PHASE_HANDED:
-        if (atomic_load(&wire->turn) != TURN_REPLIED)
-            return MHD_YES;
-        count_down(wire->server, &wire->server->owed);
-        return queue(wire);
+        return atomic_load(&wire->turn) == TURN_REPLIED ? pick_up(wire) : MHD_YES;
     case PHASE_ANSWERED:
         break;
     }

@@ -41,14 +41,14 @@ struct Exchange {
     Str method, path; // path is percent-decoded and without the query
     Str body;
     Uuid request_id;
-    Str remote;       // the client's address as text
-    void *with;       // the handler's own
+    Str remote;                // the client's address as text
+    void *with;                // the handler's own
     struct ExchangeWire *wire; // private to server.c
 };
 
-Str exchange_header(const Exchange *exchange, Str name); // none when absent; joined when repeated
+Str exchange_header(const Exchange *exchange, Str name);   // none when absent; joined when repeated
 size_t exchange_headers(Exchange *exchange, Header **ret); // all, in the arena
-Str exchange_query(const Exchange *exchange, Str name);  // percent-decoded; none when absent
+Str exchange_query(const Exchange *exchange, Str name);    // percent-decoded; none when absent
 bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); // walk them all
 void exchange_reply(Exchange *exchange, const Reply *reply);
 
@@ -59,13 +59,13 @@ void exchange_fail(Exchange *exchange, const Error *error);
 Str problem_json(Arena *arena, const Error *error, Uuid request_id);
 
 typedef struct ServerOptions {
-    Str listen; // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
-    size_t connections_max;         // default 1024
+    Str listen;             // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
+    size_t connections_max; // default 1024
     size_t connections_per_address_max; // default 512; loopback is not limited
-    size_t body_bytes_max;          // default 8 MiB
-    size_t header_bytes_max;        // default 16 KiB
-    Span request_deadline;          // for a whole request to arrive; default 30 s
-    Span idle_timeout;              // of a kept-alive connection; default 60 s
+    size_t body_bytes_max;              // default 8 MiB
+    size_t header_bytes_max;            // default 16 KiB
+    Span request_deadline;              // for a whole request to arrive; default 30 s
+    Span idle_timeout;                  // of a kept-alive connection; default 60 s
 
     // begin runs when the headers are in. ret_body_max starts as body_bytes_max and may be
     // lowered. Anything but ERR_OK refuses the request; fill error. May be NULL.

@@ -1,6 +1,7 @@
 #include "net/transfer.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "net/guard.h"
 
 #include <arpa/inet.h>
@@ -12,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// libcurl keeps connections per multi handle, so each pool has one; all of them share one epoll set.
-// A job is an easy handle with its options set once: for a request only the few that differ are set
-// again. Descriptors of connections stay in the epoll set between requests, because two system
-// calls a request for taking them out and putting them back were a tenth of its cost.
+// libcurl keeps connections per multi handle, so each pool has one; all of them share one epoll
+// set. A job is an easy handle with its options set once: for a request only the few that differ
+// are set again. Descriptors of connections stay in the epoll set between requests, because two
+// system calls a request for taking them out and putting them back were a tenth of its cost.
 
 enum {
     CONNECTIONS_KEPT_MAX = 256, // per pool
@@ -41,8 +42,8 @@ struct Job {
     Instant started_at;
     Buf answer;
     size_t received;
-    bool was_cut;           // the answer was longer than anyone wants
-    bool has_opened_socket; // to an address that is allowed
+    bool was_cut;                     // the answer was longer than anyone wants
+    bool has_opened_socket;           // to an address that is allowed
     char forbidden[INET6_ADDRSTRLEN]; // the address that is not; empty for none
     char text[CURL_ERROR_SIZE];
 };
@@ -52,7 +53,7 @@ struct Pool {
     int64_t key;
     CURLM *multi;
     Job *running, *spare;
-    Instant due_at;   // when libcurl wants to be called; INSTANT_NONE
+    Instant due_at; // when libcurl wants to be called; INSTANT_NONE
     Instant idle_since;
 };
 
@@ -247,9 +248,11 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *with, void *o
         return 0;
     struct epoll_event event = { .events = wanted, .data.fd = fd };
     int operation = watch->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    if (epoll_ctl(transfers->epoll_fd, operation, fd, &event) != 0)
-        return -1;
-    watch->registered = wanted;
+    // An error told to libcurl would end the whole pool; one request then rather times out.
+    if (epoll_ctl(transfers->epoll_fd, operation, fd, &event) == 0)
+        watch->registered = wanted;
+    else
+        log_error("transfer.epoll", "fd=%d errno=%d", fd, errno);
     return 0;
 }
 
@@ -379,13 +382,12 @@ static void give_back(Job *job)
         pool->idle_since = clock_monotonic();
 }
 
-static struct curl_slist *add_line(Arena *arena, struct curl_slist *next, Str line)
+// add_line puts a line in front. libcurl only reads the list, so it may lie in the arena.
+static void add_line(Arena *arena, struct curl_slist **lines, Str line)
 {
-    // libcurl only reads the list, so it may lie in the arena.
     struct curl_slist *item = ARENA_NEW(arena, struct curl_slist);
-    item->data = arena_copy(arena, line.at, line.len + 1);
-    item->next = next;
-    return item;
+    *item = (struct curl_slist){ (char *) (uintptr_t) line.at, *lines };
+    *lines = item;
 }
 
 static struct curl_slist *header_lines(Arena *arena, const Transfer *transfer, bool has_body)
@@ -393,21 +395,19 @@ static struct curl_slist *header_lines(Arena *arena, const Transfer *transfer, b
     struct curl_slist *lines = NULL;
     bool has_type = false;
     for (size_t i = transfer->header_count; i-- > 0;) {
-        const Header *header = &transfer->headers[i];
+        Str name = transfer->headers[i].name, value = transfer->headers[i].value;
         // An empty value is asked for with a semicolon; with a colon libcurl drops the header.
-        Str line = header->value.len > 0
-                       ? str_format(arena, "%.*s: %.*s", STR_ARG(header->name),
-                                    STR_ARG(header->value))
-                       : str_format(arena, "%.*s;", STR_ARG(header->name));
-        struct curl_slist *item = ARENA_NEW(arena, struct curl_slist);
-        *item = (struct curl_slist){ (char *) (uintptr_t) line.at, lines };
-        lines = item;
-        has_type = has_type || str_eq_nocase(header->name, S("content-type"));
+        if (value.len > 0)
+            add_line(arena, &lines, str_format(arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)));
+        else
+            add_line(arena, &lines, str_format(arena, "%.*s;", STR_ARG(name)));
+        has_type = has_type || str_eq_nocase(name, S("content-type"));
     }
     // What libcurl would add by itself.
     if (has_body && !has_type)
-        lines = add_line(arena, lines, S("Content-Type:"));
-    return add_line(arena, lines, S("Expect:"));
+        add_line(arena, &lines, S("Content-Type:"));
+    add_line(arena, &lines, S("Expect:"));
+    return lines;
 }
 
 static long milliseconds(Span span)
@@ -509,10 +509,9 @@ static void finish(Job *job, CURLcode code)
         result.retry_after = header_value(job->easy, "Retry-After");
         result.webhook_delivery_id = header_value(job->easy, "Webhook-Delivery-Id");
     } else if (result.problem == TRANSFER_FORBIDDEN) {
-        result.problem_text =
-            str_format(&job->arena,
-                       "%s is a private address; the operator may allow it with --allow-private",
-                       job->forbidden);
+        result.problem_text = str_format(
+            &job->arena, "%s is a private address; the operator may allow it with --allow-private",
+            job->forbidden);
     } else {
         result.problem_text = str_from(job->text[0] ? job->text : curl_easy_strerror(code));
     }

@@ -30,19 +30,19 @@ typedef struct Transfer {
 
 typedef enum TransferProblem {
     TRANSFER_ANSWERED,
-    TRANSFER_REFUSED,   // could not be built: bad URL, bad header, unknown protocol
-    TRANSFER_FORBIDDEN, // the address is not allowed
+    TRANSFER_REFUSED,       // could not be built: bad URL, bad header, unknown protocol
+    TRANSFER_FORBIDDEN,     // the address is not allowed
     TRANSFER_NO_CONNECTION, // name not resolved, refused, TLS failed
-    TRANSFER_NO_ANSWER, // time-out, or the connection broke
+    TRANSFER_NO_ANSWER,     // time-out, or the connection broke
 } TransferProblem;
 
 typedef struct TransferResult {
     TransferProblem problem;
-    Str problem_text;    // a sentence; none when answered
-    int status;          // when answered
-    Str body;            // up to response_max; lives as long as the callback
+    Str problem_text; // a sentence; none when answered
+    int status;       // when answered
+    Str body;         // up to response_max; lives as long as the callback
     Str content_type;
-    Str retry_after;     // the header as sent; none
+    Str retry_after;         // the header as sent; none
     Str webhook_delivery_id; // the header as sent; none
     Span took;
 } TransferResult;
@@ -57,7 +57,8 @@ Transfers *transfers_new(const AddressPolicy *policy);
 void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncalled
 
 // transfers_start always calls done exactly once, later, from within transfers_wait().
-void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done, void *with);
+void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done,
+                     void *with);
 size_t transfers_running(const Transfers *transfers);
 
 // transfers_wait moves data and calls back, for at most timeout; it returns early when something

@@ -505,12 +505,8 @@ static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
     const Trigger *trigger;
     TRY(versions_load(tx->versions, tx->db, ret->tenant, value_to_str(&row[14]),
                       value_to_i64(&row[15]), &trigger, error));
-    const RegistryLane *lane = registry_lane(tx->registry, ret->lane);
     Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    RetryPolicy policy = trigger->has_retry ? trigger->retry
-                         : lane && lane->channel && lane->channel->definition.has_retry
-                             ? lane->channel->definition.retry
-                             : retry_default();
+    RetryPolicy policy = registry_retry(registry_lane(tx->registry, ret->lane), trigger);
     ret->to = delivery_settle(&live, &trigger->plan, &policy, &outcome, tx->now, 0);
     ret->has_attempt = true;
     ret->attempt = (AttemptRow){ .number = live.attempt,

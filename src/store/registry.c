@@ -359,6 +359,14 @@ const RegistryLane *registry_lane(const Registry *registry, int64_t lane)
     return NULL;
 }
 
+RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)
+{
+    if (trigger->has_retry)
+        return trigger->retry;
+    const RegistryChannel *channel = lane ? lane->channel : NULL;
+    return channel && channel->definition.has_retry ? channel->definition.retry : retry_default();
+}
+
 // range finds the triggers of one tenant and kind in an ordered table.
 static const Trigger *const *range(const Trigger **table, size_t count, const Trigger *wanted,
                                    int (*order)(const void *, const void *), size_t *ret_count)

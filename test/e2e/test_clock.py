@@ -1,7 +1,7 @@
 """X6: the whole program runs on a clock that a test moves."""
 from harness import equal, like, main, only
-from steps import (advance, clock, delivery, ingest_one, make_trigger, make_user, moment, sends,
-                   set_clock)
+from steps import (advance, clock, delivery, ingest, ingest_one, make_trigger, make_user, moment,
+                   sends, set_clock, visit)
 
 
 def test_the_clock_stands_where_it_was_started(ctx):
@@ -13,6 +13,30 @@ def test_the_clock_is_advanced(ctx):
     like(advance(ctx.peal, "24h"), {"now": moment(days=1)})
     like(advance(ctx.peal, "1d12h30s"), {"now": moment(days=2, hours=12, seconds=30)})
     equal(clock(ctx.peal), moment(days=2, hours=12, seconds=30))
+
+
+def test_advancing_by_nothing_does_what_is_due_now(ctx):
+    make_trigger(ctx.peal)
+    ids = [item["deliveries"][0]["deliveryId"]
+           for item in ingest(ctx.peal, *(visit() for _ in range(200)))["items"]]
+    like(advance(ctx.peal, "0s"), {"now": moment()})
+    equal([delivery(ctx.peal, id)["state"] for id in ids], ["delivered"] * len(ids))
+
+
+def test_the_clock_goes_on_where_it_stood_before_a_restart(ctx):
+    advance(ctx.peal, "5d")
+    ctx.peal.restart(clock="manual")
+    equal(clock(ctx.peal), moment(days=5))
+
+
+@only("sqlite")
+def test_the_clock_moves_again_right_after_a_kill(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d"})
+    id = ingest_one(ctx.peal)
+    ctx.peal.kill9()
+    ctx.peal.start()
+    advance(ctx.peal, "2d")
+    equal(sends(ctx.peal, id), [(1, moment(days=1))])
 
 
 def test_the_clock_is_set_ahead_and_everything_on_the_way_is_done(ctx):

@@ -195,11 +195,12 @@ def test_an_event_with_a_known_identity_is_taken_once(ctx):
 
 
 def test_what_was_acknowledged_survives_a_kill(ctx):
-    make_trigger(ctx.peal, schedule={"initialDelay": "1h"})
-    answer = ingest(ctx.peal, *(visit() for _ in range(100)))
-    ctx.peal.kill9()
-    ctx.peal.start()
-    equal({row["id"] for row in deliveries(ctx.peal)},
+    peal = ctx.start(clock="system")
+    make_trigger(peal, schedule={"initialDelay": "1h"})
+    answer = ingest(peal, *(visit() for _ in range(100)))
+    peal.kill9()
+    peal.start()
+    equal({row["id"] for row in deliveries(peal)},
           {item["deliveries"][0]["deliveryId"] for item in answer["items"]})
 
 

@@ -196,9 +196,7 @@ def test_the_plan_goes_on_after_a_restart(ctx):
     make_trigger(ctx.peal, schedule=SIXTY_DAYS)
     id = ingest_one(ctx.peal)
     advance(ctx.peal, "61d")
-    ctx.peal.kill9()
-    ctx.peal.clock = f"manual={moment(days=61)}"
-    ctx.peal.start()
+    ctx.peal.restart(clock=f"manual={moment(days=61)}")
     advance(ctx.peal, "100d")
     equal(sends(ctx.peal, id), [(1, moment(days=60)), (2, moment(days=65)),
                                 (3, moment(days=75)), (4, moment(days=90))])

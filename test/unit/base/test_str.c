@@ -213,6 +213,9 @@ static void format_makes_texts_of_any_length(void)
     for (int len = 250; len < 262; len++) {
         Str s = str_format(&arena, "%*d", len, 7);
         CHECK(s.len == (size_t) len && s.at[len - 1] == '7' && s.at[len] == '\0');
+        Buf buf = buf_new(&arena, 1000);
+        buf_add_format(&buf, "%*d", len, 7);
+        CHECK(str_eq(buf_str(&buf), s));
     }
 }
 

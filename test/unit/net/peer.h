@@ -74,8 +74,8 @@ static inline Str peer_receive(Arena *arena, int fd)
             Str line = str_cut(&rest, '\n');
             Str value = line;
             if (str_eq_nocase(str_cut(&value, ':'), S("content-length")) && value.len > 0)
-                has_length = str_to_i64(str_trim((Str){ value.at, value.len - 1 }), 0, INT32_MAX,
-                                        &length);
+                has_length =
+                    str_to_i64(str_trim((Str){ value.at, value.len - 1 }), 0, INT32_MAX, &length);
         }
         bool is_request = !str_starts(head, S("HTTP/"));
         bool is_bare = str_starts(head, S("HTTP/1.1 100")) || str_starts(head, S("HTTP/1.1 204"));

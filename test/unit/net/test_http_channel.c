@@ -52,14 +52,15 @@ static void the_body_has_the_members_of_the_contract(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Message message = sample();
-    CHECK(str_eq(message_json(&arena, &message),
-                 S("{\"deliveryId\":\"01970000-0000-7000-8000-000000000001\",\"publicId\":\"q7AbC\","
-                   "\"eventId\":\"01970000-0000-7000-8000-0000000000ee\","
-                   "\"eventKind\":\"order.paid\",\"triggerId\":\"csi\",\"send\":1,\"attempt\":2,"
-                   "\"address\":\"+964 770 \\\"1\\\"\",\"locale\":\"ar\",\"customerRef\":null,"
-                   "\"url\":\"https://peal.example/s/q7AbC\","
-                   "\"occurredAt\":\"2026-05-14T05:12:34.000Z\","
-                   "\"payload\":{\"wip\":\"40956\",\"n\":9007199254740993}}")));
+    CHECK(
+        str_eq(message_json(&arena, &message),
+               S("{\"deliveryId\":\"01970000-0000-7000-8000-000000000001\",\"publicId\":\"q7AbC\","
+                 "\"eventId\":\"01970000-0000-7000-8000-0000000000ee\","
+                 "\"eventKind\":\"order.paid\",\"triggerId\":\"csi\",\"send\":1,\"attempt\":2,"
+                 "\"address\":\"+964 770 \\\"1\\\"\",\"locale\":\"ar\",\"customerRef\":null,"
+                 "\"url\":\"https://peal.example/s/q7AbC\","
+                 "\"occurredAt\":\"2026-05-14T05:12:34.000Z\","
+                 "\"payload\":{\"wip\":\"40956\",\"n\":9007199254740993}}")));
 }
 
 static void a_request_carries_id_time_and_trace(void)
@@ -67,7 +68,8 @@ static void a_request_carries_id_time_and_trace(void)
     DEFER(arena_done) Arena arena = { 0 };
     Message message = sample();
     Transfer transfer;
-    const Json *config = parse(&arena, "{\"url\":\"https://bi.example/in\",\"headers\":{\"X-Team\":\"csi\"}}");
+    const Json *config =
+        parse(&arena, "{\"url\":\"https://bi.example/in\",\"headers\":{\"X-Team\":\"csi\"}}");
     CHECK(channel_http.request(&arena, &message, config, &transfer, NULL) == ERR_OK);
     CHECK(str_eq(transfer.method, S("POST")));
     CHECK(str_eq(transfer.url, S("https://bi.example/in")));
@@ -122,8 +124,9 @@ static Str expected_signature(Arena *arena, Str secret, const Transfer *transfer
     Str key;
     bool is_good = base64_parse(arena, str_skip(secret, 6), &key);
     assert(is_good);
-    Str text = str_format(arena, "%.*s.%.*s.%.*s", STR_ARG(header_of(transfer, "webhook-id")),
-                          STR_ARG(header_of(transfer, "webhook-timestamp")), STR_ARG(transfer->body));
+    Str text =
+        str_format(arena, "%.*s.%.*s.%.*s", STR_ARG(header_of(transfer, "webhook-id")),
+                   STR_ARG(header_of(transfer, "webhook-timestamp")), STR_ARG(transfer->body));
     Sha256 mac = hmac_sha256(key, text);
     Str encoded = base64_text(arena, (Str){ (const char *) mac.b, SHA256_LEN });
     return str_format(arena, "v1,%.*s", STR_ARG(encoded));
@@ -149,7 +152,8 @@ static void a_request_is_signed_with_each_secret(void)
     // The example of the Standard Webhooks libraries.
     Str key;
     CHECK(base64_parse(&arena, str_skip(S(SECRET_A), 6), &key));
-    Sha256 mac = hmac_sha256(key, S("msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{\"test\": 2432232314}"));
+    Sha256 mac =
+        hmac_sha256(key, S("msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{\"test\": 2432232314}"));
     CHECK(str_eq(base64_text(&arena, (Str){ (const char *) mac.b, SHA256_LEN }),
                  S("g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")));
 
@@ -210,8 +214,8 @@ static void a_bad_http_config_is_told_with_its_place(void)
         { "{" URL ",\"signingSecret\":[]}", "/config/signingSecret", "bad-value" },
         { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"x\"]}", "/config/signingSecret/1",
           "bad-secret" },
-        { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A
-          "\",\"" SECRET_A "\"]}",
+        { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A
+          "\",\"" SECRET_A "\",\"" SECRET_A "\"]}",
           "/config/signingSecret", "bad-value" },
         { "{" URL ",\"authorization\":\"a\\r\\nb\"}", "/config/authorization", "bad-value" },
         { "{" URL ",\"headers\":[]}", "/config/headers", "bad-type" },
@@ -348,7 +352,9 @@ static void the_far_sides_id_is_found(void)
         int status;
     } cases[] = {
         { "abc", "", "abc", 200 },
-        { " a\x01" "b ", "", "a b", 200 },
+        { " a\x01"
+          "b ",
+          "", "a b", 200 },
         { "abc", "{\"id\":\"other\"}", "abc", 200 },
         { NULL, "{\"id\":\"x-1\"}", "x-1", 200 },
         { NULL, "{\"ok\":true,\"id\":9007199254740993}", "9007199254740993", 202 },
@@ -381,7 +387,10 @@ static void the_detail_is_clean_text(void)
         { S("plain"), "plain" },
         { S("  a\r\n\tb\0c\x7f "), "a   b c" },
         { S("\xc3\xa4\xf0\x9f\x98\x80"), "\xc3\xa4\xf0\x9f\x98\x80" },
-        { S("a\xff\xc3" "b"), "a\xef\xbf\xbd\xef\xbf\xbd" "b" },
+        { S("a\xff\xc3"
+            "b"),
+          "a\xef\xbf\xbd\xef\xbf\xbd"
+          "b" },
         { S("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
         { S("\xc2\x85x"), "x" },
         { S(""), NULL },

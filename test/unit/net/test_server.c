@@ -167,7 +167,8 @@ static void a_request_arrives_as_it_was_sent(void)
         { "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / body=0 \"\"" },
         { "GET /a%20b?x=1&y=%C3%A4+z HTTP/1.1\r\nHost: x\r\n\r\n",
           "GET /a b body=0 x=1 y=\xc3\xa4 z \"\"" },
-        { "POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", "POST /p body=5 \"hello\"" },
+        { "POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+          "POST /p body=5 \"hello\"" },
         { "PUT /p HTTP/1.1\r\nHost: x\r\nx-tag:  a \r\nX-TAG: b\r\nContent-Length: 0\r\n\r\n",
           "PUT /p body=0 tag=a, b \"\"" },
         { "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -179,7 +180,8 @@ static void a_request_arrives_as_it_was_sent(void)
         { "GET http://peal/abs?a=b HTTP/1.1\r\nHost: peal\r\n\r\n", "GET /abs body=0 a=b \"\"" },
         { "\r\nGET /after-blank HTTP/1.1\r\nHost: x\r\n\r\n", "GET /after-blank body=0 \"\"" },
         { "GET /tab HTTP/1.1\r\nHost: x\r\nX-Tag: a\tb\r\n\r\n", "GET /tab body=0 tag=a\tb \"\"" },
-        { "GET /cookie HTTP/1.1\r\nHost: x\r\nCookie: a=b; c=d\r\n\r\n", "GET /cookie body=0 \"\"" },
+        { "GET /cookie HTTP/1.1\r\nHost: x\r\nCookie: a=b; c=d\r\n\r\n",
+          "GET /cookie body=0 \"\"" },
         { "GET /empty HTTP/1.1\r\nX-Tag:\r\nHost: x\r\n\r\n", "GET /empty body=0 tag= \"\"" },
     };
     Host host = { 0 };
@@ -190,7 +192,8 @@ static void a_request_arrives_as_it_was_sent(void)
         CHECK_AT(cases[i].request, peer_status(answer) == 200);
         CHECK_AT(cases[i].request, str_eq(peer_body(answer), str_from(cases[i].body)));
         CHECK_AT(cases[i].request, str_contains(answer, S("\r\nX-Seen: yes\r\n")));
-        CHECK_AT(cases[i].request, str_contains(answer, S("\r\nX-Content-Type-Options: nosniff\r\n")));
+        CHECK_AT(cases[i].request,
+                 str_contains(answer, S("\r\nX-Content-Type-Options: nosniff\r\n")));
         CHECK_AT(cases[i].request, str_contains(answer, S("\r\nCache-Control: no-store\r\n")));
     }
     host_stop(&host);
@@ -278,14 +281,17 @@ static void hostile_requests_are_refused(void)
           S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd") },
         { "the same length twice",
           S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc") },
-        { "blank before the colon", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length : 3\r\n\r\nabc") },
+        { "blank before the colon",
+          S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length : 3\r\n\r\nabc") },
         { "plus sign", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: +3\r\n\r\nabc") },
         { "negative length", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: -3\r\n\r\n") },
         { "no digits", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n") },
-        { "blank behind the length", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3 \r\n\r\nabc") },
+        { "blank behind the length",
+          S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3 \r\n\r\nabc") },
         { "list of lengths", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3,3\r\n\r\nabc") },
         { "other coding", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n") },
-        { "coding list", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n") },
+        { "coding list",
+          S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n") },
         { "coding with a blank",
           S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked \r\n\r\n0\r\n\r\n") },
         { "coding with a vertical tab",
@@ -310,7 +316,8 @@ static void hostile_requests_are_refused(void)
         { "NUL in a name", S("GET /x HTTP/1.1\r\nHost: x\r\nX\0Y: a\r\n\r\n") },
         { "NUL in the target", S("GET /x\0y HTTP/1.1\r\nHost: x\r\n\r\n") },
         { "NUL in the method", S("GE\0T /x HTTP/1.1\r\nHost: x\r\n\r\n") },
-        { "control byte in a value", S("GET /x HTTP/1.1\r\nHost: x\r\nX: a\x01" "b\r\n\r\n") },
+        { "control byte in a value", S("GET /x HTTP/1.1\r\nHost: x\r\nX: a\x01"
+                                       "b\r\n\r\n") },
         { "delete byte in a value", S("GET /x HTTP/1.1\r\nHost: x\r\nX: a\x7f\r\n\r\n") },
         { "control byte in the target", S("GET /x\x01 HTTP/1.1\r\nHost: x\r\n\r\n") },
         { "bare LF at the request line", S("GET /x HTTP/1.1\nHost: x\r\n\r\n") },
@@ -322,7 +329,8 @@ static void hostile_requests_are_refused(void)
         { "folded last value", S("GET /x HTTP/1.1\r\nX: y\r\nHost: x\r\n\ty\r\n\r\n") },
         { "folded first line", S("GET /x HTTP/1.1\r\n X: a\r\nHost: x\r\n\r\n") },
         { "folded length", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n 3\r\n\r\nabc") },
-        { "folded coding", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n") },
+        { "folded coding",
+          S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n") },
         { "name with a quote", S("GET /x HTTP/1.1\r\nHost: x\r\nX\"Y: a\r\n\r\n") },
         { "name in UTF-8", S("GET /x HTTP/1.1\r\nHost: x\r\nX\xc3\xa4: a\r\n\r\n") },
         { "no name", S("GET /x HTTP/1.1\r\nHost: x\r\n: a\r\n\r\n") },
@@ -340,12 +348,12 @@ static void hostile_requests_are_refused(void)
         { "odd version", S("GET /x HTTP/1.1x\r\nHost: x\r\n\r\n") },
         { "blank behind the version", S("GET /x HTTP/1.1 \r\nHost: x\r\n\r\n") },
         { "not HTTP", S("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n") },
-        { "chunk size with a sign",
-          S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n") },
-        { "chunk size in hex notation",
-          S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n") },
-        { "chunk without an end",
-          S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n") },
+        { "chunk size with a sign", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                                      "chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n") },
+        { "chunk size in hex notation", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                                          "chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n") },
+        { "chunk without an end", S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                                    "chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n") },
     };
     Host host = { 0 };
     host_start(&host, (ServerOptions){ .request_deadline = 2 * SPAN_SECOND });
@@ -429,9 +437,10 @@ static void a_body_over_the_limit_is_answered_though_the_client_still_sends(void
         for (size_t i = 0; i < 3000000; i++)
             buf_add_char(&body, 'x');
         int fd = peer_dial(host.port);
-        peer_send(fd, chunked ? S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
-                                  "chunked\r\n\r\n2DC6C0\r\n")
-                              : S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"));
+        peer_send(fd, chunked
+                          ? S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                              "chunked\r\n\r\n2DC6C0\r\n")
+                          : S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"));
         // The whole body goes out before the answer is read, as simple clients do.
         CHECK(peer_send(fd, buf_str(&body)));
         Str answer = peer_receive(&arena, fd);
@@ -450,7 +459,8 @@ static void a_client_may_ask_before_it_sends_the_body(void)
     host_start(&host, (ServerOptions){ 0 });
     DEFER(arena_done) Arena arena = { 0 };
     int fd = peer_dial(host.port);
-    peer_send(fd, S("POST /x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
+    peer_send(
+        fd, S("POST /x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
     CHECK(peer_status(peer_receive(&arena, fd)) == 100);
     peer_send(fd, S("ok"));
     CHECK(str_eq(peer_body(peer_receive(&arena, fd)), S("POST /x body=2 \"ok\"")));
@@ -504,10 +514,11 @@ static void a_request_that_does_not_arrive_in_time_is_cut(void)
         { "half a body", S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"), true },
         { "half the chunks",
           S("POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc"), true },
-        { "a refused body",
-          S("POST /secret HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"), true },
+        { "a refused body", S("POST /secret HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"),
+          true },
         { "the second request",
-          S("GET /x HTTP/1.1\r\nHost: x\r\n\r\nPOST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"),
+          S("GET /x HTTP/1.1\r\nHost: x\r\n\r\nPOST /x HTTP/1.1\r\nHost: x\r\nContent-Length: "
+            "9\r\n\r\n"),
           true },
     };
     Host host = { 0 };
@@ -671,8 +682,16 @@ static void an_address_that_cannot_be_used_is_told(void)
     CHECK(server_open(&options, &server, &error) == ERR_CONFLICT && !server);
     CHECK_AT(error.detail, strcmp(error.detail, want) == 0);
 
-    static const char *const bad[] = { "", "x", ":80", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:65536",
-                                       "300.1.1.1:80", "[::1:80", "unix:/tmp/x", "127.0.0.1:-1" };
+    static const char *const bad[] = { "",
+                                       "x",
+                                       ":80",
+                                       "127.0.0.1",
+                                       "127.0.0.1:x",
+                                       "127.0.0.1:65536",
+                                       "300.1.1.1:80",
+                                       "[::1:80",
+                                       "unix:/tmp/x",
+                                       "127.0.0.1:-1" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         options.listen = str_from(bad[i]);
         CHECK_AT(bad[i], server_open(&options, &server, &error) == ERR_INVALID && !server);
@@ -728,7 +747,8 @@ static void one_address_may_have_so_many_connections(void)
     if (!own_address(&address))
         return;
     Host host = { 0 };
-    host_start(&host, (ServerOptions){ .listen = S("0.0.0.0:0"), .connections_per_address_max = 3 });
+    host_start(&host,
+               (ServerOptions){ .listen = S("0.0.0.0:0"), .connections_per_address_max = 3 });
     address.sin_port = htons((uint16_t) host.port);
     DEFER(arena_done) Arena arena = { 0 };
     int fds[4];

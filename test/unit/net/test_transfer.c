@@ -148,8 +148,8 @@ static void a_request_goes_out_as_it_was_described(void)
         CHECK_AT(cases[i].method, str_contains(sent, S("\r\nx-empty:\r\n")));
         CHECK_AT(cases[i].method, str_eq(peer_body(sent), str_from(cases[i].body)));
         CHECK_AT(cases[i].method, str_contains(sent, S("Content-Length: ")) == cases[i].has_body);
-        static const Str unasked[] = { S("Expect"), S("Content-Type"), S("Accept-Encoding"),
-                                       S("User-Agent"), S("Cookie"), S("Authorization") };
+        static const Str unasked[] = { S("Expect"),     S("Content-Type"), S("Accept-Encoding"),
+                                       S("User-Agent"), S("Cookie"),       S("Authorization") };
         for (size_t j = 0; j < ARRAY_LEN(unasked); j++)
             CHECK_AT(unasked[j].at, !str_contains(sent, unasked[j]));
     }
@@ -211,8 +211,8 @@ static void what_cannot_be_sent_is_refused(void)
 
 static void private_addresses_are_not_reached(void)
 {
-    static const char *const hosts[] = { "127.0.0.1", "localhost", "0x7f.1",       "2130706433",
-                                         "127.1",     "0177.0.0.1", "[::1]",       "0.0.0.0",
+    static const char *const hosts[] = { "127.0.0.1", "localhost",         "0x7f.1", "2130706433",
+                                         "127.1",     "0177.0.0.1",        "[::1]",  "0.0.0.0",
                                          "[::]",      "[::ffff:127.0.0.1]" };
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
@@ -290,9 +290,9 @@ static void failures_are_told_apart(void)
         Transfer transfer = to(&asked.arena, 0, "");
         Str url = str_from(cases[i].url);
         Str before = str_cut(&url, '%');
-        transfer.url = str_format(&asked.arena, "%.*s%d%.*s", STR_ARG(before),
-                                  cases[i].is_gone ? gone.port : server.port,
-                                  STR_ARG(str_skip(url, 1)));
+        transfer.url =
+            str_format(&asked.arena, "%.*s%d%.*s", STR_ARG(before),
+                       cases[i].is_gone ? gone.port : server.port, STR_ARG(str_skip(url, 1)));
         if (cases[i].timeout > 0)
             transfer.timeout = cases[i].timeout;
         transfers_start(transfers, &transfer, keep, &asked);
@@ -313,8 +313,12 @@ static void answers_are_kept_up_to_a_limit(void)
         size_t response_max, kept;
         int status;
     } cases[] = {
-        { "/ok", 4096, 9, 200 },      { "/ok", 4, 4, 200 },           { "/ok", 0, 0, 200 },
-        { "/long", 4096, 4096, 500 }, { "/endless", 4096, 4096, 202 }, { "/zipped", 100, 4, 200 },
+        { "/ok", 4096, 9, 200 },
+        { "/ok", 4, 4, 200 },
+        { "/ok", 0, 0, 200 },
+        { "/long", 4096, 4096, 500 },
+        { "/endless", 4096, 4096, 202 },
+        { "/zipped", 100, 4, 200 },
     };
     PeerServer server = { .turn = play };
     peer_server_start(&server);
