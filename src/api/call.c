@@ -24,11 +24,14 @@ typedef struct Served {
     Sha256 hash;    // of the key it named
     Sha256 request; // what the idempotency key stands for
     bool is_secret;
+    Err doubt; // what became of the second look at its key
 } Served;
 
 static Err find_route(Served *served, Error *error);
 static Err check_head(Served *served, Error *error);
 static Err admit(Served *served, const Registry *registry, Instant now, Error *error);
+static void look_again(Served *served);
+static void proceed(Served *served);
 static Err read_body(Served *served, Error *error);
 static void dispatch(Served *served);
 static void refuse(Call *call, const Error *error);
@@ -43,6 +46,12 @@ static Writer *store_of(Api *api)
 static bool needs_store(const Route *route)
 {
     return route->roles != ANYONE || route->work != WORK_START;
+}
+
+// is_doubtful is true for a key that another node may have made a moment ago.
+static bool is_doubtful(const Served *served, Err err)
+{
+    return err == ERR_NO_KEY && served->has_key && writer_is_shared(store_of(served->call.api));
 }
 
 Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
@@ -76,7 +85,12 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     Err err = admit(served, registry, clock_now(api->clock), error);
     call->key = NULL;
     registry_drop(registry);
-    return err;
+    if (!is_doubtful(served, err))
+        return err;
+    // The body of somebody who is perhaps nobody is kept short.
+    if (BODY_BYTES_MAX < *ret_body_max)
+        *ret_body_max = BODY_BYTES_MAX;
+    return ERR_OK;
 }
 
 void api_handle(void *with, Exchange *exchange)
@@ -98,11 +112,11 @@ void api_handle(void *with, Exchange *exchange)
         err = admit(served, call->registry, clock_now(api->clock), &error);
     }
     if (err == ERR_OK)
-        err = read_body(served, &error);
-    if (err != ERR_OK)
-        call_fail(call, err, &error);
+        proceed(served);
+    else if (is_doubtful(served, err))
+        look_again(served);
     else
-        dispatch(served);
+        call_fail(call, err, &error);
 }
 
 // match tells whether the path fits the pattern, and what stands for each {name}.
@@ -288,6 +302,49 @@ static Err conclude(Served *served, Err err, Error *error)
     served->error.err = err;
     refuse(&served->call, &served->error);
     return ERR_OK;
+}
+
+static void proceed(Served *served)
+{
+    Error error = { .arena = served->call.arena };
+    Err err = read_body(served, &error);
+    if (err != ERR_OK)
+        call_fail(&served->call, err, &error);
+    else
+        dispatch(served);
+}
+
+// run_doubt runs after the reader has renewed the snapshot.
+static Err run_doubt(Read *read, Db *db, Error *error)
+{
+    Call *call = call_of_read(read);
+    Served *served = (Served *) call;
+    (void) db, (void) error;
+    begin_anew(served);
+    registry_drop(call->registry);
+    call->registry = writer_registry(store_of(call->api));
+    served->doubt = admit(served, call->registry, clock_now(call->api->clock), &served->error);
+    return ERR_OK;
+}
+
+static void doubt_done(Read *read, Err err, const Error *error)
+{
+    Call *call = call_of_read(read);
+    Served *served = (Served *) call;
+    if (err != ERR_OK)
+        call_fail(call, err, error);
+    else if (served->doubt != ERR_OK)
+        call_fail(call, served->doubt, &served->error);
+    else
+        proceed(served);
+}
+
+// look_again asks the store about a key that the snapshot does not have.
+static void look_again(Served *served)
+{
+    Call *call = &served->call;
+    call->read = (Read){ .run = run_doubt, .done = doubt_done };
+    reader_submit(call->api->reader, &call->read);
 }
 
 static Err run_read(Read *read, Db *db, Error *error)

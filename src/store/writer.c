@@ -106,6 +106,11 @@ bool writer_is_up(const Writer *writer)
     return writer->is_up;
 }
 
+bool writer_is_shared(const Writer *writer)
+{
+    return db_driver_for(writer->options.url) == &postgres_driver;
+}
+
 size_t writer_waiting(const Writer *writer)
 {
     return writer->waiting;

@@ -62,6 +62,7 @@ void writer_set_node(Writer *writer, int64_t node);
 
 size_t writer_waiting(const Writer *writer);
 bool writer_is_up(const Writer *writer);
+bool writer_is_shared(const Writer *writer); // other nodes may write to the store too
 
 // writer_registry returns the newest snapshot, held for the caller.
 Registry *writer_registry(Writer *writer);

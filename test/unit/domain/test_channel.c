@@ -32,6 +32,20 @@ static void key_and_type_are_enough(void)
     CHECK(!channel.has_retry && channel.retry.kind == RETRY_EXPONENTIAL && channel.retry.max == 5);
 }
 
+static void limits_are_included(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    ChannelDefinition channel = { 0 };
+    const Json *low = document(&arena, "{'key':'k','type':'t','concurrency':1,'timeout':'1s',"
+                                       "'rate':{'per':'1s','max':1}}");
+    CHECK(channel_compile(low, &channel, NULL) == ERR_OK);
+    CHECK(channel.concurrency == 1 && channel.timeout == SPAN_SECOND && channel.rate_max == 1);
+    const Json *high = document(&arena, "{'key':'k','type':'t','concurrency':1000,'timeout':'5m',"
+                                        "'rate':{'per':'1d','max':1000000}}");
+    CHECK(channel_compile(high, &channel, NULL) == ERR_OK);
+    CHECK(channel.concurrency == 1000 && channel.timeout == 5 * SPAN_MINUTE);
+}
+
 #define BASE "'key':'k','type':'t'"
 
 static void a_bad_channel_is_refused_with_its_place(void)
@@ -75,6 +89,7 @@ static void a_bad_channel_is_refused_with_its_place(void)
 static const Test tests[] = {
     TEST(a_channel_is_read_whole),
     TEST(key_and_type_are_enough),
+    TEST(limits_are_included),
     TEST(a_bad_channel_is_refused_with_its_place),
 };
 TEST_MAIN(tests)

@@ -102,6 +102,8 @@ static void a_binary_event_is_read_from_its_headers(void)
         { S("ce-traceparent"), S("00-1-2-01") },
         { S("ce-unknown"), S("\xff") },
         { S("id"), S("another") },
+        { S("my-id"), S("another") },
+        { S("ce-"), S("none") },
     };
     CHECK(cloudevent_binary(&arena, headers, ARRAY_LEN(headers), S("application/json"),
                             S("{ \"a\": 1 }"), &event, &error) == ERR_OK);
@@ -125,7 +127,7 @@ static void header_values_are_decoded_once(void)
         { "%2", "%2" },
         { "%zz%20", "%zz " },
         { "%:0%/0%G0%g0%@0", "%:0%/0%G0%g0%@0" },
-        { "%4a%4F", "JO" },
+        { "%4a%4F%5f", "JO_" },
         { "%2541", "%41" },
         { "\"quoted\"", "quoted" },
         { "\"a \\\"b\\\" \\\\c\"", "a \"b\" \\c" },

@@ -14,6 +14,7 @@ static void texts_are_numbers_by_the_grammar_of_json(void)
         { "1.", false },    { ".5", false },  { "1e", false },   { "1e+", false },
         { " 1", false },    { "1 ", false },  { "0x10", false }, { "1.2.3", false },
         { "1,000", false }, { "NaN", false }, { "--1", false },  { "1e5e5", false },
+        { "1.x5", false },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         Decimal decimal;

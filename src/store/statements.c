@@ -1,0 +1,52 @@
+#include "store/statements.h"
+
+#include "store/attempt.h"
+#include "store/decision.h"
+#include "store/dedup.h"
+#include "store/definition.h"
+#include "store/delivery.h"
+#include "store/event.h"
+#include "store/idempotency.h"
+#include "store/key.h"
+#include "store/meta.h"
+#include "store/node.h"
+#include "store/operation.h"
+#include "store/queue.h"
+#include "store/recall.h"
+#include "store/registry.h"
+#include "store/tenant.h"
+#include "store/tx.h"
+
+const Statement *const *const all_statements[] = {
+    attempt_statements,
+    decision_statements,
+    dedup_statements,
+    definition_statements,
+    delivery_statements,
+    event_statements,
+    idempotency_statements,
+    key_statements,
+    meta_statements,
+    node_statements,
+    operation_statements,
+    queue_statements,
+    recall_statements,
+    registry_statements,
+    tenant_statements,
+    tx_statements,
+    NULL,
+};
+
+StatementWalk statements_walk(void)
+{
+    return (StatementWalk){ 0 };
+}
+
+const Statement *statements_next(StatementWalk *walk)
+{
+    while (all_statements[walk->list] && !all_statements[walk->list][walk->at]) {
+        walk->list++;
+        walk->at = 0;
+    }
+    return all_statements[walk->list] ? all_statements[walk->list][walk->at++] : NULL;
+}

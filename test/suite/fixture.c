@@ -1,0 +1,471 @@
+#include "fixture.h"
+
+#include "store/definition.h"
+#include "store/key.h"
+#include "store/migrate.h"
+#include "store/tenant.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static Str postgres_url; // none: SQLite
+static char folder[64];
+static int files_made;
+
+void suite_start(int argc, char **argv)
+{
+    const char *url = argc > 1 ? argv[1] : getenv("PEAL_TEST_STORE");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (url && db_driver_for(str_from(url)) == &postgres_driver)
+        postgres_url = str_from(url);
+    struct stat memory;
+    bool has_memory = stat("/dev/shm", &memory) == 0 && access("/dev/shm", W_OK) == 0;
+    snprintf(folder, sizeof folder, "%s/peal-suite-XXXXXX", has_memory ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(folder)) {
+        printf("Bail out! there is no room for temporary files\n");
+        exit(1);
+    }
+}
+
+static void remove_file(int number, const char *tail)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%d.db%s", folder, number, tail);
+    unlink(path);
+}
+
+void suite_end(void)
+{
+    for (int i = 1; i <= files_made; i++) {
+        remove_file(i, "");
+        remove_file(i, "-wal");
+        remove_file(i, "-shm");
+        remove_file(i, ".lock");
+    }
+    rmdir(folder);
+}
+
+bool suite_is_postgres(void)
+{
+    return postgres_url.at != NULL;
+}
+
+int suite_failures(void)
+{
+    int failures = test_failures;
+    test_failures = 0;
+    return failures;
+}
+
+Str suite_database(void)
+{
+    static char url[128];
+    Error error = { 0 };
+    if (!suite_is_postgres()) {
+        snprintf(url, sizeof url, "sqlite:%s/%d.db", folder, ++files_made);
+        return str_from(url);
+    }
+    Db *db = NULL;
+    Err err = db_open(&(DbOptions){ .url = postgres_url }, &db, &error);
+    if (err == ERR_OK)
+        err = db_script(db, S("DROP SCHEMA public CASCADE; CREATE SCHEMA public"), &error);
+    must(NULL, err, error.detail, 0);
+    db_close(db);
+    return postgres_url;
+}
+
+void must(Store *store, Err err, const char *file, int line)
+{
+    if (err == ERR_OK)
+        return;
+    printf("Bail out! %s:%d: %s: %s\n", file, line, err_code(err), store ? store->error.detail : "");
+    fflush(stdout);
+    abort();
+}
+
+static Err bootstrap(Tx *tx, void *with, Error *error)
+{
+    Store *store = with;
+    Str made;
+    return key_bootstrap(tx, &store->arena, S("the key of the suite"), &made, error);
+}
+
+void store_open_with(Store *store, WriterOptions options)
+{
+    store->url = suite_database();
+    store->random = random_seeded(42);
+    clock_init_manual(&store->clock, BEGINNING);
+    options.url = store->url;
+    options.clock = &store->clock;
+    options.random = &store->random;
+
+    Db *db = NULL;
+    int applied = 0;
+    MUST(store, db_open(&(DbOptions){ .url = store->url }, &db, &store->error));
+    MUST(store, migrate_run(db, &applied, &store->error));
+    db_close(db);
+    MUST(store, writer_open(&options, &store->writer, &store->error));
+    MUST(store, writer_run(store->writer, bootstrap, store, &store->error));
+    DbOptions reads = { .url = store->url, .is_reader = true };
+    MUST(store, db_open(&reads, &store->db, &store->error));
+}
+
+void store_open(Store *store)
+{
+    store_open_with(store, (WriterOptions){ .lane_count = 0 });
+}
+
+void store_close(Store *store)
+{
+    store_check(store);
+    writer_close(store->writer);
+    db_close(store->db);
+    arena_done(&store->arena);
+}
+
+// check_none wants a query to find nothing; what it finds breaks a rule.
+static void check_none(Store *store, const char *rule, const char *sql)
+{
+    CHECK_AT(rule, ask(store, sql, "", NULL).count == 0);
+}
+
+static void check_counters(Store *store)
+{
+    Rows kept = ask(store,
+                    "SELECT tenant, lane, state, CAST(SUM(n) AS BIGINT) FROM counter"
+                    " GROUP BY tenant, lane, state HAVING SUM(n) <> 0 ORDER BY 1, 2, 3",
+                    "", NULL);
+    Rows counted = ask(store,
+                       "SELECT tenant, lane, state, COUNT(*) FROM"
+                       " (SELECT tenant, lane, state FROM queue"
+                       "  UNION ALL SELECT tenant, lane, state FROM ended) AS r"
+                       " GROUP BY tenant, lane, state ORDER BY 1, 2, 3",
+                       "", NULL);
+    CHECK(kept.count == counted.count);
+    for (size_t i = 0; i < kept.count && i < counted.count; i++)
+        for (size_t c = 0; c < kept.columns; c++)
+            CHECK(rows_at(&kept, i)[c].i64 == rows_at(&counted, i)[c].i64);
+}
+
+void store_check(Store *store)
+{
+    check_counters(store);
+    check_none(store, "a delivery stands in exactly one place",
+               "SELECT d.id FROM delivery d LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"
+               " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"
+               " WHERE (q.id IS NULL) = (n.id IS NULL)");
+    check_none(store, "whatever stands somewhere was promised",
+               "SELECT s.id FROM (SELECT tenant, id, lane FROM queue"
+               " UNION ALL SELECT tenant, id, lane FROM ended) AS s LEFT JOIN delivery d"
+               " ON d.tenant = s.tenant AND d.id = s.id AND d.lane = s.lane WHERE d.id IS NULL");
+    check_none(store, "state and step agree",
+               "SELECT id FROM queue WHERE NOT ((state = 1 AND step = 2)"
+               " OR (state IN (0, 2) AND step = 1) OR (state = 3 AND step IN (1, 3)))");
+    check_none(store, "only a lease has a node and a start",
+               "SELECT id FROM queue WHERE (state = 1) <> (node IS NOT NULL)"
+               " OR (state = 1) <> (started_at IS NOT NULL)");
+    check_none(store, "only a parked delivery may still expire",
+               "SELECT id FROM ended WHERE expires_at IS NOT NULL AND state <> 4");
+    check_none(store, "no attempt has a number that its delivery has not reached",
+               "SELECT a.delivery FROM attempt a LEFT JOIN queue q ON q.tenant = a.tenant"
+               " AND q.id = a.delivery LEFT JOIN ended n ON n.tenant = a.tenant"
+               " AND n.id = a.delivery WHERE a.number > COALESCE(q.attempt, n.attempt)"
+               " OR a.number < 1 OR a.finished_at < a.started_at");
+}
+
+Instant now(const Store *store)
+{
+    return clock_now(&store->clock);
+}
+
+void pass(Store *store, Span span)
+{
+    clock_set(&store->clock, now(store) + span);
+}
+
+const Json *json(Store *store, const char *text)
+{
+    Str quoted = str_dup(&store->arena, str_from(text));
+    for (char *at = (char *) (uintptr_t) quoted.at; *at; at++)
+        if (*at == '\'')
+            *at = '"';
+    const Json *value = NULL;
+    MUST(store, json_parse(&store->arena, quoted, &value, &store->error));
+    return value;
+}
+
+Str json_compact(Store *store, const char *text)
+{
+    return json_text(&store->arena, json(store, text));
+}
+
+// Asked is a query of a test's own; the drivers know a statement by its address and its name.
+struct Asked {
+    Asked *next;
+    Statement statement;
+};
+
+Rows ask(Store *store, const char *sql, const char *params, const Value *values)
+{
+    Asked *asked = store->asked;
+    while (asked && strcmp(asked->statement.sql, sql) != 0)
+        asked = asked->next;
+    if (!asked) {
+        asked = ARENA_NEW(&store->arena, Asked);
+        int number = store->asked ? (int) strlen(store->asked->statement.name) + 1 : 1;
+        // Names only have to differ: each is one letter longer than the last.
+        Buf name = buf_new(&store->arena, 1000);
+        for (int i = 0; i < number; i++)
+            buf_add_char(&name, 'a');
+        asked->statement = (Statement){ .name = str_z(&store->arena, buf_str(&name)),
+                                        .scope = STATEMENT_SYSTEM,
+                                        .params = str_z(&store->arena, str_from(params)),
+                                        .sql = str_z(&store->arena, str_from(sql)) };
+        asked->next = store->asked;
+        store->asked = asked;
+    }
+    Rows rows;
+    MUST(store,
+         db_query(store->db, &store->arena, &asked->statement, values, &rows, &store->error));
+    return rows;
+}
+
+int64_t ask_i64(Store *store, const char *sql)
+{
+    Rows rows = ask(store, sql, "", NULL);
+    return rows.count ? value_to_i64(&rows.values[0]) : 0;
+}
+
+// Publication is what publish() hands to its transaction.
+typedef struct Publication {
+    int64_t tenant;
+    Str kind, id, channel, body;
+} Publication;
+
+static Err apply_publication(Tx *tx, void *with, Error *error)
+{
+    const Publication *publication = with;
+    Definition made;
+    Error missing = { 0 };
+    TRY(lane_ensure(tx, publication->tenant, publication->channel, error));
+    Err err = definition_replace(tx, publication->tenant, publication->kind, publication->id,
+                                 DEFINITION_ANY_VERSION, publication->body, &made, &missing);
+    if (err != ERR_NOT_FOUND)
+        return err;
+    return definition_create(tx, publication->tenant, publication->kind, publication->id,
+                             publication->body, &made, error);
+}
+
+void publish(Store *store, int64_t tenant, const char *trigger)
+{
+    const Json *body = json(store, trigger);
+    Publication publication = { .tenant = tenant,
+                                .kind = DEFINITION_TRIGGER,
+                                .id = json_str(json_get(body, S("id"))),
+                                .channel = json_str(json_get(body, S("channel"))),
+                                .body = json_text(&store->arena, body) };
+    MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
+}
+
+void channel(Store *store, int64_t tenant, const char *key)
+{
+    Publication publication = { .tenant = tenant,
+                                .kind = DEFINITION_CHANNEL,
+                                .id = str_from(key),
+                                .channel = str_from(key) };
+    publication.body =
+        str_format(&store->arena, "{\"key\":\"%s\",\"type\":\"memory\"}", key);
+    MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
+}
+
+typedef struct NewTenant {
+    Str id;
+    Tenant made;
+} NewTenant;
+
+static Err apply_tenant(Tx *tx, void *with, Error *error)
+{
+    NewTenant *new = with;
+    return tenant_add(tx, new->id, new->id, &new->made, error);
+}
+
+int64_t tenant_new(Store *store, const char *id)
+{
+    NewTenant new = { .id = str_from(id) };
+    MUST(store, writer_run(store->writer, apply_tenant, &new, &store->error));
+    return new.made.tenant;
+}
+
+int64_t lane_of(Store *store, int64_t tenant, const char *channel_key)
+{
+    Value args[] = { value_i64(tenant), value_text(str_from(channel_key)) };
+    Rows rows = ask(store, "SELECT lane FROM lane WHERE tenant = $1 AND channel = $2", "it", args);
+    return rows.count ? value_to_i64(&rows.values[0]) : 0;
+}
+
+static void taken(Ingest *ingest, Err err, const Error *error)
+{
+    *(Err *) ingest->with = err;
+    if (err != ERR_OK)
+        printf("# ingest: %s: %s\n", err_code(err), error->detail);
+}
+
+Ingest *ingest_of(Store *store, int64_t tenant, const char *events)
+{
+    const Json *source = json(store, events);
+    bool is_list = json_type(source) == JSON_ARRAY;
+    Ingest *ingest = ARENA_NEW(&store->arena, Ingest);
+    ingest->arena = &store->arena;
+    ingest->tenant = tenant;
+    ingest->now = now(store);
+    ingest->count = is_list ? json_count(source) : 1;
+    ingest->items = ARENA_ARRAY(&store->arena, IngestItem, ingest->count + 1);
+    ingest->done = taken;
+    ingest->with = ARENA_NEW(&store->arena, Err);
+    for (size_t i = 0; i < ingest->count; i++)
+        MUST(store, event_build(&store->arena, is_list ? json_at(source, i) : source,
+                                &ingest->items[i].event, &store->error));
+    return ingest;
+}
+
+Ingest *take(Store *store, int64_t tenant, const char *events)
+{
+    Ingest *ingest = ingest_of(store, tenant, events);
+    ingest_accept(store->writer, &store->random, ingest);
+    return ingest;
+}
+
+Err take_err(const Ingest *ingest)
+{
+    return *(const Err *) ingest->with;
+}
+
+static Err apply_claim(Tx *tx, void *with, Error *error)
+{
+    Claim *claim = with;
+    claim->lease_until = tx->now + LEASE;
+    queue_claim(tx, claim);
+    TRY(tx_sync(tx, error));
+    return queue_claim_take(tx, claim, error);
+}
+
+Claim claim(Store *store, const ClaimLane *lanes, size_t lane_count)
+{
+    Claim claim = {
+        .lanes = lanes, .lane_count = lane_count, .node = NODE, .arena = &store->arena
+    };
+    MUST(store, writer_run(store->writer, apply_claim, &claim, &store->error));
+    return claim;
+}
+
+Claim claim_lane(Store *store, int64_t lane, int free)
+{
+    return claim(store, &(ClaimLane){ lane, free }, 1);
+}
+
+Claimed claim_one(Store *store, int64_t lane)
+{
+    Claim taken = claim_lane(store, lane, 2);
+    CHECK(taken.count == 1);
+    MUST(store, taken.count == 1 ? ERR_OK : ERR_INTERNAL);
+    return taken.claimed[0];
+}
+
+Settle settle_of(Store *store, const Claimed *claimed, Verdict verdict, DeliveryReason reason)
+{
+    Outcome outcome = { .verdict = verdict, .reason = reason };
+    RetryPolicy policy = claimed->trigger->has_retry ? claimed->trigger->retry : retry_default();
+    return (Settle){
+        .tenant = claimed->tenant,
+        .lane = claimed->lane,
+        .id = claimed->id,
+        .was = DELIVERY_SENDING,
+        .fence = claimed->live.attempt,
+        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &policy, &outcome,
+                              now(store), 0),
+        .has_attempt = true,
+        .attempt = { .number = claimed->live.attempt,
+                     .send = claimed->live.send,
+                     .started_at = claimed->live.started_at,
+                     .finished_at = now(store),
+                     .outcome = outcome,
+                     .node = NODE },
+    };
+}
+
+static Err apply_settle(Tx *tx, void *with, Error *error)
+{
+    SettleBatch *batch = with;
+    TRY(queue_settle(tx, batch, error));
+    TRY(tx_sync(tx, error));
+    return queue_settle_check(tx, batch, error);
+}
+
+void settle(Store *store, Settle *rows, size_t count)
+{
+    SettleBatch batch = { .rows = rows, .count = count };
+    MUST(store, writer_run(store->writer, apply_settle, &batch, &store->error));
+}
+
+Settle settle_one(Store *store, const Claimed *claimed, Verdict verdict)
+{
+    DeliveryReason reason = verdict == VERDICT_DELIVERED   ? REASON_ACCEPTED
+                            : verdict == VERDICT_TRANSIENT ? REASON_UNWELL
+                                                           : REASON_REFUSED;
+    Settle row = settle_of(store, claimed, verdict, reason);
+    settle(store, &row, 1);
+    return row;
+}
+
+static Err apply_sweep(Tx *tx, void *with, Error *error)
+{
+    return queue_sweep(tx, with, error);
+}
+
+Sweep sweep(Store *store, bool is_orphaned)
+{
+    Sweep sweep = { .limit = 10000, .is_orphaned = is_orphaned };
+    MUST(store, writer_run(store->writer, apply_sweep, &sweep, &store->error));
+    return sweep;
+}
+
+typedef struct Act {
+    int64_t tenant;
+    Uuid id;
+    DeliveryAction action;
+    Str note;
+} Act;
+
+static Err apply_act(Tx *tx, void *with, Error *error)
+{
+    const Act *act = with;
+    return delivery_act(tx, act->tenant, act->id, act->action, act->note, error);
+}
+
+Err act(Store *store, int64_t tenant, Uuid id, DeliveryAction action, const char *note)
+{
+    Act act = { tenant, id, action, str_from(note) };
+    return writer_run(store->writer, apply_act, &act, &store->error);
+}
+
+DeliveryView view(Store *store, int64_t tenant, Uuid id)
+{
+    DeliveryView found = { 0 };
+    MUST(store, delivery_view(store->db, &store->arena, tenant, id, &found, &store->error));
+    return found;
+}
+
+bool is_text(Str text, const char *expected)
+{
+    return str_eq(text, str_from(expected)) && (text.at != NULL) == (expected != NULL);
+}
+
+bool same_id(Uuid a, Uuid b)
+{
+    return uuid_cmp(a, b) == 0;
+}
+
+Sha256 hash_of(const char *text)
+{
+    return sha256(str_from(text));
+}

@@ -1,0 +1,162 @@
+#include "inspect.h"
+
+// Each rule counts the rows that break it. States: 1 sending, 4 parked, 6 completed, 8 cancelled.
+typedef struct Rule {
+    const char *name;
+    Statement count;
+} Rule;
+
+#define RULE(rule_name, text)                                                                      \
+    {                                                                                              \
+        rule_name,                                                                                 \
+        {                                                                                          \
+            .name = rule_name, .scope = STATEMENT_SYSTEM, .params = "", .sql = text                \
+        }                                                                                          \
+    }
+
+#define ROWS_OF(table, delivery)                                                                   \
+    "(SELECT COUNT(*) FROM " table " x WHERE x.tenant = " delivery ".tenant AND x.id = " delivery  \
+    ".id)"
+#define TRIES_OF(row)                                                                              \
+    "(SELECT COUNT(*) FROM attempt a WHERE a.tenant = " row ".tenant AND a.delivery = " row ".id)"
+
+static const Rule rules[] = {
+    RULE("a delivery is in the queue or ended, once",
+         "SELECT COUNT(*) FROM delivery d WHERE " ROWS_OF("queue", "d") " + " ROWS_OF("ended", "d")
+         " <> 1"),
+    RULE("what is queued was promised",
+         "SELECT COUNT(*) FROM queue q WHERE " ROWS_OF("delivery", "q") " <> 1"),
+    RULE("what ended was promised",
+         "SELECT COUNT(*) FROM ended n WHERE " ROWS_OF("delivery", "n") " <> 1"),
+    RULE("a delivery has its event",
+         "SELECT COUNT(*) FROM delivery d WHERE NOT EXISTS (SELECT 1 FROM event e"
+         " WHERE e.tenant = d.tenant AND e.id = d.event)"),
+    RULE("a delivery with a key holds it",
+         "SELECT COUNT(*) FROM delivery d WHERE d.dedup_hash IS NOT NULL AND NOT EXISTS"
+         " (SELECT 1 FROM dedup k WHERE k.tenant = d.tenant AND k.scope = d.trigger_id"
+         " AND k.hash = d.dedup_hash AND k.holder = d.id)"),
+    RULE("a key is held by a delivery that is there",
+         "SELECT COUNT(*) FROM dedup k WHERE k.scope <> '#event' AND NOT EXISTS"
+         " (SELECT 1 FROM delivery d WHERE d.tenant = k.tenant AND d.id = k.holder)"),
+    RULE("an identity is held by an event that is there",
+         "SELECT COUNT(*) FROM dedup k WHERE k.scope = '#event' AND NOT EXISTS"
+         " (SELECT 1 FROM event e WHERE e.tenant = k.tenant AND e.id = k.holder)"),
+    RULE("an event with an identity holds it",
+         "SELECT COUNT(*) FROM event e WHERE e.identity IS NOT NULL AND NOT EXISTS"
+         " (SELECT 1 FROM dedup k WHERE k.tenant = e.tenant AND k.scope = '#event'"
+         " AND k.holder = e.id)"),
+    RULE("a duplicate names a delivery that is there",
+         "SELECT COUNT(*) FROM decision c WHERE c.delivery IS NOT NULL AND NOT EXISTS"
+         " (SELECT 1 FROM delivery d WHERE d.tenant = c.tenant AND d.id = c.delivery)"),
+    RULE("a decision has its event",
+         "SELECT COUNT(*) FROM decision c WHERE NOT EXISTS (SELECT 1 FROM event e"
+         " WHERE e.tenant = c.tenant AND e.id = c.event)"),
+    RULE("what can be recalled is there",
+         "SELECT COUNT(*) FROM recall r WHERE NOT EXISTS (SELECT 1 FROM delivery d"
+         " WHERE d.tenant = r.tenant AND d.id = r.delivery)"),
+    RULE("the counters equal the rows",
+         "SELECT COUNT(*) FROM (SELECT tenant, lane, state FROM ("
+         "  SELECT tenant, lane, state, n FROM counter"
+         "  UNION ALL SELECT tenant, lane, state, -COUNT(*) FROM queue GROUP BY tenant, lane, state"
+         "  UNION ALL SELECT tenant, lane, state, -COUNT(*) FROM ended GROUP BY tenant, lane, state"
+         " ) c GROUP BY tenant, lane, state HAVING SUM(n) <> 0) wrong"),
+    RULE("attempts are numbered from 1 without a gap",
+         "SELECT COUNT(*) FROM (SELECT tenant, delivery FROM attempt GROUP BY tenant, delivery"
+         " HAVING MIN(number) <> 1 OR MAX(number) <> COUNT(*)) wrong"),
+    RULE("every finished try of a live delivery has its row",
+         "SELECT COUNT(*) FROM queue q WHERE " TRIES_OF("q")
+         " <> q.attempt - CASE WHEN q.state = 1 THEN 1 ELSE 0 END"),
+    // What is called off or answered while it is being sent gets its last row with the late settle.
+    RULE("every try of an ended delivery has its row",
+         "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF("n") " <> n.attempt AND NOT"
+         " (n.state IN (6, 8) AND " TRIES_OF("n") " = n.attempt - 1)"),
+    RULE("step and state agree",
+         "SELECT COUNT(*) FROM queue WHERE (state = 1) <> (step = 2) OR state > 3"
+         " OR (state = 1) <> (started_at IS NOT NULL)"),
+    RULE("an answer is kept whole",
+         "SELECT COUNT(*) FROM idempotency WHERE status = 0 OR body = ''"),
+    RULE("a definition has the version it names",
+         "SELECT COUNT(*) FROM definition d WHERE NOT EXISTS (SELECT 1 FROM definition_version v"
+         " WHERE v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+         " AND v.version = d.version)"),
+    RULE("an operation has counted what it did",
+         "SELECT COUNT(*) FROM operation WHERE done + skipped + failed > 0 AND position IS NULL"),
+};
+
+Err inspect_broken(Db *db, Arena *arena, const char **ret, Error *error)
+{
+    *ret = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        Rows rows;
+        TRY(db_query(db, arena, &rules[i].count, NULL, &rows, error));
+        if (value_to_i64(&rows.values[0]) != 0) {
+            *ret = rules[i].name;
+            return ERR_OK;
+        }
+    }
+    return ERR_OK;
+}
+
+#define TABLE(table, key)                                                                          \
+    {                                                                                              \
+        .name = "inspect_" table, .scope = STATEMENT_SYSTEM, .params = "",                         \
+        .sql = "SELECT * FROM " table " ORDER BY " key                                             \
+    }
+
+static const Statement tables[] = {
+    TABLE("meta", "key"),
+    TABLE("generation", "one"),
+    TABLE("tenant", "tenant"),
+    TABLE("api_key", "tenant, id"),
+    TABLE("definition", "tenant, kind, id"),
+    TABLE("definition_version", "tenant, kind, id, version"),
+    TABLE("lane", "lane"),
+    TABLE("event", "tenant, id"),
+    TABLE("delivery", "tenant, id"),
+    TABLE("queue", "tenant, id"),
+    TABLE("ended", "tenant, id"),
+    TABLE("attempt", "tenant, delivery, number"),
+    TABLE("decision", "tenant, event, trigger_id"),
+    TABLE("dedup", "tenant, scope, hash"),
+    TABLE("recall", "tenant, trigger_id, hash, delivery"),
+    TABLE("counter", "writer, tenant, lane, state"),
+    TABLE("node", "node"),
+    TABLE("idempotency", "tenant, key"),
+    TABLE("operation", "tenant, id"),
+};
+
+// add goes on with a 64-bit FNV-1a hash.
+static uint64_t add(uint64_t hash, const void *at, size_t len)
+{
+    const uint8_t *bytes = at;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t add_value(uint64_t hash, const Value *value)
+{
+    hash = add(hash, &value->type, sizeof value->type);
+    if (value->type == VALUE_I64)
+        return add(hash, &value->i64, sizeof value->i64);
+    if (value->type == VALUE_NULL)
+        return hash;
+    hash = add(hash, &value->str.len, sizeof value->str.len);
+    return add(hash, value->str.at, value->str.len);
+}
+
+Err inspect_digest(Db *db, uint64_t *ret, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        Rows rows;
+        arena_reset(&arena);
+        TRY(db_query(db, &arena, &tables[i], NULL, &rows, error));
+        hash = add(hash, &i, sizeof i);
+        for (size_t v = 0; v < rows.count * rows.columns; v++)
+            hash = add_value(hash, &rows.values[v]);
+    }
+    *ret = hash;
+    return ERR_OK;
+}

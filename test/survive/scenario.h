@@ -1,0 +1,45 @@
+// scenario.h - a scripted run of the real store: what the crash and fault tests do over and over.
+//
+// A step is one operation of an inline writer, so one transaction and one acknowledgement. The
+// clock, the chance and every id follow from the number of the step alone: a step that is tried
+// again, or done in another process, writes the same rows. So the state of the database after each
+// step is known beforehand (inspect.h gives it a digest), and after a crash it must be one of them.
+#pragma once
+
+#include "base/clock.h"
+#include "store/queue.h"
+#include "store/writer.h"
+
+enum { SCENARIO_CLAIM_MAX = 8 };
+
+typedef struct ScenarioOptions {
+    Str url;
+    int cycles;   // how often the middle part is repeated
+    bool is_weak; // see DbOptions
+    int (*fault)(void *with, const char *call); // see WriterOptions
+    void *fault_with;
+} ScenarioOptions;
+
+typedef struct Scenario {
+    ScenarioOptions options;
+    Writer *writer;
+    Clock clock;
+    Random random;
+    KeyRing ring;
+    Arena arena;    // of what is claimed
+    Arena scratch;  // of one step
+    size_t step;    // the next one
+    int64_t lane;   // of memory:default
+    Claimed claimed[SCENARIO_CLAIM_MAX]; // claimed and not yet settled
+    size_t claimed_count;
+} Scenario;
+
+// scenario_open makes the tables where they are missing and opens the writer.
+Err scenario_open(Scenario *scenario, const ScenarioOptions *options, Error *error) MUST_USE;
+void scenario_close(Scenario *scenario);
+
+size_t scenario_length(const ScenarioOptions *options);
+const char *scenario_name(const Scenario *scenario); // of the next step
+
+// scenario_step does the next step; on failure it may be asked again.
+Err scenario_step(Scenario *scenario, Error *error) MUST_USE;
