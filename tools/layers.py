@@ -37,7 +37,7 @@ ONLY_IN = {
     "sodium.h": ["base/crypto.c"],
     "sys/random.h": ["base/random.c"],
     "sanitizer/": ["base/arena.c"],
-    "yaml.h": ["base/yaml.c"],
+    "yaml.h": ["app/settings.c"],
     "time.h": ["base/clock.c", "base/banned.h"],
 }
 

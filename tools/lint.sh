@@ -23,7 +23,12 @@ check() { # name, command…
 }
 
 layout() {
-    c_files | xargs -r clang-format --dry-run -Werror && echo "layout: as .clang-format says"
+    local differing
+    differing=$(c_files | xargs -r -n 1 -P "$(nproc)" sh -c \
+        'clang-format --dry-run -Werror "$1" 2>/dev/null || echo "  $1"' _ | sort)
+    [ -n "$differing" ] || { echo "layout: as .clang-format says"; return; }
+    printf 'layout: these files are laid out otherwise; make format mends them\n%s\n' "$differing"
+    return 1
 }
 
 tidy() {

@@ -16,6 +16,7 @@ typedef struct Scalar {
     bool is_true;    // of a boolean
     bool is_numeric; // a number, or a text that reads as one; then decimal is set
     Decimal decimal;
+    const Json *json; // the value itself, where it is part of a document
 } Scalar;
 
 typedef struct Op Op;
@@ -47,7 +48,7 @@ static void set_text(Scalar *scalar, JsonType type, Str text)
 
 static Scalar scalar_of(const Json *value)
 {
-    Scalar scalar = { .type = json_type(value) };
+    Scalar scalar = { .type = json_type(value), .json = value };
     if (scalar.type == JSON_STRING)
         set_text(&scalar, JSON_STRING, json_str(value));
     else if (scalar.type == JSON_NUMBER)
@@ -98,51 +99,45 @@ static bool compare(const Scalar *a, const Scalar *b, int *ret)
     return true;
 }
 
-// What follows are the operators. They get the leaf, what was seen as a scalar and, for arrays, the
-// value itself; a missing value is a scalar of type JSON_ABSENT and falls out of each as it should.
+// What follows are the operators. A missing value has the type JSON_ABSENT and falls out of each as
+// it should: it equals nothing, has no order and contains nothing.
 
-static bool equals(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool equals(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     return are_equal(seen, leaf->operands);
 }
 
-static bool differs(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool differs(const Leaf *leaf, const Scalar *seen)
 {
-    return !equals(leaf, seen, value);
+    return !equals(leaf, seen);
 }
 
-static bool is_less(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool is_less(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     int order;
     return compare(seen, leaf->operands, &order) && order < 0;
 }
 
-static bool is_at_most(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool is_at_most(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     int order;
     return compare(seen, leaf->operands, &order) && order <= 0;
 }
 
-static bool is_more(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool is_more(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     int order;
     return compare(seen, leaf->operands, &order) && order > 0;
 }
 
-static bool is_at_least(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool is_at_least(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     int order;
     return compare(seen, leaf->operands, &order) && order >= 0;
 }
 
-static bool is_in(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool is_in(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     for (size_t i = 0; i < leaf->operand_count; i++) {
         if (are_equal(seen, &leaf->operands[i]))
             return true;
@@ -150,13 +145,13 @@ static bool is_in(const Leaf *leaf, const Scalar *seen, const Json *value)
     return false;
 }
 
-static bool contains(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool contains(const Leaf *leaf, const Scalar *seen)
 {
     if (seen->type == JSON_STRING)
         return is_text_or_number(leaf->operands) && str_contains(seen->text, leaf->operands->text);
     if (seen->type != JSON_ARRAY)
         return false;
-    for (JsonIter it = json_each(value); json_next(&it);) {
+    for (JsonIter it = json_each(seen->json); json_next(&it);) {
         Scalar element = scalar_of(it.value);
         if (are_equal(&element, leaf->operands))
             return true;
@@ -164,51 +159,57 @@ static bool contains(const Leaf *leaf, const Scalar *seen, const Json *value)
     return false;
 }
 
-static bool starts(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool starts(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     return seen->type == JSON_STRING && str_starts(seen->text, leaf->operands->text);
 }
 
-static bool ends(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool ends(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     return seen->type == JSON_STRING && str_ends(seen->text, leaf->operands->text);
 }
 
-static bool exists(const Leaf *leaf, const Scalar *seen, const Json *value)
+static bool exists(const Leaf *leaf, const Scalar *seen)
 {
-    (void) value;
     return (seen->type != JSON_ABSENT) == leaf->is_wanted;
 }
 
-// Kinds of value that an operator takes.
+// Kinds of value, and which of them an operator takes.
 enum { STRING = 1, NUMBER = 2, BOOL = 4, LIST = 8, NOTHING = 16 };
-enum { TEXT_OR_NUMBER = STRING | NUMBER, SCALAR = STRING | NUMBER | BOOL };
+
+typedef struct Takes {
+    int kinds;
+    const char *text;
+} Takes;
+
+static const Takes any_scalar = { STRING | NUMBER | BOOL, "a string, a number, true or false" };
+static const Takes any_ordered = { STRING | NUMBER, "a string or a number" };
+static const Takes a_string = { STRING, "a string" };
+static const Takes a_list = { LIST, "an array" };
+static const Takes a_choice = { BOOL | NOTHING, "true or false" };
 
 // In the phrases % stands for the value.
 struct Op {
     const char *text;
-    int takes;
-    const char *takes_text;
-    bool (*holds)(const Leaf *leaf, const Scalar *seen, const Json *value);
+    const Takes *takes;
+    bool (*holds)(const Leaf *leaf, const Scalar *seen);
     const char *would; // completes "it would match if <path> …"
     const char *would_not;
 };
 
 // clang-format off
 static const Op ops[] = {
-    { "==",         SCALAR,         "a string, a number, true or false", equals,      "were %",           "were not %" },
-    { "!=",         SCALAR,         "a string, a number, true or false", differs,     "were not %",       "were %" },
-    { "<",          TEXT_OR_NUMBER, "a string or a number",              is_less,     "were less than %", "were at least %" },
-    { "<=",         TEXT_OR_NUMBER, "a string or a number",              is_at_most,  "were at most %",   "were more than %" },
-    { ">",          TEXT_OR_NUMBER, "a string or a number",              is_more,     "were more than %", "were at most %" },
-    { ">=",         TEXT_OR_NUMBER, "a string or a number",              is_at_least, "were at least %",  "were less than %" },
-    { "in",         LIST,           "an array",                          is_in,       "were one of %",    "were none of %" },
-    { "contains",   SCALAR,         "a string, a number, true or false", contains,    "contained %",      "did not contain %" },
-    { "startsWith", STRING,         "a string",                          starts,      "started with %",   "did not start with %" },
-    { "endsWith",   STRING,         "a string",                          ends,        "ended with %",     "did not end with %" },
-    { "exists",     BOOL | NOTHING, "true or false",                     exists,      "were there",       "were not there" },
+    { "==",         &any_scalar,  equals,      "were %",           "were not %" },
+    { "!=",         &any_scalar,  differs,     "were not %",       "were %" },
+    { "<",          &any_ordered, is_less,     "were less than %", "were at least %" },
+    { "<=",         &any_ordered, is_at_most,  "were at most %",   "were more than %" },
+    { ">",          &any_ordered, is_more,     "were more than %", "were at most %" },
+    { ">=",         &any_ordered, is_at_least, "were at least %",  "were less than %" },
+    { "in",         &a_list,      is_in,       "were one of %",    "were none of %" },
+    { "contains",   &any_scalar,  contains,    "contained %",      "did not contain %" },
+    { "startsWith", &a_string,    starts,      "started with %",   "did not start with %" },
+    { "endsWith",   &a_string,    ends,        "ended with %",     "did not end with %" },
+    { "exists",     &a_choice,    exists,      "were there",       "were not there" },
 };
 // clang-format on
 
@@ -315,7 +316,7 @@ static void read_leaf_list(Compiler *compiler, const Members *members, Leaf *lea
     for (JsonIter it = json_each(leaf->value); json_next(&it);) {
         char index[24];
         snprintf(index, sizeof(index), "%zu", leaf->operand_count);
-        if (!(kind_of(it.value) & SCALAR))
+        if (!(kind_of(it.value) & any_scalar.kinds))
             members_note(&list, str_from(index), "bad-value",
                          "\"%s\" compares with strings, numbers, true and false, not with %s",
                          leaf->op->text, json_type_name(json_type(it.value)));
@@ -327,13 +328,13 @@ static void read_leaf_value(Compiler *compiler, const Members *members, Leaf *le
 {
     leaf->value = json_get(members->object, S("value"));
     int kind = kind_of(leaf->value);
-    if (!(kind & leaf->op->takes)) {
+    if (!(kind & leaf->op->takes->kinds)) {
         if (kind == NOTHING)
             members_note(members, S("value"), "missing-value", "\"%s\" needs a value",
                          leaf->op->text);
         else
             members_note(members, S("value"), "bad-value", "\"%s\" takes %s, not %s",
-                         leaf->op->text, leaf->op->takes_text,
+                         leaf->op->text, leaf->op->takes->text,
                          json_type_name(json_type(leaf->value)));
         return;
     }
@@ -498,7 +499,7 @@ static bool leaf_holds(const Leaf *leaf, const Event *event, Str template_id)
         return leaf->is_wanted;
     Found found = event_find(event, template_id, leaf->path);
     Scalar seen = scalar_found(&found);
-    return leaf->op->holds(leaf, &seen, found.json);
+    return leaf->op->holds(leaf, &seen);
 }
 
 bool filter_matches(const Filter *filter, const Event *event, Str template_id, FilterMiss *miss)
@@ -550,7 +551,7 @@ static Str would_match_if(Arena *arena, const Leaf *leaf)
         return S("the list were not empty");
     // "exists" with false asks for the opposite, as "not" does.
     bool is_opposite = leaf->is_negated;
-    if (leaf->op->takes & NOTHING)
+    if (leaf->op->takes->kinds & NOTHING)
         is_opposite = leaf->is_negated == leaf->is_wanted;
     Buf buf = buf_new(arena, SIZE_MAX / 4);
     buf_add(&buf, leaf->path);

@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "store/definition.h"
 #include "store/node.h"
 #include "store/operation.h"
 
@@ -67,6 +68,23 @@ static Err beat(Tx *tx, Round *round, Error *error)
     return node_offset(tx->db, options->real, &round->clock_offset, error);
 }
 
+// disable_gone switches off the channels whose far side says, for good, that it is gone.
+static Err disable_gone(Tx *tx, const Round *round, Error *error)
+{
+    for (size_t i = 0; i < round->settles.count; i++) {
+        const Settle *settle = &round->settles.rows[i];
+        if (settle->is_stale || settle->attempt.outcome.reason != REASON_GONE)
+            continue;
+        const RegistryLane *lane = registry_lane(tx->registry, settle->lane);
+        if (!lane || !lane->channel || !lane->channel->definition.enabled)
+            continue;
+        log_warn("channel.gone", "channel=%s detail=\"410: the channel is disabled\"",
+                 log_quote(lane->channel_key));
+        TRY(definition_disable(tx, lane->tenant, DEFINITION_CHANNEL, lane->channel_key, error));
+    }
+    return ERR_OK;
+}
+
 static Err apply_one(Tx *tx, Round *round, Error *error)
 {
     TRY(queue_settle(tx, &round->settles, error));
@@ -88,6 +106,7 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
         queue_next(tx->db, &round->upcoming);
     TRY(tx_sync(tx, error));
     TRY(queue_settle_check(tx, &round->settles, error));
+    TRY(disable_gone(tx, round, error));
     if (db_is_postgres(tx->db))
         TRY(queue_claim_take(tx, &round->claim, error));
     if (round->probes)

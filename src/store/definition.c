@@ -227,6 +227,30 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, 
     return ERR_OK;
 }
 
+Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error)
+{
+    Definition current, disabled;
+    const Json *body;
+    Err err = definition_get(tx->db, &tx->arena, tenant, kind, id, &current, error);
+    if (err == ERR_NOT_FOUND)
+        return ERR_OK;
+    TRY(err);
+    TRY(json_parse(&tx->arena, current.body, &body, error));
+    const Json *enabled = json_get(body, S("enabled"));
+    if (json_type(enabled) == JSON_BOOL && !json_bool(enabled))
+        return ERR_OK;
+    Buf out = buf_new(&tx->arena, current.body.len + 64);
+    JsonOut json = json_out(&out);
+    json_open(&json, '{');
+    for (JsonIter it = json_each(body); json_next(&it);)
+        if (!str_eq(it.key, S("enabled")))
+            json_put_raw(&json, it.key, json_text(&tx->arena, it.value));
+    json_put_bool(&json, S("enabled"), false);
+    json_close(&json, '}');
+    return definition_replace(tx, tenant, kind, id, current.version, buf_str(&out), &disabled,
+                              error);
+}
+
 Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error)
 {
     Rows rows;

@@ -51,6 +51,10 @@ Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expecte
 Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
                     Error *error) MUST_USE;
 
+// definition_disable writes a version that says enabled: false and is otherwise the same. Nothing
+// happens where it is hidden or disabled already.
+Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error) MUST_USE;
+
 // lane_ensure gives a channel key its number, if it has none yet.
 Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error) MUST_USE;
 

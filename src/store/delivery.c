@@ -23,7 +23,8 @@ static const Statement insert = {
                 " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
 
-// The attempt that is joined is the last one: what it failed with is the last error.
+// The attempt that is joined is the last one: what it failed with is the last error. One of queue
+// and ended has a row.
 #define VIEW_COLUMNS                                                                               \
     "SELECT d.id, d.event, d.public_id, d.trigger_id, d.trigger_version, d.lane, l.channel,"       \
     " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, d.dedup_hash, e.kind,"        \
@@ -32,32 +33,22 @@ static const Statement insert = {
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
     " a.verdict, a.reason, a.detail"
-#define VIEW_EVENT_LANE_ATTEMPT                                                                    \
+#define VIEW_JOINS                                                                                 \
+    " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
+    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
     " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                      \
     " JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                      \
     " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number ="             \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
-// One of queue and ended has the row. The table that a page is read from comes first, and CROSS
-// JOIN keeps SQLite from turning that around.
-#define FROM_DELIVERY                                                                              \
-    " FROM delivery d LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                    \
-    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id" VIEW_EVENT_LANE_ATTEMPT
-#define FROM_QUEUE                                                                                 \
-    " FROM queue q CROSS JOIN delivery d"                                                          \
-    " LEFT JOIN ended n ON n.tenant = q.tenant AND n.id = q.id" VIEW_EVENT_LANE_ATTEMPT
-#define FROM_PARKED(hint)                                                                          \
-    " FROM ended n " hint " CROSS JOIN delivery d"                                                 \
-    " LEFT JOIN queue q ON q.tenant = n.tenant AND q.id = n.id" VIEW_EVENT_LANE_ATTEMPT
-
-// SQLite takes the primary key for as good as the index of parked rows, which it is not.
-#define PARKED_HINT "INDEXED BY ended_parked"
+// A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps
+// SQLite from turning the walk around.
+#define PAGE(walk)                                                                                 \
+    VIEW_COLUMNS " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                 \
+                 " WHERE d.tenant = $1 AND d.id = w.id ORDER BY d.id DESC"
 
 // $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
-#define FILTER_PARAMS                                                                              \
-    "iuui"                                                                                         \
-    "ttut"                                                                                         \
-    "tii"
+#define FILTER_PARAMS "iuuittuttii"
 #define FILTER                                                                                     \
     " AND ($5 IS NULL OR d.trigger_id = $5) AND ($6 IS NULL OR d.lane ="                           \
     " (SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6))"                         \
@@ -67,79 +58,76 @@ static const Statement insert = {
     " OR LOWER(d.public_id) LIKE LOWER($9) ESCAPE '!'"                                             \
     " OR LOWER(d.entity) LIKE LOWER($9) ESCAPE '!')"                                               \
     " AND d.triggered_at >= $10 AND d.triggered_at < $11"
-#define FILTER_LIVE                                                                                \
+#define FROM_ANY                                                                                   \
+    " FROM delivery d LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                    \
+    " WHERE d.tenant = $1 AND ($12 IS NULL OR n.state = $12)" FILTER
+#define FROM_LIVE                                                                                  \
+    " FROM queue q CROSS JOIN delivery d WHERE q.tenant = $1"                                      \
     " AND d.tenant = q.tenant AND d.id = q.id AND ($12 IS NULL OR q.state = $12)"                  \
-    " AND ($13 IS NULL OR (q.step = 1 AND q.first_due_at < $13))"
-#define FILTER_PARKED " AND n.state = 4 AND d.tenant = n.tenant AND d.id = n.id"
+    " AND ($13 IS NULL OR (q.step = 1 AND q.first_due_at < $13))" FILTER
+#define FROM_PARKED(hint)                                                                          \
+    " FROM ended n " hint " CROSS JOIN delivery d WHERE n.tenant = $1"                             \
+    " AND n.state = 4 AND d.tenant = n.tenant AND d.id = n.id" FILTER
+
+// SQLite takes the primary key for as good as the index of parked rows, which it is not.
+#define PARKED_HINT "INDEXED BY ended_parked"
 
 static const Statement view_one = {
     .name = "delivery_view",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = VIEW_COLUMNS FROM_DELIVERY " WHERE d.tenant = $1 AND d.id = $2",
+    .sql = VIEW_COLUMNS " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2",
 };
 static const Statement page_any = {
     .name = "delivery_page_any",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = VIEW_COLUMNS FROM_DELIVERY " WHERE d.tenant = $1 AND d.id < $2 AND d.id >= $3" FILTER
-                                      " AND ($12 IS NULL OR n.state = $12)"
-                                      " ORDER BY d.id DESC LIMIT $4",
+    .sql = PAGE("SELECT d.id" FROM_ANY " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"),
 };
 static const Statement page_live = {
     .name = "delivery_page_live",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = VIEW_COLUMNS FROM_QUEUE
-    " WHERE q.tenant = $1 AND q.id < $2 AND q.id >= $3" FILTER_LIVE FILTER
-    " ORDER BY q.id DESC LIMIT $4",
+    .sql = PAGE("SELECT q.id" FROM_LIVE " AND q.id < $2 AND q.id >= $3 ORDER BY q.id DESC"),
 };
 
-#define PAGE_PARKED(hint)                                                                          \
-    VIEW_COLUMNS FROM_PARKED(                                                                      \
-        hint) " WHERE n.tenant = $1 AND n.id < $2 AND n.id >= $3" FILTER_PARKED FILTER             \
-              " ORDER BY n.id DESC LIMIT $4"
+#define PARKED_DOWN(hint)                                                                          \
+    "SELECT n.id" FROM_PARKED(hint) " AND n.id < $2 AND n.id >= $3 ORDER BY n.id DESC"
+#define PARKED_UP(hint) FROM_PARKED(hint) " AND n.id > $2 AND n.id <= $3"
+#define LIVE_UP FROM_LIVE " AND q.id > $2 AND q.id <= $3"
 
 static const Statement page_parked = {
     .name = "delivery_page_parked",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = PAGE_PARKED(PARKED_HINT),
-    .postgres = PAGE_PARKED(""),
+    .sql = PAGE(PARKED_DOWN(PARKED_HINT)),
+    .postgres = PAGE(PARKED_DOWN("")),
 };
-
-#define WALK_LIVE                                                                                  \
-    " FROM queue q CROSS JOIN delivery d"                                                          \
-    " WHERE q.tenant = $1 AND q.id > $2 AND q.id <= $3" FILTER_LIVE FILTER
-#define WALK_PARKED(hint)                                                                          \
-    " FROM ended n " hint " CROSS JOIN delivery d"                                                 \
-    " WHERE n.tenant = $1 AND n.id > $2 AND n.id <= $3" FILTER_PARKED FILTER
-
 static const Statement walk_live = {
     .name = "delivery_walk_live",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = "SELECT q.id" WALK_LIVE " ORDER BY q.id LIMIT $4",
+    .sql = "SELECT q.id" LIVE_UP " ORDER BY q.id LIMIT $4",
 };
 static const Statement walk_parked = {
     .name = "delivery_walk_parked",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = "SELECT n.id" WALK_PARKED(PARKED_HINT) " ORDER BY n.id LIMIT $4",
-    .postgres = "SELECT n.id" WALK_PARKED("") " ORDER BY n.id LIMIT $4",
+    .sql = "SELECT n.id" PARKED_UP(PARKED_HINT) " ORDER BY n.id LIMIT $4",
+    .postgres = "SELECT n.id" PARKED_UP("") " ORDER BY n.id LIMIT $4",
 };
 static const Statement count_live = {
     .name = "delivery_count_live",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = "SELECT COUNT(*) FROM (SELECT 1" WALK_LIVE " LIMIT $4) AS w",
+    .sql = "SELECT COUNT(*) FROM (SELECT 1" LIVE_UP " LIMIT $4) AS w",
 };
 static const Statement count_parked = {
     .name = "delivery_count_parked",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = "SELECT COUNT(*) FROM (SELECT 1" WALK_PARKED(PARKED_HINT) " LIMIT $4) AS w",
-    .postgres = "SELECT COUNT(*) FROM (SELECT 1" WALK_PARKED("") " LIMIT $4) AS w",
+    .sql = "SELECT COUNT(*) FROM (SELECT 1" PARKED_UP(PARKED_HINT) " LIMIT $4) AS w",
+    .postgres = "SELECT COUNT(*) FROM (SELECT 1" PARKED_UP("") " LIMIT $4) AS w",
 };
 
 // What an action starts from. The row is locked, so that the state that was seen is the state that

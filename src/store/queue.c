@@ -96,6 +96,8 @@ static const Statement settle_live = {
                 " WHERE q.tenant = s.tenant AND q.id = s.id AND q.attempt = s.attempt"
                 " AND q.state = s.state",
 };
+// A row that is there already belongs to a delivery that ended meanwhile: the count of what was
+// taken from the queue tells, and must get the chance to.
 static const Statement ended_insert = {
     .name = "ended_insert",
     .scope = STATEMENT_TENANT,
@@ -103,11 +105,13 @@ static const Statement ended_insert = {
     .many = true,
     .sql = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures, send,"
            " reminders_left, first_due_at, last_sent_at, expires_at, note)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+           " ON CONFLICT (tenant, id) DO NOTHING",
     .postgres = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures,"
                 " send, reminders_left, first_due_at, last_sent_at, expires_at, note)"
                 " SELECT * FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                " ON CONFLICT (tenant, id) DO NOTHING",
 };
 static const Statement attempt_insert = {
     .name = "attempt_insert",

@@ -1,5 +1,7 @@
 #include "store/recall.h"
 
+#include "store/delivery.h"
+
 static const Statement file = {
     .name = "recall_file",
     .scope = STATEMENT_TENANT,
@@ -66,7 +68,10 @@ static Err call_one(Tx *tx, const RecallKey *key, size_t *ret, Error *error)
 {
     Value args[4];
     Rows rows;
-    fill(args, key);
+    // Older than the event is what lies before its own deliveries: it does not call off itself.
+    RecallKey before = *key;
+    before.id = delivery_id_of(key->id, 1);
+    fill(args, &before);
     TRY(tx_query(tx, &find, args, &rows, error));
     SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count + 1),
                           .count = rows.count };

@@ -34,6 +34,7 @@ typedef struct Store {
     Writer *writer;
     Db *db; // reads
     Asked *asked;
+    int asked_count;
     Error error; // of the last call that was allowed to fail
 } Store;
 
@@ -57,7 +58,9 @@ void store_close(Store *store);
 void store_check(Store *store);
 
 // At the end of its scope a store is checked and closed.
-#define STORE(name) DEFER(store_close) Store name = { 0 }; store_open(&name)
+#define STORE(name)                                                                                \
+    DEFER(store_close) Store name = { 0 };                                                         \
+    store_open(&name)
 
 #define MUST(store, expr) must((store), (expr), __FILE__, __LINE__)
 void must(Store *store, Err err, const char *file, int line);
@@ -69,7 +72,8 @@ void pass(Store *store, Span span); // moves the clock on
 const Json *json(Store *store, const char *text);
 Str json_compact(Store *store, const char *text);
 
-// ask runs a query of the test's own and returns its rows; ask_i64 the first value of the first row.
+// ask runs a query of the test's own and returns its rows; ask_i64 the first value of the first
+// row.
 Rows ask(Store *store, const char *sql, const char *params, const Value *values);
 int64_t ask_i64(Store *store, const char *sql);
 

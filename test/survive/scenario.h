@@ -20,18 +20,24 @@ typedef struct ScenarioOptions {
     void *fault_with;
 } ScenarioOptions;
 
+// Held is a delivery that was claimed and is not yet settled.
+typedef struct Held {
+    int64_t tenant, lane;
+    Uuid id;
+    Live live;
+    const Trigger *trigger;
+} Held;
+
 typedef struct Scenario {
     ScenarioOptions options;
     Writer *writer;
     Clock clock;
     Random random;
     KeyRing ring;
-    Arena arena;    // of what is claimed
-    Arena scratch;  // of one step
-    size_t step;    // the next one
-    int64_t lane;   // of memory:default
-    Claimed claimed[SCENARIO_CLAIM_MAX]; // claimed and not yet settled
-    size_t claimed_count;
+    Arena scratch; // of one step
+    size_t step;   // the next one
+    Held held[SCENARIO_CLAIM_MAX];
+    size_t held_count;
 } Scenario;
 
 // scenario_open makes the tables where they are missing and opens the writer.

@@ -135,19 +135,20 @@ static void a_delivered_attempt_advances_the_plan(void)
     }
 }
 
-static void a_failed_attempt_spends_the_budget(void)
-{
-    static const struct {
-        const char *name;
-        int failures;       // before this one
-        Span give_up_after; // 0: none
-        Outcome outcome;
-        Instant now;
-        DeliveryState state;
-        Instant due_at;
-        DeliveryReason reason;
-    } cases[] = {
-#define UNWELL { .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL }
+static const struct {
+    const char *name;
+    int failures;       // before this one
+    Span give_up_after; // 0: none
+    Outcome outcome;
+    Instant now;
+    DeliveryState state;
+    Instant due_at;
+    DeliveryReason reason;
+} failures[] = {
+#define UNWELL                                                                                     \
+    {                                                                                              \
+        .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL                                      \
+    }
 #define LAPSED                                                                                     \
     {                                                                                              \
         .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED                                  \
@@ -156,63 +157,66 @@ static void a_failed_attempt_spends_the_budget(void)
     {                                                                                              \
         .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL, .retry_after = (span)               \
     }
-        { "first", 0, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
-        { "second", 1, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(7), REASON_UNWELL },
-        { "last of the budget", 4, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(21), REASON_UNWELL },
-        { "one too many", 5, 0, UNWELL, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
-        { "a lapse counts", 0, 0, LAPSED, AT(5), DELIVERY_RETRYING, AT(6), REASON_LEASE_LAPSED },
-        { "a lapse too many", 5, 0, LAPSED, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
-        { "asked to wait", 0, 0, WAIT(SPAN_HOUR), AT(5), DELIVERY_RETRYING, AT(65), REASON_UNWELL },
-        { "asked to hurry", 2, 0, WAIT(SPAN_SECOND), AT(5), DELIVERY_RETRYING, AT(9),
-          REASON_UNWELL },
-        { "within the time", 0, SPAN_HOUR, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
-        { "cut to the deadline", 4, 20 * SPAN_MINUTE, UNWELL, AT(5), DELIVERY_RETRYING, AT(20),
-          REASON_UNWELL },
-        { "at the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(20), DELIVERY_PARKED, INSTANT_NONE,
-          REASON_TOO_LATE },
-        { "behind the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(21), DELIVERY_PARKED, INSTANT_NONE,
-          REASON_TOO_LATE },
-        { "asked to wait too long", 0, 20 * SPAN_MINUTE, WAIT(SPAN_HOUR), AT(5), DELIVERY_PARKED,
-          INSTANT_NONE, REASON_TOO_LATE },
-        { "asked to wait just so long", 0, 20 * SPAN_MINUTE, WAIT(15 * SPAN_MINUTE), AT(5),
-          DELIVERY_RETRYING, AT(20), REASON_UNWELL },
-        { "refused",
-          0,
-          0,
-          { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED },
-          AT(5),
-          DELIVERY_PARKED,
-          INSTANT_NONE,
-          REASON_REFUSED },
-        { "no such channel",
-          0,
-          0,
-          { .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL },
-          AT(5),
-          DELIVERY_PARKED,
-          INSTANT_NONE,
-          REASON_NO_CHANNEL },
+    { "first", 0, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
+    { "second", 1, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(7), REASON_UNWELL },
+    { "last of the budget", 4, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(21), REASON_UNWELL },
+    { "one too many", 5, 0, UNWELL, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
+    { "a lapse counts", 0, 0, LAPSED, AT(5), DELIVERY_RETRYING, AT(6), REASON_LEASE_LAPSED },
+    { "a lapse too many", 5, 0, LAPSED, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
+    { "asked to wait", 0, 0, WAIT(SPAN_HOUR), AT(5), DELIVERY_RETRYING, AT(65), REASON_UNWELL },
+    { "asked to hurry", 2, 0, WAIT(SPAN_SECOND), AT(5), DELIVERY_RETRYING, AT(9), REASON_UNWELL },
+    { "within the time", 0, SPAN_HOUR, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
+    { "cut to the deadline", 4, 20 * SPAN_MINUTE, UNWELL, AT(5), DELIVERY_RETRYING, AT(20),
+      REASON_UNWELL },
+    { "at the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(20), DELIVERY_PARKED, INSTANT_NONE,
+      REASON_TOO_LATE },
+    { "behind the deadline", 1, 20 * SPAN_MINUTE, UNWELL, AT(21), DELIVERY_PARKED, INSTANT_NONE,
+      REASON_TOO_LATE },
+    { "asked to wait too long", 0, 20 * SPAN_MINUTE, WAIT(SPAN_HOUR), AT(5), DELIVERY_PARKED,
+      INSTANT_NONE, REASON_TOO_LATE },
+    { "asked to wait just so long", 0, 20 * SPAN_MINUTE, WAIT(15 * SPAN_MINUTE), AT(5),
+      DELIVERY_RETRYING, AT(20), REASON_UNWELL },
+    { "refused",
+      0,
+      0,
+      { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED },
+      AT(5),
+      DELIVERY_PARKED,
+      INSTANT_NONE,
+      REASON_REFUSED },
+    { "no such channel",
+      0,
+      0,
+      { .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL },
+      AT(5),
+      DELIVERY_PARKED,
+      INSTANT_NONE,
+      REASON_NO_CHANNEL },
 #undef UNWELL
 #undef LAPSED
 #undef WAIT
-    };
+};
+
+static void a_failed_attempt_spends_the_budget(void)
+{
     Plan plan = { .expire_after = 30 * SPAN_DAY };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
         RetryPolicy policy = retry_default();
-        policy.give_up_after = cases[i].give_up_after;
+        policy.give_up_after = failures[i].give_up_after;
         Live live = claimed();
-        live.failures = cases[i].failures;
-        Settlement got = delivery_settle(&live, &plan, &policy, &cases[i].outcome, cases[i].now, 0);
-        CHECK_AT(cases[i].name, got.live.state == cases[i].state);
-        CHECK_AT(cases[i].name, got.live.due_at == cases[i].due_at);
-        CHECK_AT(cases[i].name, got.reason == cases[i].reason);
-        CHECK_AT(cases[i].name, got.live.last_sent_at == INSTANT_NONE);
-        CHECK_AT(cases[i].name, got.live.attempt == 1 && got.live.send == 1);
-        CHECK_AT(cases[i].name, got.live.first_due_at == AT(0));
-        CHECK_AT(cases[i].name, got.expires_at == INSTANT_NONE);
+        live.failures = failures[i].failures;
+        Settlement got =
+            delivery_settle(&live, &plan, &policy, &failures[i].outcome, failures[i].now, 0);
+        CHECK_AT(failures[i].name, got.live.state == failures[i].state);
+        CHECK_AT(failures[i].name, got.live.due_at == failures[i].due_at);
+        CHECK_AT(failures[i].name, got.reason == failures[i].reason);
+        CHECK_AT(failures[i].name, got.live.last_sent_at == INSTANT_NONE);
+        CHECK_AT(failures[i].name, got.live.attempt == 1 && got.live.send == 1);
+        CHECK_AT(failures[i].name, got.live.first_due_at == AT(0));
+        CHECK_AT(failures[i].name, got.expires_at == INSTANT_NONE);
         if (got.live.state == DELIVERY_RETRYING) {
-            CHECK_AT(cases[i].name, got.live.step == STEP_SEND);
-            CHECK_AT(cases[i].name, got.live.failures == cases[i].failures + 1);
+            CHECK_AT(failures[i].name, got.live.step == STEP_SEND);
+            CHECK_AT(failures[i].name, got.live.failures == failures[i].failures + 1);
         }
     }
 }

@@ -130,6 +130,58 @@ static void an_item_takes_the_kind_of_its_batch(void)
     CHECK(event_build_item(&arena, S("a\nb"), item, &event, NULL) == ERR_EVENT_INVALID);
 }
 
+static const struct {
+    const char *path;
+    const char *expect; // its JSON; NULL: not there
+} paths[] = {
+    { "templateId", "\"4523\"" },
+    { "templateId.x", NULL },
+    { "candidate.wip", "\"1\"" },
+    { "wip", "\"1\"" },
+    { "n.a.b.0", "10" },
+    { "candidate.n.a.b.1.c", "\"x\"" },
+    { "n.a.b", "[10,{\"c\":\"x\"}]" },
+    { "n.a.b.2", NULL },
+    { "n.a.b.-1", NULL },
+    { "n.a.b.00", NULL },
+    { "n.a.b.x", NULL },
+    { "n.a.b.99999999999999999999", NULL },
+    { "l.0.1", "2" },
+    { "l.1.0", "3" },
+    { "l.1.1", NULL },
+    { "1", "\"one\"" },
+    { "null", "null" },
+    { "null.x", NULL },
+    { "wip.x", NULL },
+    { "absent", NULL },
+    { "a.b", "\"dotted\"" },
+    { "a.c", NULL },
+    { "a.bc", NULL },
+    { "a.b.c", NULL },
+    { "candidate.a.b", "\"dotted\"" },
+    { "p.q.r.s", "\"deep\"" },
+    { "p.q.r", "{\"s\":\"deep\"}" },
+    { "p.q", NULL },
+    { "x.y", "\"nested\"" },
+    { "x.z", "\"only flat\"" },
+    { "m.n.o", "\"1\"" },
+    { "m.n.p", NULL },
+    { "recipient.address", "\"+964\"" },
+    { "recipient.prefs.sms", "true" },
+    { "recipient.wip", NULL },
+    { "candidate.recipient.address", "\"shadowed\"" },
+    { "event.kind", "\"visit-closed\"" },
+    { "candidate.event.kind", "\"shadowed\"" },
+    { "event.source", "\"api\"" },
+    { "event.entity", "\"booking:1\"" },
+    { "event.correlationId", NULL },
+    { "event.occurredAt", NULL },
+    { "event.receivedAt", "\"2026-05-14T05:12:34.000Z\"" },
+    { "event.id", "\"0197a3c4-0000-7000-8000-000000000001\"" },
+    { "event.payload", NULL },
+    { "event", NULL },
+};
+
 static void a_path_leads_to_its_value(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -145,61 +197,10 @@ static void a_path_leads_to_its_value(void)
     event.received_at = (Instant) 1778735554 * SPAN_SECOND;
     CHECK(uuid_parse(S("0197a3c4-0000-7000-8000-000000000001"), &event.id));
 
-    static const struct {
-        const char *path;
-        const char *expect; // its JSON; NULL: not there
-    } cases[] = {
-        { "templateId", "\"4523\"" },
-        { "templateId.x", NULL },
-        { "candidate.wip", "\"1\"" },
-        { "wip", "\"1\"" },
-        { "n.a.b.0", "10" },
-        { "candidate.n.a.b.1.c", "\"x\"" },
-        { "n.a.b", "[10,{\"c\":\"x\"}]" },
-        { "n.a.b.2", NULL },
-        { "n.a.b.-1", NULL },
-        { "n.a.b.00", NULL },
-        { "n.a.b.x", NULL },
-        { "n.a.b.99999999999999999999", NULL },
-        { "l.0.1", "2" },
-        { "l.1.0", "3" },
-        { "l.1.1", NULL },
-        { "1", "\"one\"" },
-        { "null", "null" },
-        { "null.x", NULL },
-        { "wip.x", NULL },
-        { "absent", NULL },
-        { "a.b", "\"dotted\"" },
-        { "a.c", NULL },
-        { "a.bc", NULL },
-        { "a.b.c", NULL },
-        { "candidate.a.b", "\"dotted\"" },
-        { "p.q.r.s", "\"deep\"" },
-        { "p.q.r", "{\"s\":\"deep\"}" },
-        { "p.q", NULL },
-        { "x.y", "\"nested\"" },
-        { "x.z", "\"only flat\"" },
-        { "m.n.o", "\"1\"" },
-        { "m.n.p", NULL },
-        { "recipient.address", "\"+964\"" },
-        { "recipient.prefs.sms", "true" },
-        { "recipient.wip", NULL },
-        { "candidate.recipient.address", "\"shadowed\"" },
-        { "event.kind", "\"visit-closed\"" },
-        { "candidate.event.kind", "\"shadowed\"" },
-        { "event.source", "\"api\"" },
-        { "event.entity", "\"booking:1\"" },
-        { "event.correlationId", NULL },
-        { "event.occurredAt", NULL },
-        { "event.receivedAt", "\"2026-05-14T05:12:34.000Z\"" },
-        { "event.id", "\"0197a3c4-0000-7000-8000-000000000001\"" },
-        { "event.payload", NULL },
-        { "event", NULL },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        Found found = event_find(&event, S("4523"), str_from(cases[i].path));
-        CHECK_AT(cases[i].path, (found.type == JSON_ABSENT) == !cases[i].expect);
-        if (!cases[i].expect)
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        Found found = event_find(&event, S("4523"), str_from(paths[i].path));
+        CHECK_AT(paths[i].path, (found.type == JSON_ABSENT) == !paths[i].expect);
+        if (!paths[i].expect)
             continue;
         Buf text = buf_new(&arena, 1000);
         JsonOut out = json_out(&text);
@@ -207,8 +208,8 @@ static void a_path_leads_to_its_value(void)
             json_write(&text, found.json, false);
         else
             json_add_str(&out, found_str(&found));
-        CHECK_AT(cases[i].path, is_text(buf_str(&text), cases[i].expect));
-        CHECK_AT(cases[i].path, !found.json || found.type == json_type(found.json));
+        CHECK_AT(paths[i].path, is_text(buf_str(&text), paths[i].expect));
+        CHECK_AT(paths[i].path, !found.json || found.type == json_type(found.json));
     }
     CHECK(event_find(&event, S(""), S("candidate")).type == JSON_OBJECT);
     CHECK(event_find(&event, S(""), S("recipient")).type == JSON_OBJECT);

@@ -42,107 +42,108 @@ static const char *const payload =
     "'no':false,'nil':null,'l':['a',7,'8',true,null,[1]],'o':{'x':1},'e':'','el':[],"
     "'big':9007199254740993,'neg':-5,'z':'10','long':'0123456789012345678901234567890'}}";
 
+static const struct {
+    const char *filter;
+    bool expect;
+} comparisons[] = {
+    // A number and a numeric text compare as numbers, two texts as bytes.
+    { "{'path':'n','op':'==','value':'7'}", true },
+    { "{'path':'n','op':'==','value':7.0}", true },
+    { "{'path':'s','op':'==','value':7.0}", true },
+    { "{'path':'s','op':'==','value':'7.0'}", false },
+    { "{'path':'n','op':'==','value':'7.0'}", true },
+    { "{'path':'n','op':'==','value':'07'}", false },
+    { "{'path':'n','op':'==','value':'seven'}", false },
+    { "{'path':'f','op':'==','value':7.5}", true },
+    { "{'path':'big','op':'==','value':9007199254740992}", false },
+    { "{'path':'big','op':'>','value':9007199254740992}", true },
+    { "{'path':'big','op':'<','value':'9007199254740994'}", true },
+    // true and false equal only themselves.
+    { "{'path':'t','op':'==','value':true}", true },
+    { "{'path':'t','op':'==','value':1}", false },
+    { "{'path':'t','op':'==','value':'true'}", false },
+    { "{'path':'no','op':'==','value':false}", true },
+    { "{'path':'n','op':'==','value':true}", false },
+    { "{'path':'t','op':'!=','value':false}", true },
+    // Neither an object nor an array equals anything.
+    { "{'path':'o','op':'==','value':'{}'}", false },
+    { "{'path':'o','op':'!=','value':'x'}", true },
+    { "{'path':'l','op':'==','value':'a'}", false },
+    // A missing path, and null.
+    { "{'path':'absent','op':'==','value':''}", false },
+    { "{'path':'absent','op':'!=','value':'x'}", true },
+    { "{'path':'nil','op':'!=','value':'x'}", true },
+    { "{'path':'nil','op':'==','value':''}", false },
+    { "{'path':'absent','op':'<','value':5}", false },
+    { "{'path':'absent','op':'>=','value':5}", false },
+    { "{'path':'absent','op':'in','value':['']}", false },
+    { "{'path':'absent','op':'contains','value':''}", false },
+    { "{'path':'absent','op':'startsWith','value':''}", false },
+    { "{'path':'absent','op':'endsWith','value':''}", false },
+    { "{'path':'absent','op':'exists'}", false },
+    { "{'path':'absent','op':'exists','value':false}", true },
+    { "{'path':'nil','op':'exists','value':false}", true },
+    { "{'path':'no','op':'exists','value':true}", true },
+    { "{'path':'no','op':'exists','value':false}", false },
+    { "{'path':'el','op':'exists'}", true },
+    // Order.
+    { "{'path':'n','op':'<','value':7}", false },
+    { "{'path':'n','op':'<=','value':7}", true },
+    { "{'path':'n','op':'>','value':7}", false },
+    { "{'path':'n','op':'>=','value':7}", true },
+    { "{'path':'n','op':'<','value':'10'}", true },
+    { "{'path':'s','op':'<','value':'10'}", true },
+    { "{'path':'z','op':'>','value':'9'}", true },
+    { "{'path':'neg','op':'<','value':-4.5}", true },
+    { "{'path':'w','op':'<','value':'abd'}", true },
+    { "{'path':'w','op':'<=','value':'abc'}", true },
+    { "{'path':'w','op':'>','value':'ab'}", true },
+    { "{'path':'w','op':'<','value':5}", false },
+    { "{'path':'w','op':'>','value':5}", false },
+    { "{'path':'t','op':'>','value':0}", false },
+    { "{'path':'n','op':'>','value':'abc'}", false },
+    // Lists and texts.
+    { "{'path':'w','op':'in','value':['x','abc']}", true },
+    { "{'path':'n','op':'in','value':['7']}", true },
+    { "{'path':'t','op':'in','value':[1,'true']}", false },
+    { "{'path':'t','op':'in','value':[true]}", true },
+    { "{'path':'w','op':'in','value':[]}", false },
+    { "{'path':'l','op':'in','value':['a']}", false },
+    { "{'path':'l','op':'contains','value':'a'}", true },
+    { "{'path':'l','op':'contains','value':'7'}", true },
+    { "{'path':'l','op':'contains','value':8}", true },
+    { "{'path':'l','op':'contains','value':true}", true },
+    { "{'path':'l','op':'contains','value':false}", false },
+    { "{'path':'l','op':'contains','value':1}", false },
+    { "{'path':'el','op':'contains','value':''}", false },
+    { "{'path':'o','op':'contains','value':'x'}", false },
+    { "{'path':'w','op':'contains','value':'bc'}", true },
+    { "{'path':'w','op':'contains','value':'cb'}", false },
+    { "{'path':'long','op':'contains','value':678}", true },
+    { "{'path':'w','op':'contains','value':true}", false },
+    { "{'path':'w','op':'startsWith','value':'ab'}", true },
+    { "{'path':'w','op':'startsWith','value':'abcd'}", false },
+    { "{'path':'w','op':'endsWith','value':'bc'}", true },
+    { "{'path':'w','op':'endsWith','value':'ab'}", false },
+    { "{'path':'n','op':'startsWith','value':'7'}", false },
+    // The roots.
+    { "{'path':'event.kind','op':'==','value':'visit-closed'}", true },
+    { "{'path':'templateId','op':'in','value':[4523]}", true },
+    { "{'questionId':'recipient.address','op':'contains','value':' '}", true },
+};
+
 static void operators_compare_by_type(void)
 {
-    static const struct {
-        const char *filter;
-        bool expect;
-    } cases[] = {
-        // A number and a numeric text compare as numbers, two texts as bytes.
-        { "{'path':'n','op':'==','value':'7'}", true },
-        { "{'path':'n','op':'==','value':7.0}", true },
-        { "{'path':'s','op':'==','value':7.0}", true },
-        { "{'path':'s','op':'==','value':'7.0'}", false },
-        { "{'path':'n','op':'==','value':'7.0'}", true },
-        { "{'path':'n','op':'==','value':'07'}", false },
-        { "{'path':'n','op':'==','value':'seven'}", false },
-        { "{'path':'f','op':'==','value':7.5}", true },
-        { "{'path':'big','op':'==','value':9007199254740992}", false },
-        { "{'path':'big','op':'>','value':9007199254740992}", true },
-        { "{'path':'big','op':'<','value':'9007199254740994'}", true },
-        // true and false equal only themselves.
-        { "{'path':'t','op':'==','value':true}", true },
-        { "{'path':'t','op':'==','value':1}", false },
-        { "{'path':'t','op':'==','value':'true'}", false },
-        { "{'path':'no','op':'==','value':false}", true },
-        { "{'path':'n','op':'==','value':true}", false },
-        { "{'path':'t','op':'!=','value':false}", true },
-        // Neither an object nor an array equals anything.
-        { "{'path':'o','op':'==','value':'{}'}", false },
-        { "{'path':'o','op':'!=','value':'x'}", true },
-        { "{'path':'l','op':'==','value':'a'}", false },
-        // A missing path, and null.
-        { "{'path':'absent','op':'==','value':''}", false },
-        { "{'path':'absent','op':'!=','value':'x'}", true },
-        { "{'path':'nil','op':'!=','value':'x'}", true },
-        { "{'path':'nil','op':'==','value':''}", false },
-        { "{'path':'absent','op':'<','value':5}", false },
-        { "{'path':'absent','op':'>=','value':5}", false },
-        { "{'path':'absent','op':'in','value':['']}", false },
-        { "{'path':'absent','op':'contains','value':''}", false },
-        { "{'path':'absent','op':'startsWith','value':''}", false },
-        { "{'path':'absent','op':'endsWith','value':''}", false },
-        { "{'path':'absent','op':'exists'}", false },
-        { "{'path':'absent','op':'exists','value':false}", true },
-        { "{'path':'nil','op':'exists','value':false}", true },
-        { "{'path':'no','op':'exists','value':true}", true },
-        { "{'path':'no','op':'exists','value':false}", false },
-        { "{'path':'el','op':'exists'}", true },
-        // Order.
-        { "{'path':'n','op':'<','value':7}", false },
-        { "{'path':'n','op':'<=','value':7}", true },
-        { "{'path':'n','op':'>','value':7}", false },
-        { "{'path':'n','op':'>=','value':7}", true },
-        { "{'path':'n','op':'<','value':'10'}", true },
-        { "{'path':'s','op':'<','value':'10'}", true },
-        { "{'path':'z','op':'>','value':'9'}", true },
-        { "{'path':'neg','op':'<','value':-4.5}", true },
-        { "{'path':'w','op':'<','value':'abd'}", true },
-        { "{'path':'w','op':'<=','value':'abc'}", true },
-        { "{'path':'w','op':'>','value':'ab'}", true },
-        { "{'path':'w','op':'<','value':5}", false },
-        { "{'path':'w','op':'>','value':5}", false },
-        { "{'path':'t','op':'>','value':0}", false },
-        { "{'path':'n','op':'>','value':'abc'}", false },
-        // Lists and texts.
-        { "{'path':'w','op':'in','value':['x','abc']}", true },
-        { "{'path':'n','op':'in','value':['7']}", true },
-        { "{'path':'t','op':'in','value':[1,'true']}", false },
-        { "{'path':'t','op':'in','value':[true]}", true },
-        { "{'path':'w','op':'in','value':[]}", false },
-        { "{'path':'l','op':'in','value':['a']}", false },
-        { "{'path':'l','op':'contains','value':'a'}", true },
-        { "{'path':'l','op':'contains','value':'7'}", true },
-        { "{'path':'l','op':'contains','value':8}", true },
-        { "{'path':'l','op':'contains','value':true}", true },
-        { "{'path':'l','op':'contains','value':false}", false },
-        { "{'path':'l','op':'contains','value':1}", false },
-        { "{'path':'el','op':'contains','value':''}", false },
-        { "{'path':'o','op':'contains','value':'x'}", false },
-        { "{'path':'w','op':'contains','value':'bc'}", true },
-        { "{'path':'w','op':'contains','value':'cb'}", false },
-        { "{'path':'long','op':'contains','value':678}", true },
-        { "{'path':'w','op':'contains','value':true}", false },
-        { "{'path':'w','op':'startsWith','value':'ab'}", true },
-        { "{'path':'w','op':'startsWith','value':'abcd'}", false },
-        { "{'path':'w','op':'endsWith','value':'bc'}", true },
-        { "{'path':'w','op':'endsWith','value':'ab'}", false },
-        { "{'path':'n','op':'startsWith','value':'7'}", false },
-        // The roots.
-        { "{'path':'event.kind','op':'==','value':'visit-closed'}", true },
-        { "{'path':'templateId','op':'in','value':[4523]}", true },
-        { "{'questionId':'recipient.address','op':'contains','value':' '}", true },
-    };
     DEFER(arena_done) Arena arena = { 0 };
     Event event = event_of(&arena, document(&arena, payload));
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(comparisons); i++) {
         Error error = { .arena = &arena };
         const Filter *filter = NULL;
-        const Json *source = document(&arena, cases[i].filter);
-        CHECK_AT(cases[i].filter,
+        const Json *source = document(&arena, comparisons[i].filter);
+        CHECK_AT(comparisons[i].filter,
                  filter_compile(&arena, source, S("/filter"), &filter, &error) == ERR_OK);
-        CHECK_AT(cases[i].filter,
-                 filter_matches(filter, &event, S("4523"), NULL) == cases[i].expect);
+        CHECK_AT(comparisons[i].filter,
+                 filter_matches(filter, &event, S("4523"), NULL) == comparisons[i].expect);
     }
 }
 

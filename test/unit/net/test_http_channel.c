@@ -183,67 +183,68 @@ static void check_cases(const ChannelType *type, const Case *cases, size_t count
     }
 }
 
+#define URL "\"url\":\"http://x/\""
+static const Case http_configs[] = {
+    { "{" URL "}", NULL, NULL },
+    { "{\"url\":\"https://bi.example:8443/in?x=1\"}", NULL, NULL },
+    { "{" URL ",\"signingSecret\":\"" SECRET_A "\"}", NULL, NULL },
+    { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_B "\"]}", NULL, NULL },
+    { "{" URL ",\"signingSecret\":null,\"headers\":{},\"method\":\"PUT\"}", NULL, NULL },
+    { "{" URL ",\"headers\":{\"X-A\":\"b c\",\"User-Agent\":\"x\",\"x-b\":\"\"}}", NULL, NULL },
+    { "{" URL ",\"authorization\":\"Bearer x\"}", NULL, NULL },
+    { "[]", "/config", "bad-type" },
+    { "{}", "/config/url", "missing-member" },
+    { "{\"url\":7}", "/config/url", "bad-type" },
+    { "{\"url\":\"ftp://x/\"}", "/config/url", "bad-url" },
+    { "{\"url\":\"x\"}", "/config/url", "bad-url" },
+    { "{\"url\":\"http://u:p@x/\"}", "/config/url", "bad-url" },
+    { "{\"url\":\"http://x/a b\"}", "/config/url", "bad-url" },
+    { "{\"url\":\"http://x/\\n\"}", "/config/url", "bad-value" },
+    { "{" URL ",\"uri\":\"x\"}", "/config/uri", "unknown-member" },
+    { "{" URL ",\"a/b~\":\"x\"}", "/config/a~1b~0", "unknown-member" },
+    { "{" URL ",\"method\":\"GET\"}", "/config/method", "bad-value" },
+    { "{" URL ",\"method\":1}", "/config/method", "bad-type" },
+    { "{" URL ",\"signingSecret\":1}", "/config/signingSecret", "bad-type" },
+    { "{" URL ",\"signingSecret\":\"secret\"}", "/config/signingSecret", "bad-secret" },
+    { "{" URL ",\"signingSecret\":\"whsec_\"}", "/config/signingSecret", "bad-secret" },
+    { "{" URL ",\"signingSecret\":\"whsec_YWJj\"}", "/config/signingSecret", "bad-secret" },
+    { "{" URL ",\"signingSecret\":\"whsec_!!!!\"}", "/config/signingSecret", "bad-secret" },
+    { "{" URL ",\"signingSecret\":[]}", "/config/signingSecret", "bad-value" },
+    { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"x\"]}", "/config/signingSecret/1",
+      "bad-secret" },
+    { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A
+      "\",\"" SECRET_A "\"]}",
+      "/config/signingSecret", "bad-value" },
+    { "{" URL ",\"authorization\":\"a\\r\\nb\"}", "/config/authorization", "bad-value" },
+    { "{" URL ",\"headers\":[]}", "/config/headers", "bad-type" },
+    { "{" URL ",\"headers\":{\"X\":1}}", "/config/headers/X", "bad-type" },
+    { "{" URL ",\"headers\":{\"X Y\":\"a\"}}", "/config/headers/X Y", "bad-header" },
+    { "{" URL ",\"headers\":{\"\":\"a\"}}", "/config/headers/", "bad-header" },
+    { "{" URL ",\"headers\":{\"X\":\"a\\nb\"}}", "/config/headers/X", "bad-value" },
+    { "{" URL ",\"headers\":{\"HOST\":\"a\"}}", "/config/headers/HOST", "reserved-header" },
+    { "{" URL ",\"headers\":{\"Content-Length\":\"1\"}}", "/config/headers/Content-Length",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"transfer-encoding\":\"a\"}}", "/config/headers/transfer-encoding",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"Connection\":\"a\"}}", "/config/headers/Connection",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"content-type\":\"a\"}}", "/config/headers/content-type",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"Webhook-Id\":\"a\"}}", "/config/headers/Webhook-Id",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"PEAL-x\":\"a\"}}", "/config/headers/PEAL-x", "reserved-header" },
+    { "{" URL ",\"headers\":{\"Authorization\":\"a\"}}", "/config/headers/Authorization",
+      "reserved-header" },
+    { "{" URL ",\"headers\":{\"a1\":\"\",\"a2\":\"\",\"a3\":\"\",\"a4\":\"\",\"a5\":\"\","
+      "\"a6\":\"\",\"a7\":\"\",\"a8\":\"\",\"a9\":\"\",\"b1\":\"\",\"b2\":\"\",\"b3\":\"\","
+      "\"b4\":\"\",\"b5\":\"\",\"b6\":\"\",\"b7\":\"\",\"b8\":\"\",\"b9\":\"\",\"c1\":\"\","
+      "\"c2\":\"\",\"c3\":\"\"}}",
+      "/config/headers", "too-large" },
+};
+
 static void a_bad_http_config_is_told_with_its_place(void)
 {
-#define URL "\"url\":\"http://x/\""
-    static const Case cases[] = {
-        { "{" URL "}", NULL, NULL },
-        { "{\"url\":\"https://bi.example:8443/in?x=1\"}", NULL, NULL },
-        { "{" URL ",\"signingSecret\":\"" SECRET_A "\"}", NULL, NULL },
-        { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_B "\"]}", NULL, NULL },
-        { "{" URL ",\"signingSecret\":null,\"headers\":{},\"method\":\"PUT\"}", NULL, NULL },
-        { "{" URL ",\"headers\":{\"X-A\":\"b c\",\"User-Agent\":\"x\",\"x-b\":\"\"}}", NULL, NULL },
-        { "{" URL ",\"authorization\":\"Bearer x\"}", NULL, NULL },
-        { "[]", "/config", "bad-type" },
-        { "{}", "/config/url", "missing-member" },
-        { "{\"url\":7}", "/config/url", "bad-type" },
-        { "{\"url\":\"ftp://x/\"}", "/config/url", "bad-url" },
-        { "{\"url\":\"x\"}", "/config/url", "bad-url" },
-        { "{\"url\":\"http://u:p@x/\"}", "/config/url", "bad-url" },
-        { "{\"url\":\"http://x/a b\"}", "/config/url", "bad-url" },
-        { "{\"url\":\"http://x/\\n\"}", "/config/url", "bad-value" },
-        { "{" URL ",\"uri\":\"x\"}", "/config/uri", "unknown-member" },
-        { "{" URL ",\"a/b~\":\"x\"}", "/config/a~1b~0", "unknown-member" },
-        { "{" URL ",\"method\":\"GET\"}", "/config/method", "bad-value" },
-        { "{" URL ",\"method\":1}", "/config/method", "bad-type" },
-        { "{" URL ",\"signingSecret\":1}", "/config/signingSecret", "bad-type" },
-        { "{" URL ",\"signingSecret\":\"secret\"}", "/config/signingSecret", "bad-secret" },
-        { "{" URL ",\"signingSecret\":\"whsec_\"}", "/config/signingSecret", "bad-secret" },
-        { "{" URL ",\"signingSecret\":\"whsec_YWJj\"}", "/config/signingSecret", "bad-secret" },
-        { "{" URL ",\"signingSecret\":\"whsec_!!!!\"}", "/config/signingSecret", "bad-secret" },
-        { "{" URL ",\"signingSecret\":[]}", "/config/signingSecret", "bad-value" },
-        { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"x\"]}", "/config/signingSecret/1",
-          "bad-secret" },
-        { "{" URL ",\"signingSecret\":[\"" SECRET_A "\",\"" SECRET_A "\",\"" SECRET_A
-          "\",\"" SECRET_A "\",\"" SECRET_A "\"]}",
-          "/config/signingSecret", "bad-value" },
-        { "{" URL ",\"authorization\":\"a\\r\\nb\"}", "/config/authorization", "bad-value" },
-        { "{" URL ",\"headers\":[]}", "/config/headers", "bad-type" },
-        { "{" URL ",\"headers\":{\"X\":1}}", "/config/headers/X", "bad-type" },
-        { "{" URL ",\"headers\":{\"X Y\":\"a\"}}", "/config/headers/X Y", "bad-header" },
-        { "{" URL ",\"headers\":{\"\":\"a\"}}", "/config/headers/", "bad-header" },
-        { "{" URL ",\"headers\":{\"X\":\"a\\nb\"}}", "/config/headers/X", "bad-value" },
-        { "{" URL ",\"headers\":{\"HOST\":\"a\"}}", "/config/headers/HOST", "reserved-header" },
-        { "{" URL ",\"headers\":{\"Content-Length\":\"1\"}}", "/config/headers/Content-Length",
-          "reserved-header" },
-        { "{" URL ",\"headers\":{\"transfer-encoding\":\"a\"}}",
-          "/config/headers/transfer-encoding", "reserved-header" },
-        { "{" URL ",\"headers\":{\"Connection\":\"a\"}}", "/config/headers/Connection",
-          "reserved-header" },
-        { "{" URL ",\"headers\":{\"content-type\":\"a\"}}", "/config/headers/content-type",
-          "reserved-header" },
-        { "{" URL ",\"headers\":{\"Webhook-Id\":\"a\"}}", "/config/headers/Webhook-Id",
-          "reserved-header" },
-        { "{" URL ",\"headers\":{\"PEAL-x\":\"a\"}}", "/config/headers/PEAL-x", "reserved-header" },
-        { "{" URL ",\"headers\":{\"Authorization\":\"a\"}}", "/config/headers/Authorization",
-          "reserved-header" },
-        { "{" URL ",\"headers\":{\"a1\":\"\",\"a2\":\"\",\"a3\":\"\",\"a4\":\"\",\"a5\":\"\","
-          "\"a6\":\"\",\"a7\":\"\",\"a8\":\"\",\"a9\":\"\",\"b1\":\"\",\"b2\":\"\",\"b3\":\"\","
-          "\"b4\":\"\",\"b5\":\"\",\"b6\":\"\",\"b7\":\"\",\"b8\":\"\",\"b9\":\"\",\"c1\":\"\","
-          "\"c2\":\"\",\"c3\":\"\"}}",
-          "/config/headers", "too-large" },
-    };
-    check_cases(&channel_http, cases, ARRAY_LEN(cases));
+    check_cases(&channel_http, http_configs, ARRAY_LEN(http_configs));
 
     DEFER(arena_done) Arena arena = { 0 };
     Error error = { .arena = &arena };

@@ -1,0 +1,502 @@
+#include "fixture.h"
+
+#include "domain/dedup.h"
+#include "store/decision.h"
+#include "store/dedup.h"
+#include "store/definition.h"
+#include "store/event.h"
+#include "store/idempotency.h"
+
+// What ingest.h, dedup.h, decision.h, event.h, recall.h and idempotency.h promise.
+
+#define PLAIN "{'id':'plain','eventKind':'visit','channel':'memory:default'}"
+#define KEYED                                                                                      \
+    "{'id':'keyed','eventKind':'visit','channel':'memory:default','dedupRecipe':['candidate.wip']" \
+    "}"
+
+static Uuid delivery_of(const Ingest *ingest, size_t item, size_t pair)
+{
+    return ingest->items[item].pairs[pair].delivery;
+}
+
+static void an_event_becomes_rows(void)
+{
+    STORE(store);
+    publish(&store, TENANT,
+            "{'id':'late','eventKind':'visit','channel':'memory:default',"
+            "'schedule':{'initialDelay':'1h','reminders':['1d','2d']}}");
+    Ingest *ingest = take(&store, TENANT,
+                          "{'kind':'visit','id':'v-1','source':'dms','entity':'booking:1',"
+                          "'correlationId':'c-1','occurredAt':'2026-01-01T00:30:00Z',"
+                          "'payload':{'wip':7},'recipient':{'address':'+43','locale':'de',"
+                          "'customerRef':'anna'}}");
+    CHECK(take_err(ingest) == ERR_OK && ingest->items[0].pair_count == 1);
+    Uuid id = delivery_of(ingest, 0, 0);
+    CHECK(same_id(id, delivery_id_of(ingest->items[0].event.id, 1)));
+
+    Event event;
+    MUST(&store, event_row(store.db, &store.arena, TENANT, ingest->items[0].event.id, &event,
+                           &store.error));
+    CHECK(is_text(event.kind, "visit") && is_text(event.source, "dms"));
+    CHECK(is_text(event.identity, "v-1") && is_text(event.entity, "booking:1"));
+    CHECK(is_text(event.correlation_id, "c-1") && event.received_at == BEGINNING);
+    CHECK(event.occurred_at == BEGINNING + 30 * SPAN_MINUTE);
+    CHECK(is_text(event.payload, "{\"wip\":7}"));
+
+    DeliveryView made = view(&store, TENANT, id);
+    CHECK(made.state == DELIVERY_PENDING && made.attempt == 0 && made.send == 0);
+    CHECK(made.due_at == BEGINNING + 90 * SPAN_MINUTE && made.reminders_left == 2);
+    CHECK(made.triggered_at == BEGINNING && is_text(made.trigger_id, "late"));
+    CHECK(made.trigger_version == 1 && is_text(made.channel, "memory:default"));
+    CHECK(is_text(made.address, "+43") && is_text(made.locale, "de"));
+    CHECK(is_text(made.customer_ref, "anna") && is_text(made.entity, "booking:1"));
+    CHECK(made.public_id.len == PUBLIC_ID_LEN && made.last_sent_at == INSTANT_NONE);
+    CHECK(made.dedup_hash.at == NULL && same_id(made.event, event.id));
+}
+
+static void what_is_not_said_is_none(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    Ingest *ingest = take(&store, TENANT, "{'kind':'visit'}");
+    Event event;
+    MUST(&store, event_row(store.db, &store.arena, TENANT, ingest->items[0].event.id, &event,
+                           &store.error));
+    CHECK(!event.identity.at && !event.entity.at && !event.correlation_id.at);
+    CHECK(event.occurred_at == INSTANT_NONE && !event.recipient.at);
+    CHECK(is_text(event.payload, "{}"));
+    DeliveryView made = view(&store, TENANT, delivery_of(ingest, 0, 0));
+    CHECK(!made.address.at && !made.locale.at && !made.customer_ref.at && !made.entity.at);
+    CHECK(made.due_at == BEGINNING);
+}
+
+static void every_trigger_decides_for_itself(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    publish(&store, TENANT, KEYED);
+    publish(&store, TENANT,
+            "{'id':'off','eventKind':'visit','channel':'memory:default','enabled':false}");
+    publish(&store, TENANT,
+            "{'id':'picky','eventKind':'visit','channel':'memory:default',"
+            "'filter':{'path':'candidate.wip','op':'==','value':9}}");
+    publish(&store, TENANT, "{'id':'deaf','eventKind':'other','channel':'memory:default'}");
+    take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    Ingest *again = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+
+    DecisionRow *rows;
+    size_t count;
+    MUST(&store, decision_of_event(store.db, &store.arena, TENANT, again->items[0].event.id, &rows,
+                                   &count, &store.error));
+    CHECK(count == 3);
+    CHECK(is_text(rows[0].trigger_id, "keyed") && rows[0].kind == DECISION_DUPLICATE);
+    CHECK(rows[0].reason == DECISION_REASON_DUPLICATE_KEY && rows[0].leaf == -1);
+    CHECK(same_id(rows[0].delivery, again->items[0].pairs[0].key.holder));
+    CHECK(is_text(rows[1].trigger_id, "off") && rows[1].kind == DECISION_DISABLED);
+    CHECK(is_text(rows[2].trigger_id, "picky") && rows[2].kind == DECISION_FILTERED);
+    CHECK(rows[2].leaf >= 0 && uuid_is_none(rows[2].delivery) && rows[2].trigger_version == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 3);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
+}
+
+static void a_taken_key_names_its_holder(void)
+{
+    STORE(store);
+    publish(&store, TENANT, KEYED);
+    Ingest *first = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    Ingest *again = take(&store, TENANT,
+                         "[{'kind':'visit','payload':{'wip':8}},"
+                         "{'kind':'visit','payload':{'wip':7}},"
+                         "{'kind':'visit','payload':{'wip':8}}]");
+    const IngestPair *held = &first->items[0].pairs[0], *pairs[3];
+    for (size_t i = 0; i < 3; i++)
+        pairs[i] = &again->items[i].pairs[0];
+    CHECK(held->key.is_won && same_id(held->key.holder, held->delivery));
+    CHECK(pairs[0]->key.is_won);
+    CHECK(!pairs[1]->key.is_won && same_id(pairs[1]->key.holder, held->delivery));
+    CHECK(str_eq(pairs[1]->key.public_id, held->public_id));
+    CHECK(!pairs[2]->key.is_won && same_id(pairs[2]->key.holder, pairs[0]->delivery));
+    CHECK(str_eq(pairs[2]->key.public_id, pairs[0]->public_id));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 2);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 2);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 4);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2);
+}
+
+// Taking is one call of dedup_take() with the results it gave.
+typedef struct Taking {
+    DedupKey keys[8];
+    DedupKey *order[8];
+    size_t count;
+    Arena *arena;
+} Taking;
+
+static Err apply_taking(Tx *tx, void *with, Error *error)
+{
+    Taking *taking = with;
+    for (size_t i = 0; i < taking->count; i++)
+        taking->order[i] = &taking->keys[i];
+    TRY(dedup_take(tx, taking->order, taking->count, error));
+    for (size_t i = 0; i < taking->count; i++)
+        taking->keys[i].public_id = str_dup(taking->arena, taking->keys[i].public_id);
+    return ERR_OK;
+}
+
+static DedupKey key_of(Store *store, int64_t tenant, const char *scope, const char *text,
+                       size_t order)
+{
+    return (DedupKey){ .tenant = tenant,
+                       .scope = str_from(scope),
+                       .hash = hash_of(text),
+                       .wanted_by = uuid_new(now(store), &store->random),
+                       .order = order };
+}
+
+static void keys_are_taken_once(void)
+{
+    STORE(store);
+    Taking first = { .arena = &store.arena, .count = 6 };
+    // Handed in against their order: the lowest order wins among equals, not the first in line.
+    first.keys[0] = key_of(&store, 1, "a", "x", 5);
+    first.keys[1] = key_of(&store, 1, "a", "x", 2);
+    first.keys[2] = key_of(&store, 1, "a", "x", 3);
+    first.keys[3] = key_of(&store, 1, "b", "x", 4);
+    first.keys[4] = key_of(&store, 2, "a", "x", 1);
+    first.keys[5] = key_of(&store, 1, "a", "y", 0);
+    MUST(&store, writer_run(store.writer, apply_taking, &first, &store.error));
+    CHECK(!first.keys[0].is_won && first.keys[1].is_won && !first.keys[2].is_won);
+    CHECK(first.keys[3].is_won && first.keys[4].is_won && first.keys[5].is_won);
+    CHECK(same_id(first.keys[0].holder, first.keys[1].wanted_by));
+    CHECK(same_id(first.keys[2].holder, first.keys[1].wanted_by));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 4);
+
+    Taking second = { .arena = &store.arena, .count = 3 };
+    second.keys[0] = key_of(&store, 1, "a", "x", 0);
+    second.keys[1] = key_of(&store, 1, "a", "x", 1);
+    second.keys[2] = key_of(&store, 2, "a", "y", 2);
+    MUST(&store, writer_run(store.writer, apply_taking, &second, &store.error));
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(!second.keys[i].is_won && !second.keys[i].public_id.len);
+        CHECK(same_id(second.keys[i].holder, first.keys[1].wanted_by));
+    }
+    CHECK(second.keys[2].is_won && same_id(second.keys[2].holder, second.keys[2].wanted_by));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 5);
+}
+
+static void an_identity_comes_once(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, other, PLAIN);
+    Ingest *first = take(&store, TENANT, "{'kind':'visit','id':'1','source':'dms'}");
+    Ingest *more = take(&store, TENANT,
+                        "[{'kind':'visit','id':'1','source':'dms'},"
+                        "{'kind':'visit','id':'1','source':'crm'},"
+                        "{'kind':'visit','id':'2','source':'dms'},"
+                        "{'kind':'visit','id':'2','source':'dms'},"
+                        "{'kind':'visit','source':'dms'}]");
+    Ingest *foreign = take(&store, other, "{'kind':'visit','id':'1','source':'dms'}");
+    static const bool is_duplicate[] = { true, false, false, true, false };
+    CHECK(!first->items[0].is_duplicate && !foreign->items[0].is_duplicate);
+    for (size_t i = 0; i < ARRAY_LEN(is_duplicate); i++)
+        CHECK(more->items[i].is_duplicate == is_duplicate[i]);
+    CHECK(same_id(more->items[0].identity.holder, first->items[0].event.id));
+    CHECK(same_id(more->items[3].identity.holder, more->items[2].event.id));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 5);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 5);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 0);
+}
+
+static void a_repeated_event_does_not_take_keys(void)
+{
+    STORE(store);
+    take(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
+    publish(&store, TENANT, KEYED);
+    take(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
+    Ingest *third = take(&store, TENANT, "{'kind':'visit','id':'2','payload':{'wip':7}}");
+    CHECK(third->items[0].pairs[0].key.is_won);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
+}
+
+static void a_bad_item_takes_no_part(void)
+{
+    STORE(store);
+    publish(&store, TENANT, KEYED);
+    Ingest *ingest = ingest_of(&store, TENANT,
+                               "[{'kind':'visit','id':'1','payload':{'wip':7}},"
+                               "{'kind':'visit','id':'1','payload':{'wip':7}}]");
+    ingest->items[0].err = ERR_EVENT_INVALID;
+    ingest_accept(store.writer, &store.random, ingest);
+    CHECK(take_err(ingest) == ERR_OK && !ingest->items[1].is_duplicate);
+    CHECK(ingest->items[1].pairs[0].key.is_won);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 1);
+}
+
+static void tenants_do_not_meet(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, TENANT, KEYED);
+    publish(&store, other, KEYED);
+    Ingest *ours = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    Ingest *theirs = take(&store, other, "{'kind':'visit','payload':{'wip':7}}");
+    CHECK(ours->items[0].pairs[0].key.is_won && theirs->items[0].pairs[0].key.is_won);
+    Uuid id = delivery_of(ours, 0, 0);
+    DeliveryView found;
+    Event event;
+    CHECK(delivery_view(store.db, &store.arena, other, id, &found, &store.error) == ERR_NOT_FOUND);
+    CHECK(event_row(store.db, &store.arena, other, ours->items[0].event.id, &event, &store.error) ==
+          ERR_NOT_FOUND);
+    CHECK(act(&store, other, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_NOT_FOUND);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_PENDING);
+}
+
+// Fuse makes the nth call to the store fail, once.
+typedef struct Fuse {
+    int left;
+    bool is_blown;
+} Fuse;
+
+static int blow(void *with, const char *call)
+{
+    Fuse *fuse = with;
+    // A sync that fails is a lost connection, of which the writer's own tests tell.
+    if (strcmp(call, "sync") == 0 || fuse->left == 0 || --fuse->left > 0)
+        return 0;
+    fuse->is_blown = true;
+    return 13; // a full disk to SQLite; anything at all to PostgreSQL
+}
+
+// Whatever statement fails, even the COMMIT: all of it is there or nothing is.
+static void a_failed_ingest_leaves_nothing(void)
+{
+    Fuse fuse = { 0 };
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .fault = blow, .fault_with = &fuse });
+    publish(&store, TENANT,
+            "{'id':'keyed','eventKind':'visit','channel':'memory:default',"
+            "'dedupRecipe':['candidate.wip'],"
+            "'cancelOn':{'eventKind':'reopened','match':['candidate.wip']}}");
+    publish(&store, TENANT,
+            "{'id':'off','eventKind':'visit','channel':'memory:default','enabled':false}");
+    int failed = 0;
+    for (int n = 1;; n++) {
+        fuse = (Fuse){ .left = n };
+        Ingest *ingest = ingest_of(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
+        ingest_accept(store.writer, &store.random, ingest);
+        if (!fuse.is_blown)
+            break;
+        failed++;
+        CHECK(take_err(ingest) != ERR_OK);
+        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 0);
+        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 0);
+        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 0);
+        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 0);
+        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM recall") == 0);
+    }
+    CHECK(failed >= 9); // every insert, the look at the generation, BEGIN and COMMIT
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM recall") == 1);
+}
+
+static Err settle_before(Ingest *ingest, Tx *tx, bool *ret_settled, Error *error)
+{
+    (void) ingest;
+    (void) tx;
+    (void) error;
+    *ret_settled = true;
+    return ERR_OK;
+}
+
+static Err refuse_commit(Ingest *ingest, Tx *tx, Error *error)
+{
+    (void) ingest;
+    TRY(tx_sync(tx, error));
+    return fail(error, ERR_CONFLICT, "refused at the last moment");
+}
+
+static void a_caller_may_settle_or_refuse(void)
+{
+    STORE(store);
+    publish(&store, TENANT, KEYED);
+    Ingest *settled = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    settled->before_all = settle_before;
+    ingest_accept(store.writer, &store.random, settled);
+    CHECK(take_err(settled) == ERR_OK && settled->is_settled);
+
+    Ingest *refused = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    refused->before_commit = refuse_commit;
+    ingest_accept(store.writer, &store.random, refused);
+    CHECK(take_err(refused) == ERR_CONFLICT);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 0);
+}
+
+#define RECALLED                                                                                   \
+    "{'id':'csi','eventKind':'visit','channel':'memory:default','awaitAnswer':true,"               \
+    "'cancelOn':{'eventKind':'reopened','match':['candidate.wip'],"                                \
+    "'filter':{'not':{'path':'candidate.minor','op':'==','value':true}}}}"
+
+static void an_event_calls_off_what_is_older(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, TENANT, RECALLED);
+    publish(&store, other, RECALLED);
+    Ingest *older = take(&store, TENANT,
+                         "[{'kind':'visit','payload':{'wip':7}},"
+                         "{'kind':'visit','payload':{'wip':8}}]");
+    Ingest *foreign = take(&store, other, "{'kind':'visit','payload':{'wip':7}}");
+    pass(&store, SPAN_SECOND);
+    take(&store, TENANT, "{'kind':'reopened','payload':{'wip':7,'minor':true}}");
+    CHECK(view(&store, TENANT, delivery_of(older, 0, 0)).state == DELIVERY_PENDING);
+    pass(&store, SPAN_SECOND);
+    Ingest *call = take(&store, TENANT, "{'kind':'reopened','payload':{'wip':7}}");
+    CHECK(take_err(call) == ERR_OK);
+    pass(&store, SPAN_SECOND);
+    Ingest *newer = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+
+    DeliveryView called = view(&store, TENANT, delivery_of(older, 0, 0));
+    CHECK(called.state == DELIVERY_CANCELLED && called.reason == REASON_CALLED_OFF);
+    CHECK(called.ended_at == BEGINNING + 2 * SPAN_SECOND);
+    CHECK(view(&store, TENANT, delivery_of(older, 1, 0)).state == DELIVERY_PENDING);
+    CHECK(view(&store, TENANT, delivery_of(newer, 0, 0)).state == DELIVERY_PENDING);
+    CHECK(view(&store, other, delivery_of(foreign, 0, 0)).state == DELIVERY_PENDING);
+}
+
+static void a_call_reaches_every_live_state(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RECALLED);
+    Ingest *made[4];
+    Claimed claimed[4];
+    for (size_t i = 0; i < 4; i++) {
+        pass(&store, SPAN_SECOND);
+        made[i] = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+        claimed[i] = claim_one(&store, 1);
+    }
+    settle_one(&store, &claimed[0], VERDICT_DELIVERED); // waits for an answer
+    settle_one(&store, &claimed[1], VERDICT_TRANSIENT); // retries
+    settle_one(&store, &claimed[2], VERDICT_PERMANENT); // is parked: no longer in the queue
+    pass(&store, SPAN_SECOND);
+    take(&store, TENANT, "{'kind':'reopened','payload':{'wip':7}}");
+    CHECK(view(&store, TENANT, delivery_of(made[0], 0, 0)).state == DELIVERY_CANCELLED);
+    CHECK(view(&store, TENANT, delivery_of(made[1], 0, 0)).state == DELIVERY_CANCELLED);
+    CHECK(view(&store, TENANT, delivery_of(made[2], 0, 0)).state == DELIVERY_PARKED);
+    CHECK(view(&store, TENANT, delivery_of(made[3], 0, 0)).state == DELIVERY_CANCELLED);
+    CHECK(settle_one(&store, &claimed[3], VERDICT_DELIVERED).is_stale);
+    CHECK(view(&store, TENANT, delivery_of(made[3], 0, 0)).state == DELIVERY_CANCELLED);
+}
+
+// A trigger may listen to the very kind that calls it off: each new event replaces the last.
+static void an_event_does_not_call_off_its_own(void)
+{
+    STORE(store);
+    publish(&store, TENANT,
+            "{'id':'latest','eventKind':'visit','channel':'memory:default',"
+            "'cancelOn':{'eventKind':'visit','match':['candidate.wip']}}");
+    Ingest *made[3];
+    for (size_t i = 0; i < 3; i++) {
+        pass(&store, SPAN_SECOND);
+        made[i] = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    }
+    CHECK(view(&store, TENANT, delivery_of(made[0], 0, 0)).state == DELIVERY_CANCELLED);
+    CHECK(view(&store, TENANT, delivery_of(made[1], 0, 0)).state == DELIVERY_CANCELLED);
+    CHECK(view(&store, TENANT, delivery_of(made[2], 0, 0)).state == DELIVERY_PENDING);
+}
+
+// Request is one request with an idempotency key, as the API makes it.
+typedef struct Request {
+    const char *key, *body;
+    int64_t tenant;
+    bool finishes, cancels;
+    Idempotency found;
+    Arena *arena;
+} Request;
+
+static Err apply_request(Tx *tx, void *with, Error *error)
+{
+    Request *request = with;
+    Sha256 hash = hash_of(request->body);
+    Str key = str_from(request->key);
+    TRY(idempotency_begin(tx, request->tenant, key, &hash, &request->found, error));
+    request->found.body = str_dup(request->arena, request->found.body);
+    if (request->finishes)
+        idempotency_finish(tx, request->tenant, key, 202, S("{\"id\":1}"));
+    if (request->cancels)
+        idempotency_cancel(tx, request->tenant, key);
+    return ERR_OK;
+}
+
+static Err request(Store *store, Request *request)
+{
+    request->arena = &store->arena;
+    request->tenant = request->tenant ? request->tenant : TENANT;
+    return writer_run(store->writer, apply_request, request, &store->error);
+}
+
+static void a_request_is_done_once(void)
+{
+    STORE(store);
+    Request first = { .key = "k", .body = "one", .finishes = true };
+    Request again = { .key = "k", .body = "one" };
+    Request other = { .key = "k", .body = "two" };
+    Request foreign = { .key = "k", .body = "two", .tenant = 2, .finishes = true };
+    CHECK(request(&store, &first) == ERR_OK && !first.found.is_repeat);
+    CHECK(request(&store, &again) == ERR_OK && again.found.is_repeat);
+    CHECK(again.found.status == 202 && is_text(again.found.body, "{\"id\":1}"));
+    CHECK(request(&store, &other) == ERR_KEY_REUSED);
+    CHECK(request(&store, &foreign) == ERR_OK && !foreign.found.is_repeat);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 2);
+}
+
+static void a_refused_request_frees_its_key(void)
+{
+    STORE(store);
+    Request refused = { .key = "k", .body = "bad", .cancels = true };
+    Request corrected = { .key = "k", .body = "good", .finishes = true };
+    Request late = { .key = "k", .body = "good", .cancels = true };
+    CHECK(request(&store, &refused) == ERR_OK);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 0);
+    CHECK(request(&store, &corrected) == ERR_OK && !corrected.found.is_repeat);
+    CHECK(request(&store, &late) == ERR_OK && late.found.is_repeat); // an answer is never cancelled
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 1);
+}
+
+static Err begin_twice(Tx *tx, void *with, Error *error)
+{
+    Request *request = with;
+    request->cancels = request->finishes = false;
+    TRY(apply_request(tx, request, error));
+    return apply_request(tx, request, error);
+}
+
+static void a_request_under_way_is_a_conflict(void)
+{
+    STORE(store);
+    Request twice = { .key = "k", .body = "one", .tenant = TENANT, .arena = &store.arena };
+    CHECK(writer_run(store.writer, begin_twice, &twice, &store.error) == ERR_CONFLICT);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 0);
+}
+
+static const Test tests[] = {
+    TEST(an_event_becomes_rows),
+    TEST(what_is_not_said_is_none),
+    TEST(every_trigger_decides_for_itself),
+    TEST(a_taken_key_names_its_holder),
+    TEST(keys_are_taken_once),
+    TEST(an_identity_comes_once),
+    TEST(a_repeated_event_does_not_take_keys),
+    TEST(a_bad_item_takes_no_part),
+    TEST(tenants_do_not_meet),
+    TEST(a_failed_ingest_leaves_nothing),
+    TEST(a_caller_may_settle_or_refuse),
+    TEST(an_event_calls_off_what_is_older),
+    TEST(a_call_reaches_every_live_state),
+    TEST(an_event_does_not_call_off_its_own),
+    TEST(a_request_is_done_once),
+    TEST(a_refused_request_frees_its_key),
+    TEST(a_request_under_way_is_a_conflict),
+};
+PART(ingest_part, tests);
