@@ -40,6 +40,9 @@ fuzz: ## each fuzzer for FUZZ_SECONDS (default 60)
 	@$(SETUP) fuzz
 	@tools/fuzz.sh
 
+docs: all ## renew the documents that are printed from tables
+	@python3 tools/check_docs.py $(BUILD)/test/docs docs --write
+
 format: ## lay the C code out as .clang-format says
 	@$(SETUP) lint
 	@tools/lint.sh --format
@@ -50,4 +53,4 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test bench lint asan tsan fuzz format clean help
+.PHONY: all run test bench lint asan tsan fuzz docs format clean help

@@ -3,9 +3,9 @@
 //   store_suite [URL]      sqlite:… or postgres://…; see fixture.h
 #include "fixture.h"
 
-extern const Part ingest_part, queue_part;
+extern const Part ingest_part, queue_part, definitions_part, writer_part;
 
-static const Part *const parts[] = { &ingest_part, &queue_part };
+static const Part *const parts[] = { &ingest_part, &queue_part, &definitions_part, &writer_part };
 
 int main(int argc, char **argv)
 {

@@ -213,6 +213,7 @@ static bool is_child_of_fork(long call, PowerlossCall kind)
 static void cut_here(long call, PowerlossCall kind, const char *file)
 {
     (void) file;
+if (getenv("T")) printf("# T %ld %u %s %s\n", call, kind, file, run.step);
     found.calls = call;
     if (call % run.every == 0 && is_child_of_fork(call, kind))
         powerloss_cut();

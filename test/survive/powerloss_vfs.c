@@ -320,6 +320,19 @@ static bool fails_now(const DiskFile *file)
     return true;
 }
 
+// sync_names makes what was made and deleted in the folder durable. SQLite's own VFS does this
+// with the first sync of a new log or journal.
+static void sync_names(void)
+{
+    for (size_t i = 0; i < FILES_MAX; i++) {
+        DiskFile *file = &disk.files[i];
+        if (!file->view.exists || file->is_new)
+            resize(&file->disk, 0);
+        file->disk.exists = file->view.exists;
+        file->is_new = false;
+    }
+}
+
 static int io_sync(sqlite3_file *base, int flags)
 {
     DiskFile *file = ((Open *) base)->file;
@@ -333,14 +346,13 @@ static int io_sync(sqlite3_file *base, int flags)
         disk.last_errno = errno = disk.failing_errno;
         return SQLITE_IOERR_FSYNC;
     }
-    resize(&file->disk, file->is_new ? 0 : file->disk.size);
+    if (file->is_new)
+        sync_names();
     resize(&file->disk, file->view.size);
     for (size_t sector = 0; sector < file->dirty_room; sector++)
         if (file->dirty[sector])
             memcpy(file->disk.at + sector * SECTOR, file->view.at + sector * SECTOR,
                    sector_length(sector, file->view.size));
-    file->disk.exists = true;
-    file->is_new = false;
     forget_dirt(file);
     return SQLITE_OK;
 }

@@ -149,6 +149,9 @@ static const struct {
     { "l.0.1", "2" },
     { "l.1.0", "3" },
     { "l.1.1", NULL },
+    { "many.9", "9" },
+    { "many.10", "10" },
+    { "many.:", NULL },
     { "1", "\"one\"" },
     { "null", "null" },
     { "null.x", NULL },
@@ -192,7 +195,8 @@ static void a_path_leads_to_its_value(void)
                  "'wip':'1','n':{'a':{'b':[10,{'c':'x'}]}},'null':null,'a.b':'dotted',"
                  "'p':{'q.r':{'s':'deep'}},'x':{'y':'nested'},'x.y':'flat','x.z':'only flat',"
                  "'m.n':{'o':'1'},'m.n.o':'2','event':{'kind':'shadowed'},'templateId':'p',"
-                 "'recipient':{'address':'shadowed'},'l':[[1,2],[3]],'':'empty','1':'one'}}"));
+                 "'recipient':{'address':'shadowed'},'l':[[1,2],[3]],'':'empty','1':'one','many':["
+                 "0,1,2,3,4,5,6,7,8,9,10]}}"));
     event.entity = S("booking:1");
     event.received_at = (Instant) 1778735554 * SPAN_SECOND;
     CHECK(uuid_parse(S("0197a3c4-0000-7000-8000-000000000001"), &event.id));

@@ -100,6 +100,10 @@ static const struct {
     { "{'path':'w','op':'>','value':'ab'}", true },
     { "{'path':'w','op':'<','value':5}", false },
     { "{'path':'w','op':'>','value':5}", false },
+    { "{'path':'w','op':'<=','value':5}", false },
+    { "{'path':'w','op':'>=','value':5}", false },
+    { "{'path':'absent','op':'<=','value':5}", false },
+    { "{'path':'o','op':'<=','value':'x'}", false },
     { "{'path':'t','op':'>','value':0}", false },
     { "{'path':'n','op':'>','value':'abc'}", false },
     // Lists and texts.

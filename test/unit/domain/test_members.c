@@ -15,6 +15,13 @@ static void a_typo_is_answered_with_the_name_that_was_meant(void)
         { "{'eventkind':1}", "/eventkind",
           "\"eventkind\" is not known here; did you mean \"eventKind\"?" },
         { "{'enalbed':1}", "/enalbed", "\"enalbed\" is not known here; did you mean \"enabled\"?" },
+        { "{'chael':1}", "/chael", "\"chael\" is not known here; did you mean \"channel\"?" },
+        { "{'channnnel':1}", "/channnnel",
+          "\"channnnel\" is not known here; did you mean \"channel\"?" },
+        { "{'cannels':1}", "/cannels", "\"cannels\" is not known here; did you mean \"channel\"?" },
+        { "{'ix':1}", "/ix", "\"ix\" is not known here; did you mean \"id\"?" },
+        { "{'chal':1}", "/chal", "\"chal\" is not known here" },
+        { "{'channnnnel':1}", "/channnnnel", "\"channnnnel\" is not known here" },
         { "{'color':1}", "/color", "\"color\" is not known here" },
         { "{'to':1}", "/to", "\"to\" is not known here" },
         { "{'a-name-much-longer-than-any-that-is-known-here':1}",
@@ -111,6 +118,26 @@ static void a_reader_notes_its_problem_and_leaves_the_default(void)
     }
 }
 
+static void limits_are_included(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Error error = { .arena = &arena };
+    const Json *source = document(&arena, "{'text':'0123456789','key':'azAZ09._:-','low':0,"
+                                          "'high':10,'short':'1s','long':'1h'}");
+    Members members = members_open(source, S(""), &error);
+    Str text = STR_NONE, key = STR_NONE;
+    int low = 5, high = 5;
+    Span shortest = 0, longest = 0;
+    members_text(&members, "text", 10, &text);
+    members_key(&members, "key", 10, &key);
+    members_int(&members, "low", 0, 10, &low);
+    members_int(&members, "high", 0, 10, &high);
+    members_span(&members, "short", SPAN_SECOND, SPAN_HOUR, &shortest);
+    members_span(&members, "long", SPAN_SECOND, SPAN_HOUR, &longest);
+    CHECK(error.count == 0 && text.len == 10 && key.len == 10 && low == 0 && high == 10);
+    CHECK(shortest == SPAN_SECOND && longest == SPAN_HOUR);
+}
+
 static void null_is_as_good_as_absent(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -194,6 +221,7 @@ static const Test tests[] = {
     TEST(a_typo_is_answered_with_the_name_that_was_meant),
     TEST(what_is_not_an_object_is_refused_where_it_lies),
     TEST(a_reader_notes_its_problem_and_leaves_the_default),
+    TEST(limits_are_included),
     TEST(null_is_as_good_as_absent),
     TEST(a_list_is_read_element_by_element),
     TEST(a_path_has_at_most_200_bytes),

@@ -182,6 +182,10 @@ static void a_match_describes_the_delivery_to_make(void)
     CHECK(is_text(decision.customer_ref, "123") && decision.has_key);
     CHECK(is_text(hex_text(&arena, decision.key.b, sizeof(decision.key.b)),
                   "6383108901bdd1b187b55f88d5c3ddce0670dfe24a066f34655538f1d4564efa"));
+    trigger.dedup_count = 1;
+    decision = trigger_decide(&arena, &trigger, &event, 1000 * SPAN_DAY);
+    Sha256 one_path = sha256(S("templateId=4523"));
+    CHECK(decision.has_key && memcmp(decision.key.b, one_path.b, sizeof(one_path.b)) == 0);
     event.occurred_at = INSTANT_NONE;
     CHECK(trigger_decide(&arena, &trigger, &event, 0).due_at == 1060 * SPAN_DAY);
     CHECK(trigger_decide(&arena, &trigger, &event, 1070 * SPAN_DAY).due_at == 1070 * SPAN_DAY);

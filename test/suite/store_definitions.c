@@ -1,0 +1,484 @@
+#include "fixture.h"
+
+#include "store/definition.h"
+#include "store/key.h"
+#include "store/meta.h"
+#include "store/migrate.h"
+#include "store/node.h"
+#include "store/tenant.h"
+
+// What definition.h, registry.h, tenant.h, key.h, meta.h, node.h and migrate.h promise.
+
+typedef enum Move { CREATE, REPLACE, HIDE, LANE } Move;
+
+// Edit is one change of a definition; made is what came of it, in the test's arena.
+typedef struct Edit {
+    Move move;
+    Str id, body;
+    int64_t expected;
+    Definition made;
+    Arena *arena;
+} Edit;
+
+static Err apply_edit(Tx *tx, void *with, Error *error)
+{
+    Edit *edit = with;
+    switch (edit->move) {
+    case CREATE:
+        TRY(definition_create(tx, TENANT, DEFINITION_TRIGGER, edit->id, edit->body, &edit->made,
+                              error));
+        break;
+    case REPLACE:
+        TRY(definition_replace(tx, TENANT, DEFINITION_TRIGGER, edit->id, edit->expected, edit->body,
+                               &edit->made, error));
+        break;
+    case HIDE:
+        return definition_hide(tx, TENANT, DEFINITION_TRIGGER, edit->id, edit->expected, error);
+    case LANE:
+        return lane_ensure(tx, TENANT, edit->id, error);
+    }
+    edit->made.body = str_dup(edit->arena, edit->made.body);
+    return ERR_OK;
+}
+
+static Err edit(Store *store, Move move, const char *id, int64_t expected, const char *body,
+                Definition *ret)
+{
+    Edit edit = { .move = move,
+                  .id = str_from(id),
+                  .body = str_from(body),
+                  .expected = expected,
+                  .arena = &store->arena };
+    Err err = writer_run(store->writer, apply_edit, &edit, &store->error);
+    if (ret)
+        *ret = edit.made;
+    return err;
+}
+
+static Err get(Store *store, const char *id, Definition *ret)
+{
+    return definition_get(store->db, &store->arena, TENANT, DEFINITION_TRIGGER, str_from(id), ret,
+                          &store->error);
+}
+
+static int64_t generation(Store *store)
+{
+    return ask_i64(store, "SELECT n FROM generation");
+}
+
+static void versions_count_on(void)
+{
+    STORE(store);
+    Definition made, found;
+    CHECK(edit(&store, CREATE, "t", 0, "{\"a\":1}", &made) == ERR_OK && made.version == 1);
+    CHECK(edit(&store, CREATE, "t", 0, "{\"a\":2}", NULL) == ERR_EXISTS);
+    pass(&store, SPAN_SECOND);
+    CHECK(edit(&store, REPLACE, "t", 1, "{\"a\":2}", &made) == ERR_OK && made.version == 2);
+    CHECK(edit(&store, REPLACE, "t", 1, "{\"a\":3}", NULL) == ERR_STALE);
+    CHECK(edit(&store, REPLACE, "x", 1, "{\"a\":3}", NULL) == ERR_NOT_FOUND);
+    CHECK(edit(&store, REPLACE, "t", DEFINITION_ANY_VERSION, "{\"a\":3}", &made) == ERR_OK);
+    CHECK(made.version == 3 && made.created_at == BEGINNING);
+    CHECK(get(&store, "t", &found) == ERR_OK && found.version == 3);
+    CHECK(is_text(found.body, "{\"a\":3}") && found.created_at == BEGINNING);
+    CHECK(found.updated_at == BEGINNING + SPAN_SECOND);
+    CHECK(get(&store, "x", &found) == ERR_NOT_FOUND);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM definition_version WHERE kind = 'trigger'") == 3);
+}
+
+static void the_same_body_makes_no_version(void)
+{
+    STORE(store);
+    Definition made;
+    edit(&store, CREATE, "t", 0, "{\"a\":1}", NULL);
+    int64_t before = generation(&store);
+    CHECK(edit(&store, REPLACE, "t", 1, "{\"a\":1}", &made) == ERR_OK && made.version == 1);
+    CHECK(generation(&store) == before);
+    CHECK(edit(&store, REPLACE, "t", 1, "{\"a\": 1}", &made) == ERR_OK && made.version == 2);
+    CHECK(generation(&store) == before + 1);
+}
+
+static void a_hidden_definition_returns_under_a_new_version(void)
+{
+    STORE(store);
+    Definition made, found;
+    Str body;
+    edit(&store, CREATE, "t", 0, "{\"a\":1}", NULL);
+    CHECK(edit(&store, HIDE, "t", 2, NULL, NULL) == ERR_STALE);
+    CHECK(edit(&store, HIDE, "t", 1, NULL, NULL) == ERR_OK);
+    CHECK(edit(&store, HIDE, "t", DEFINITION_ANY_VERSION, NULL, NULL) == ERR_NOT_FOUND);
+    CHECK(get(&store, "t", &found) == ERR_NOT_FOUND);
+    CHECK(edit(&store, REPLACE, "t", 1, "{\"a\":2}", NULL) == ERR_NOT_FOUND);
+    pass(&store, SPAN_SECOND);
+    CHECK(edit(&store, CREATE, "t", 0, "{\"a\":1}", &made) == ERR_OK && made.version == 2);
+    CHECK(get(&store, "t", &found) == ERR_OK && found.created_at == BEGINNING + SPAN_SECOND);
+    for (int64_t version = 1; version <= 2; version++) {
+        MUST(&store, definition_body(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, S("t"),
+                                     version, &body, &store.error));
+        CHECK(is_text(body, "{\"a\":1}"));
+    }
+    CHECK(definition_body(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, S("t"), 3, &body,
+                          &store.error) == ERR_NOT_FOUND);
+    CHECK(definition_body(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, S("t"), 1, &body,
+                          &store.error) == ERR_NOT_FOUND);
+}
+
+static void definitions_are_listed_by_id(void)
+{
+    STORE(store);
+    static const char *const ids[] = { "c", "a", "d", "b" };
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        edit(&store, CREATE, ids[i], 0, "{}", NULL);
+    edit(&store, HIDE, "b", 1, NULL, NULL);
+    Definition *page;
+    size_t count;
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, STR_NONE, 1,
+                                 &page, &count, &store.error));
+    CHECK(count == 2 && is_text(page[0].id, "a") && is_text(page[1].id, "c"));
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, S("a"), 9,
+                                 &page, &count, &store.error));
+    CHECK(count == 2 && is_text(page[0].id, "c") && is_text(page[1].id, "d"));
+    MUST(&store, definition_page(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, STR_NONE,
+                                 9, &page, &count, &store.error));
+    CHECK(count == 0);
+}
+
+static void every_change_raises_the_generation_once(void)
+{
+    STORE(store);
+    int64_t before = generation(&store);
+    edit(&store, CREATE, "t", 0, "{}", NULL);
+    CHECK(generation(&store) == before + 1);
+    edit(&store, HIDE, "t", 1, NULL, NULL);
+    CHECK(generation(&store) == before + 2);
+    edit(&store, CREATE, "t", 0, "{}", NULL); // again
+    CHECK(edit(&store, CREATE, "t", 0, "{}", NULL) == ERR_EXISTS);
+    CHECK(generation(&store) == before + 3);
+    Registry *registry = writer_registry(store.writer);
+    CHECK(registry->generation == before + 3);
+    registry_drop(registry);
+}
+
+static void lanes_are_numbered_and_stay(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    int64_t before = generation(&store);
+    CHECK(edit(&store, LANE, "sms:x", 0, NULL, NULL) == ERR_OK);
+    CHECK(generation(&store) == before + 1);
+    CHECK(edit(&store, LANE, "sms:x", 0, NULL, NULL) == ERR_OK);
+    CHECK(generation(&store) == before + 1);
+    CHECK(lane_of(&store, TENANT, "memory:default") == 1);
+    CHECK(lane_of(&store, other, "memory:default") == 2);
+    CHECK(lane_of(&store, TENANT, "sms:x") == 3 && lane_of(&store, other, "sms:x") == 0);
+    channel(&store, other, "sms:x");
+    CHECK(lane_of(&store, other, "sms:x") == 4);
+
+    Registry *registry = writer_registry(store.writer);
+    CHECK(registry->lane_count == 4);
+    const RegistryLane *ours = registry_lane(registry, 3), *theirs = registry_lane(registry, 4);
+    CHECK(ours && ours->tenant == TENANT && !ours->channel); // a lane needs no channel
+    CHECK(theirs && theirs->channel && is_text(theirs->channel->definition.key, "sms:x"));
+    CHECK(!registry_lane(registry, 5) && !registry_lane(registry, 0));
+    registry_drop(registry);
+}
+
+static void a_snapshot_holds_what_was_published(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, TENANT,
+            "{'id':'b','eventKind':'k','channel':'memory:default',"
+            "'cancelOn':{'eventKind':'c','match':['candidate.x']}}");
+    Registry *old = writer_registry(store.writer);
+    publish(&store, TENANT, "{'id':'a','eventKind':'k','channel':'memory:default'}");
+    publish(&store, TENANT,
+            "{'id':'a','eventKind':'k','channel':'memory:default','enabled':false}");
+    publish(&store, other, "{'id':'a','eventKind':'k','channel':'memory:default'}");
+    edit(&store, CREATE, "broken", 0, "{\"id\":\"broken\",\"eventKind\":5}", NULL);
+
+    Registry *registry = writer_registry(store.writer);
+    size_t count;
+    const Trigger *const *triggers = registry_triggers(registry, TENANT, S("k"), &count);
+    CHECK(count == 2 && is_text(triggers[0]->id, "a") && is_text(triggers[1]->id, "b"));
+    CHECK(triggers[0]->version == 2 && !triggers[0]->enabled && triggers[0]->lane == 1);
+    triggers = registry_triggers(registry, other, S("k"), &count);
+    CHECK(count == 1 && triggers[0]->lane == 2 && triggers[0]->enabled);
+    registry_triggers(registry, TENANT, S("kk"), &count);
+    CHECK(count == 0);
+    registry_recallers(registry, TENANT, S("c"), &count);
+    CHECK(count == 1);
+    CHECK(registry->trigger_count == 3); // one that does not compile is left out
+    registry_triggers(old, TENANT, S("k"), &count);
+    CHECK(count == 1); // a snapshot never changes
+    CHECK(registry_tenant(registry, other) && !registry_tenant(registry, 9));
+    CHECK(registry_tenant_named(registry, S("other"))->tenant == other);
+    registry_drop(old);
+    registry_drop(registry);
+}
+
+static void old_versions_can_be_loaded(void)
+{
+    STORE(store);
+    publish(&store, TENANT, "{'id':'t','eventKind':'k1','channel':'memory:default'}");
+    publish(&store, TENANT, "{'id':'t','eventKind':'k2','channel':'memory:default'}");
+    edit(&store, HIDE, "t", 2, NULL, NULL);
+    Versions *versions = writer_versions(store.writer);
+    const Trigger *first, *again;
+    CHECK(!versions_find(versions, TENANT, S("t"), 1));
+    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &first, &store.error));
+    CHECK(is_text(first->event_kind, "k1") && first->version == 1 && first->tenant == TENANT);
+    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &again, &store.error));
+    CHECK(first == again && versions_find(versions, TENANT, S("t"), 1) == first);
+    CHECK(versions_load(versions, store.db, TENANT, S("t"), 3, &again, &store.error) ==
+          ERR_CORRUPT);
+    CHECK(versions_load(versions, store.db, TENANT + 1, S("t"), 1, &again, &store.error) ==
+          ERR_CORRUPT);
+}
+
+static Err put_hold(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    meta_put(tx, META_HOLD, S("was overwritten"));
+    meta_put(tx, META_HOLD, *(Str *) with);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static Err remove_hold(Tx *tx, void *with, Error *error)
+{
+    (void) with;
+    (void) error;
+    meta_remove(tx, META_HOLD);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static void a_hold_is_part_of_the_snapshot(void)
+{
+    STORE(store);
+    Str value, reason = S("this is a copy");
+    MUST(&store, meta_get(store.db, &store.arena, META_HOLD, &value, &store.error));
+    CHECK(!value.at);
+    MUST(&store, writer_run(store.writer, put_hold, &reason, &store.error));
+    MUST(&store, meta_get(store.db, &store.arena, META_HOLD, &value, &store.error));
+    CHECK(is_text(value, "this is a copy"));
+    Registry *held = writer_registry(store.writer);
+    CHECK(held->is_held && is_text(held->hold_reason, "this is a copy"));
+    registry_drop(held);
+    MUST(&store, writer_run(store.writer, remove_hold, NULL, &store.error));
+    Registry *released = writer_registry(store.writer);
+    CHECK(!released->is_held);
+    registry_drop(released);
+}
+
+static void a_database_knows_what_it_is(void)
+{
+    STORE(store);
+    Str first, again;
+    MUST(&store, meta_identity(store.db, store.url, &store.arena, &first, &store.error));
+    MUST(&store, meta_identity(store.db, store.url, &store.arena, &again, &store.error));
+    CHECK(first.len > 10 && str_eq(first, again));
+    CHECK(str_starts(first, suite_is_postgres() ? S("cluster ") : S("file ")));
+}
+
+// Joining is what one node does to its row.
+typedef struct Joining {
+    Instant at;
+    int64_t node;
+    enum { JOIN, BEAT, LEAVE } move;
+} Joining;
+
+static Err apply_joining(Tx *tx, void *with, Error *error)
+{
+    Joining *joining = with;
+    if (joining->move == JOIN)
+        return node_join(tx, S("n"), false, joining->at, &joining->node, error);
+    if (joining->move == BEAT)
+        return node_beat(tx, joining->node, joining->at, error);
+    node_leave(tx, joining->node, joining->at);
+    return ERR_OK;
+}
+
+static int64_t others(Store *store, int64_t node, Instant at)
+{
+    int64_t count = -1;
+    MUST(store, node_others(store->db, node, at, &count, &store->error));
+    return count;
+}
+
+static void nodes_are_numbered_and_seen(void)
+{
+    STORE(store);
+    Joining joining = { .at = BEGINNING, .move = JOIN };
+    for (int64_t n = 1; n <= 3; n++) {
+        MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
+        CHECK(joining.node == n);
+    }
+    CHECK(others(&store, 1, BEGINNING) == 2);
+    joining = (Joining){ .at = BEGINNING + NODE_BEAT, .node = 2, .move = BEAT };
+    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
+    CHECK(others(&store, 1, BEGINNING + NODE_LEASE - 1) == 2);
+    CHECK(others(&store, 1, BEGINNING + NODE_LEASE) == 1);
+    CHECK(others(&store, 2, BEGINNING + NODE_LEASE) == 0);
+    joining.move = LEAVE;
+    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
+    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
+    CHECK(others(&store, 1, BEGINNING + NODE_LEASE) == 0);
+    joining = (Joining){ .at = BEGINNING, .move = JOIN };
+    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
+    CHECK(joining.node == 4); // a number is never used again
+}
+
+static void the_servers_clock_can_be_measured(void)
+{
+    STORE(store);
+    Clock real;
+    clock_init_system(&real);
+    Span offset = SPAN_DAY;
+    MUST(&store, node_offset(store.db, &real, &offset, &store.error));
+    CHECK(offset > -SPAN_MINUTE && offset < SPAN_MINUTE); // it is this machine's
+    CHECK(suite_is_postgres() || offset == 0);
+}
+
+static void migrations_run_once(void)
+{
+    Str url = suite_database();
+    Error error = { 0 };
+    DEFER(arena_done) Arena arena = { 0 };
+    Db *db = NULL;
+    int applied = 0, pending = -1;
+    must(NULL, db_open(&(DbOptions){ .url = url }, &db, &error), __FILE__, __LINE__);
+    CHECK(migrate_pending(db, &pending, &error) == ERR_OK && pending == (int) migration_count);
+    CHECK(migrate_run(db, &applied, &error) == ERR_OK && applied == (int) migration_count);
+    CHECK(migrate_pending(db, &pending, &error) == ERR_OK && pending == 0);
+    CHECK(migrate_run(db, &applied, &error) == ERR_OK && applied == 0);
+
+    // Newer than this program knows: refused, and left as it is.
+    CHECK(db_script(db, S("INSERT INTO migration (number, name) VALUES (9999, 'x')"), &error) ==
+          ERR_OK);
+    CHECK(migrate_run(db, &applied, &error) == ERR_CONFLICT && applied == 0);
+    CHECK(migrate_pending(db, &pending, &error) == ERR_CONFLICT);
+    db_close(db);
+    suite_database();
+}
+
+static Err refuse_tenant(Tx *tx, void *with, Error *error)
+{
+    Tenant made;
+    (void) with;
+    return tenant_add(tx, S("other"), S("Again"), &made, error);
+}
+
+static void tenants_are_numbered_and_equipped(void)
+{
+    STORE(store);
+    Tenant found, *page;
+    size_t count;
+    CHECK(tenant_new(&store, "other") == 2 && tenant_new(&store, "and") == 3);
+    CHECK(writer_run(store.writer, refuse_tenant, NULL, &store.error) == ERR_EXISTS);
+    MUST(&store, tenant_find(store.db, &store.arena, S("other"), &found, &store.error));
+    CHECK(found.tenant == 2 && is_text(found.name, "other") && found.created_at == BEGINNING);
+    CHECK(tenant_find(store.db, &store.arena, S("x"), &found, &store.error) == ERR_NOT_FOUND);
+    MUST(&store, tenant_page(store.db, &store.arena, S("and"), 1, &page, &count, &store.error));
+    CHECK(count == 2 && is_text(page[0].id, "default") && is_text(page[1].id, "other"));
+    Registry *registry = writer_registry(store.writer);
+    CHECK(registry_channel(registry, 3, CHANNEL_ALWAYS) && lane_of(&store, 3, "memory:default"));
+    registry_drop(registry);
+}
+
+// KeyMove is one change of the keys.
+typedef struct KeyMove {
+    Key key;
+    const char *text; // none: remove it
+} KeyMove;
+
+static Err apply_key(Tx *tx, void *with, Error *error)
+{
+    KeyMove *move = with;
+    if (move->text)
+        return key_add(tx, &move->key, str_from(move->text), error);
+    return key_remove(tx, move->key.tenant, &move->key.id, error);
+}
+
+static void keys_are_found_by_their_hash_alone(void)
+{
+    STORE(store);
+    KeyMove move = { .key = { .tenant = TENANT,
+                              .role = ROLE_INGEST,
+                              .name = S("till"),
+                              .expires_at = BEGINNING + SPAN_DAY },
+                     .text = "a key of sixteen and more" };
+    MUST(&store, writer_run(store.writer, apply_key, &move, &store.error));
+    Registry *registry = writer_registry(store.writer);
+    Sha256 hash = hash_of(move.text), wrong = hash_of("another key");
+    const RegistryKey *found = registry_key(registry, &hash);
+    CHECK(found && found->tenant == TENANT && found->role == ROLE_INGEST && !found->is_system);
+    CHECK(found && found->expires_at == BEGINNING + SPAN_DAY && same_id(found->id, move.key.id));
+    CHECK(!registry_key(registry, &wrong));
+    registry_drop(registry);
+
+    move.text = NULL;
+    move.key.tenant = TENANT + 1;
+    CHECK(writer_run(store.writer, apply_key, &move, &store.error) == ERR_NOT_FOUND);
+    move.key.tenant = TENANT;
+    CHECK(writer_run(store.writer, apply_key, &move, &store.error) == ERR_OK);
+    registry = writer_registry(store.writer);
+    CHECK(!registry_key(registry, &hash));
+    registry_drop(registry);
+}
+
+// Bootstrap is one start with or without a given key.
+typedef struct Bootstrap {
+    Arena *arena;
+    Str given, made;
+} Bootstrap;
+
+static Err apply_bootstrap(Tx *tx, void *with, Error *error)
+{
+    Bootstrap *bootstrap = with;
+    return key_bootstrap(tx, bootstrap->arena, bootstrap->given, &bootstrap->made, error);
+}
+
+static void a_start_finds_or_makes_the_first_key(void)
+{
+    STORE(store);
+    Bootstrap again = { .arena = &store.arena };
+    int64_t before = generation(&store);
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &again, &store.error));
+    CHECK(!again.made.at && generation(&store) == before);
+    again.given = S("too short");
+    CHECK(writer_run(store.writer, apply_bootstrap, &again, &store.error) == ERR_INVALID);
+
+    Key *page;
+    size_t count;
+    MUST(&store, key_page(store.db, &store.arena, TENANT, NULL, 9, &page, &count, &store.error));
+    CHECK(count == 1 && page[0].is_system && page[0].role == ROLE_ADMIN);
+    KeyMove last = { .key = page[0] };
+    CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_CONFLICT);
+    pass(&store, SPAN_SECOND);
+    again.given = S("another key for the system");
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &again, &store.error));
+    CHECK(!again.made.at);
+    CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_OK);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM api_key WHERE is_system = 1") == 1);
+}
+
+static const Test tests[] = {
+    TEST(versions_count_on),
+    TEST(the_same_body_makes_no_version),
+    TEST(a_hidden_definition_returns_under_a_new_version),
+    TEST(definitions_are_listed_by_id),
+    TEST(every_change_raises_the_generation_once),
+    TEST(lanes_are_numbered_and_stay),
+    TEST(a_snapshot_holds_what_was_published),
+    TEST(old_versions_can_be_loaded),
+    TEST(a_hold_is_part_of_the_snapshot),
+    TEST(a_database_knows_what_it_is),
+    TEST(nodes_are_numbered_and_seen),
+    TEST(the_servers_clock_can_be_measured),
+    TEST(migrations_run_once),
+    TEST(tenants_are_numbered_and_equipped),
+    TEST(keys_are_found_by_their_hash_alone),
+    TEST(a_start_finds_or_makes_the_first_key),
+};
+PART(definitions_part, tests);

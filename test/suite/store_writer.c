@@ -1,0 +1,363 @@
+#include "fixture.h"
+
+#include "store/definition.h"
+
+#include <pthread.h>
+
+// What writer.h, tx.h and db.h promise: one batch, one transaction; decisions on an old snapshot
+// are made anew; whoever fails fails alone.
+
+#define KEYED                                                                                      \
+    "{'id':'keyed','eventKind':'visit','channel':'memory:default','dedupRecipe':['candidate.wip']" \
+    "}"
+
+// Gate is an operation that holds the writer's lane until it is opened, so that what is submitted
+// meanwhile waits together.
+typedef struct Gate {
+    Op op;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    bool is_entered, is_open, is_done; // guarded by lock
+} Gate;
+
+static void gate_move(Gate *gate, bool *flag)
+{
+    pthread_mutex_lock(&gate->lock);
+    *flag = true;
+    pthread_cond_broadcast(&gate->moved);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static void gate_await(Gate *gate, const bool *flag)
+{
+    pthread_mutex_lock(&gate->lock);
+    while (!*flag)
+        pthread_cond_wait(&gate->moved, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static Err gate_apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    (void) tx;
+    (void) error;
+    for (size_t i = 0; i < count; i++) {
+        Gate *gate = (Gate *) ops[i];
+        gate_move(gate, &gate->is_entered);
+        gate_await(gate, &gate->is_open);
+    }
+    return ERR_OK;
+}
+
+static void gate_done(Op *op, Err err, const Error *error)
+{
+    Gate *gate = (Gate *) op;
+    (void) err;
+    (void) error;
+    gate_move(gate, &gate->is_done);
+}
+
+static const OpKind gate_kind = { .name = "gate", .apply = gate_apply };
+
+// gate_close returns once the writer stands at the gate.
+static void gate_close(Gate *gate, Writer *writer)
+{
+    *gate = (Gate){ .op = { .kind = &gate_kind, .done = gate_done } };
+    pthread_mutex_init(&gate->lock, NULL);
+    pthread_cond_init(&gate->moved, NULL);
+    writer_submit(writer, &gate->op);
+    gate_await(gate, &gate->is_entered);
+}
+
+static void gate_free(Gate *gate)
+{
+    gate_await(gate, &gate->is_done);
+    pthread_mutex_destroy(&gate->lock);
+    pthread_cond_destroy(&gate->moved);
+}
+
+static Err nothing(Tx *tx, void *with, Error *error)
+{
+    (void) tx;
+    (void) with;
+    (void) error;
+    return ERR_OK;
+}
+
+// flush returns when everything that was submitted before is done: there is one lane.
+static void flush(Store *store)
+{
+    MUST(store, writer_run(store->writer, nothing, NULL, &store->error));
+}
+
+#define ONE_LANE(name)                                                                             \
+    DEFER(store_close) Store name = { 0 };                                                         \
+    store_open_with(&name, (WriterOptions){ .lane_count = 1 })
+
+static void calls_of_one_batch_share_their_keys(void)
+{
+    ONE_LANE(store);
+    publish(&store, TENANT, KEYED);
+    Gate gate;
+    Ingest *calls[3];
+    for (size_t i = 0; i < 3; i++)
+        calls[i] = ingest_of(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
+    calls[1]->items[0].event.identity = S("2");
+    gate_close(&gate, store.writer);
+    for (size_t i = 0; i < 3; i++)
+        ingest_accept(store.writer, &store.random, calls[i]);
+    CHECK(writer_waiting(store.writer) == 3);
+    gate_move(&gate, &gate.is_open);
+    flush(&store);
+    gate_free(&gate);
+    const IngestPair *first = &calls[0]->items[0].pairs[0], *second = &calls[1]->items[0].pairs[0];
+    CHECK(take_err(calls[0]) == ERR_OK && first->key.is_won);
+    CHECK(take_err(calls[1]) == ERR_OK && !second->key.is_won);
+    CHECK(same_id(second->key.holder, first->delivery));
+    CHECK(str_eq(second->key.public_id, first->public_id));
+    CHECK(take_err(calls[2]) == ERR_OK && calls[2]->items[0].is_duplicate);
+    CHECK(same_id(calls[2]->items[0].identity.holder, calls[0]->items[0].event.id));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
+}
+
+static Err refuse(Ingest *ingest, Tx *tx, Error *error)
+{
+    (void) ingest;
+    (void) tx;
+    return fail(error, ERR_INVALID, "this one is bad");
+}
+
+static void only_the_guilty_one_fails(void)
+{
+    ONE_LANE(store);
+    publish(&store, TENANT, KEYED);
+    Gate gate;
+    Ingest *calls[3];
+    for (size_t i = 0; i < 3; i++)
+        calls[i] = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    calls[0]->before_commit = refuse;
+    gate_close(&gate, store.writer);
+    for (size_t i = 0; i < 3; i++)
+        ingest_accept(store.writer, &store.random, calls[i]);
+    gate_move(&gate, &gate.is_open);
+    flush(&store);
+    gate_free(&gate);
+    CHECK(take_err(calls[0]) == ERR_INVALID);
+    // The key goes to the first that stays, although the bad one had won it in the first try.
+    CHECK(take_err(calls[1]) == ERR_OK && calls[1]->items[0].pairs[0].key.is_won);
+    CHECK(take_err(calls[2]) == ERR_OK && !calls[2]->items[0].pairs[0].key.is_won);
+    CHECK(same_id(calls[2]->items[0].pairs[0].key.holder, calls[1]->items[0].pairs[0].delivery));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
+}
+
+// Publish is an operation that replaces the trigger and fills a batch of its own.
+typedef struct Publish {
+    Op op;
+    Str body;
+} Publish;
+
+static Err publish_apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Publish *publish = (const Publish *) ops[i];
+        Definition made;
+        TRY(definition_replace(tx, TENANT, DEFINITION_TRIGGER, S("keyed"), DEFINITION_ANY_VERSION,
+                               publish->body, &made, error));
+    }
+    return ERR_OK;
+}
+
+static void publish_done(Op *op, Err err, const Error *error)
+{
+    (void) op;
+    (void) error;
+    CHECK(err == ERR_OK);
+}
+
+static const OpKind publish_kind = { .name = "publish", .apply = publish_apply };
+
+static void a_publish_ahead_in_the_line_decides(void)
+{
+    ONE_LANE(store);
+    publish(&store, TENANT, KEYED);
+    Gate gate;
+    Publish off = { .op = { .kind = &publish_kind, .done = publish_done, .weight = 1000000 },
+                    .body = json_compact(&store, "{'id':'keyed','eventKind':'visit',"
+                                                 "'channel':'memory:default','enabled':false}") };
+    Ingest *ingest = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    gate_close(&gate, store.writer);
+    writer_submit(store.writer, &off.op);
+    ingest_accept(store.writer, &store.random, ingest); // decides while the trigger is enabled
+    CHECK(ingest->items[0].pairs[0].decision.kind == DECISION_CREATED);
+    gate_move(&gate, &gate.is_open);
+    flush(&store);
+    gate_free(&gate);
+    CHECK(take_err(ingest) == ERR_OK);
+    CHECK(ingest->items[0].pairs[0].decision.kind == DECISION_DISABLED);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 0);
+    CHECK(ask_i64(&store, "SELECT trigger_version FROM decision") == 2);
+}
+
+static const Statement raise_generation = {
+    .name = "suite_raise_generation",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "UPDATE generation SET n = n + 1",
+};
+
+// publish_unseen replaces the trigger as another node would: this writer's snapshot stays behind.
+static Err publish_unseen(Tx *tx, void *with, Error *error)
+{
+    Definition made;
+    TRY(definition_replace(tx, TENANT, DEFINITION_TRIGGER, S("keyed"), DEFINITION_ANY_VERSION,
+                           *(Str *) with, &made, error));
+    tx->changes_definitions = false;
+    db_send(tx->db, &tx->arena, &raise_generation, NULL, NULL);
+    return tx_sync(tx, error);
+}
+
+static void a_publish_of_another_node_decides(void)
+{
+    STORE(store);
+    publish(&store, TENANT, KEYED);
+    Registry *old = writer_registry(store.writer);
+    Str body = json_compact(&store, "{'id':'keyed','eventKind':'visit',"
+                                    "'channel':'memory:default','schedule':{'initialDelay':'1h'}}");
+    MUST(&store, writer_run(store.writer, publish_unseen, &body, &store.error));
+    Registry *behind = writer_registry(store.writer);
+    CHECK(behind == old);
+    Ingest *ingest = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    CHECK(take_err(ingest) == ERR_OK);
+    const IngestPair *pair = &ingest->items[0].pairs[0];
+    CHECK(pair->decision.trigger->version == 2 && !pair->decision.has_key);
+    DeliveryView made = view(&store, TENANT, pair->delivery);
+    CHECK(made.trigger_version == 2 && made.due_at == BEGINNING + SPAN_HOUR);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 0);
+    Registry *renewed = writer_registry(store.writer);
+    CHECK(renewed->generation == old->generation + 1);
+    registry_drop(old);
+    registry_drop(behind);
+    registry_drop(renewed);
+}
+
+static Err fail_after_writing(Tx *tx, void *with, Error *error)
+{
+    tx_count(tx, TENANT, 1, DELIVERY_PENDING, 5);
+    TRY(publish_unseen(tx, with, error));
+    return fail(error, ERR_CONFLICT, "changed its mind");
+}
+
+static void a_failed_operation_leaves_nothing(void)
+{
+    STORE(store);
+    publish(&store, TENANT, KEYED);
+    int64_t before = ask_i64(&store, "SELECT n FROM generation");
+    Str body = S("{}");
+    CHECK(writer_run(store.writer, fail_after_writing, &body, &store.error) == ERR_CONFLICT);
+    CHECK(strcmp(store.error.detail, "changed its mind") == 0);
+    CHECK(ask_i64(&store, "SELECT n FROM generation") == before);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM counter") == 0);
+}
+
+// Try counts how often an operation was applied, and asks for a replay the first few times.
+typedef struct Try {
+    int applied, wanted;
+} Try;
+
+static Err try_again(Tx *tx, void *with, Error *error)
+{
+    Try *attempt = with;
+    tx_count(tx, TENANT, 1, DELIVERY_PENDING, 1);
+    tx_count(tx, TENANT, 1, DELIVERY_PENDING, -1);
+    return ++attempt->applied < attempt->wanted ? fail(error, ERR_BUSY, "not yet") : ERR_OK;
+}
+
+static void a_busy_operation_is_replayed(void)
+{
+    STORE(store);
+    Try passing = { .wanted = 3 }, hopeless = { .wanted = 1000 };
+    CHECK(writer_run(store.writer, try_again, &passing, &store.error) == ERR_OK);
+    CHECK(passing.applied == 3);
+    CHECK(writer_run(store.writer, try_again, &hopeless, &store.error) == ERR_BUSY);
+    CHECK(hopeless.applied > 3 && hopeless.applied < 1000);
+}
+
+static Err count_one(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    tx_count(tx, TENANT, 1, DELIVERY_PENDING, *(int *) with);
+    return ERR_OK;
+}
+
+static void each_node_counts_in_rows_of_its_own(void)
+{
+    STORE(store);
+    int up = 1, down = -1;
+    MUST(&store, writer_run(store.writer, count_one, &up, &store.error));
+    writer_set_node(store.writer, 2);
+    MUST(&store, writer_run(store.writer, count_one, &down, &store.error));
+    Rows rows = ask(&store, "SELECT writer, n FROM counter ORDER BY writer", "", NULL);
+    CHECK(rows.count == 2 && rows.values[0].i64 == 0 && rows.values[2].i64 == 2 * 16);
+    CHECK(rows.values[1].i64 == 1 && rows.values[3].i64 == -1);
+}
+
+static const Statement forbidden = {
+    .name = "suite_forbidden",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "INSERT INTO meta (key, value) VALUES ('x', 'y')",
+};
+
+static void a_reader_cannot_write(void)
+{
+    STORE(store);
+    Rows rows;
+    CHECK(db_query(store.db, &store.arena, &forbidden, NULL, &rows, &store.error) != ERR_OK);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM meta") == 0); // and the connection goes on
+}
+
+static void a_file_belongs_to_one_process(void)
+{
+    STORE(store);
+    Db *db = NULL;
+    if (suite_is_postgres())
+        return;
+    CHECK(db_open(&(DbOptions){ .url = store.url }, &db, &store.error) == ERR_CONFLICT && !db);
+    CHECK(db_open(&(DbOptions){ .url = S("mysql://x") }, &db, &store.error) == ERR_INVALID);
+    CHECK(db_open(&(DbOptions){ .url = S("sqlite:") }, &db, &store.error) == ERR_INVALID);
+}
+
+static const Statement round_trip = {
+    .name = "suite_round_trip",
+    .scope = STATEMENT_SYSTEM,
+    .params = "itbuit",
+    .sql = "SELECT CAST($1 AS BIGINT), $2, $3, $4, CAST($5 AS BIGINT), $6",
+};
+
+static void values_come_back_as_they_went(void)
+{
+    STORE(store);
+    Uuid id = uuid_new(BEGINNING, &store.random);
+    Value sent[] = { value_i64(INT64_MIN),       value_text(S("ä\xf0\x9f\x94\x94")),
+                     value_bytes(S("\0\1\xff")), value_uuid(&id),
+                     value_time(INSTANT_NONE),   value_text(S("")) };
+    Rows rows;
+    MUST(&store, db_query(store.db, &store.arena, &round_trip, sent, &rows, &store.error));
+    CHECK(rows.count == 1 && rows.columns == 6);
+    const Value *row = rows_at(&rows, 0);
+    CHECK(value_to_i64(&row[0]) == INT64_MIN && value_to_time(&row[4]) == INSTANT_NONE);
+    CHECK(str_eq(value_to_str(&row[1]), sent[1].str) && str_eq(value_to_str(&row[2]), sent[2].str));
+    CHECK(same_id(value_to_uuid(&row[3]), id));
+    CHECK(value_to_str(&row[5]).at && value_to_str(&row[5]).len == 0); // empty is not NULL
+}
+
+static const Test tests[] = {
+    TEST(calls_of_one_batch_share_their_keys), TEST(only_the_guilty_one_fails),
+    TEST(a_publish_ahead_in_the_line_decides), TEST(a_publish_of_another_node_decides),
+    TEST(a_failed_operation_leaves_nothing),   TEST(a_busy_operation_is_replayed),
+    TEST(each_node_counts_in_rows_of_its_own), TEST(a_reader_cannot_write),
+    TEST(a_file_belongs_to_one_process),       TEST(values_come_back_as_they_went),
+};
+PART(writer_part, tests);

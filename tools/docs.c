@@ -1,0 +1,66 @@
+// docs.c - prints the documents whose truth is a table in the code: `docs states`, `docs errors`.
+//
+// docs/states.md and docs/errors.md are its output; a test compares them, `make docs` renews them.
+
+#include "base/err.h"
+#include "domain/delivery.h"
+#include "domain/trigger.h"
+
+#include <stdio.h>
+
+static void print_states(void)
+{
+    printf("# States of a delivery\n\n"
+           "Printed from the tables in `src/domain/delivery.h` by `make docs`; do not edit.\n\n"
+           "One table, one pure decision function (`delivery_settle`), one guarded statement per move\n"
+           "(`src/store/queue.c`). Nothing else writes a state.\n\n"
+           "| state | in the queue | final | the survey seed's word | leaves by |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++) {
+        DeliveryState state = (DeliveryState) i;
+        printf("| %s | %s | %s | %s |", delivery_state_text(state),
+               delivery_is_live(state) ? "yes" : "no", delivery_is_final(state) ? "yes" : "no",
+               delivery_state_seed(state));
+        for (size_t a = 0; a < TABLE_ROWS(DELIVERY_ACTION_TABLE); a++)
+            if (delivery_may(state, (DeliveryAction) a))
+                printf(" %s", delivery_action_text((DeliveryAction) a));
+        printf(" |\n");
+    }
+    printf("\n## Outcomes of an attempt\n\n| outcome | meaning |\n|---|---|\n");
+#define ROW(name, text, meaning) printf("| %s | %s |\n", text, meaning);
+    VERDICT_TABLE(ROW)
+    printf("\n## Reasons of attempts and states\n\n| reason | meaning |\n|---|---|\n");
+#undef ROW
+#define ROW(name, code, meaning)                                                                   \
+    if (code[0])                                                                                   \
+        printf("| %s | %s |\n", code, meaning);
+    DELIVERY_REASON_TABLE(ROW)
+    printf("\n## Reasons of decisions\n\n| reason | meaning |\n|---|---|\n");
+    DECISION_REASON_TABLE(ROW)
+#undef ROW
+}
+
+static void print_errors(void)
+{
+    printf("# Errors\n\n"
+           "Printed from the table in `src/base/err.h` by `make docs`; do not edit.\n\n"
+           "Every error is `application/problem+json` with this `code`; the command line exits with\n"
+           "the number in the last column.\n\n"
+           "| code | HTTP | title | exit |\n|---|---|---|---|\n");
+#define ROW(name, http, exit, code, title)                                                         \
+    if (ERR_##name != ERR_OK)                                                                      \
+        printf("| <a id=\"%s\"></a>%s | %d | %s | %d |\n", code, code, http, title, exit);
+    ERR_TABLE(ROW)
+#undef ROW
+}
+
+int main(int argc, char **argv)
+{
+    Str what = argc == 2 ? str_from(argv[1]) : STR_NONE;
+    if (str_eq(what, S("states")))
+        print_states();
+    else if (str_eq(what, S("errors")))
+        print_errors();
+    else
+        return 2;
+    return 0;
+}
