@@ -18,8 +18,9 @@ test: ## unit tests, suites and end-to-end tests; the last line is "N passed, N 
 	@tools/run_tests.py --build $(BUILD)
 
 bench: all ## measure Peal and its peers on this machine
+	@$(SETUP) test
 	@$(SETUP) bench
-	@bench/run
+	@bench/run.py
 
 lint: ## layout, folders, headers, house rules and clang-tidy
 	@$(SETUP) lint

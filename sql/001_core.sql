@@ -176,7 +176,7 @@ CREATE TABLE decision (
 ) {STRICT_KEYED};
 
 -- Keys that are taken: a trigger's dedup key is held by a delivery, an event's identity (scope
--- "event") by the event. Outlives the purge of both.
+-- "#event") by the event. Outlives the purge of both.
 CREATE TABLE dedup (
     tenant {I64} NOT NULL,
     scope TEXT NOT NULL,

@@ -6,6 +6,8 @@ import sys
 
 def main():
     out, names = sys.argv[1], sys.argv[2:]
+    if not out.endswith(".c"):
+        sys.exit("embed.py OUT.c FILE...: the first argument is written over")
     with open(out, "w", encoding="utf-8") as f:
         f.write('#include "store/migrate.h"\n\nconst Migration migrations[] = {\n')
         for name in sorted(names):

@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "base/log.h"
+#include "engine/engine.h"
 #include "store/idempotency.h"
 
 // A request passes through this file from top to bottom: begun when its head is in, handled when
@@ -444,7 +445,11 @@ static void read_done(Read *read, Err err, const Error *error)
 
 static void write_done(Op *op, Err err, const Error *error)
 {
-    finish(call_of_op(op), err, error);
+    Call *call = call_of_op(op);
+    // A delivery may be due again, a channel new, the hold off: the engine looks for itself.
+    if (err == ERR_OK)
+        engine_poke(call->api->engine);
+    finish(call, err, error);
 }
 
 static void dispatch(Served *served)

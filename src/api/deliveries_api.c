@@ -211,25 +211,6 @@ Err delivery_complete(Call *call, Tx *tx, Error *error)
     return act(call, tx, DELIVERY_ACTION_COMPLETE, error);
 }
 
-// link_to fills the installation's URL template; none when there is no template.
-static Str link_to(Arena *arena, Str template, Str public_id)
-{
-    Str mark = S("{publicId}");
-    if (!template.len)
-        return STR_NONE;
-    Buf url = buf_new(arena, template.len * (public_id.len + 1));
-    while (template.len > 0) {
-        if (str_starts(template, mark)) {
-            buf_add(&url, public_id);
-            template = str_skip(template, mark.len);
-        } else {
-            buf_add_char(&url, template.at[0]);
-            template = str_skip(template, 1);
-        }
-    }
-    return buf_str(&url);
-}
-
 static void put_captured(Call *call, JsonOut *json, const Captured *captured)
 {
     Message message = {
@@ -245,7 +226,7 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
         .address = captured->address,
         .locale = captured->locale,
         .customer_ref = captured->customer_ref,
-        .url = link_to(call->arena, call->api->url_template, captured->public_id),
+        .url = message_link(call->arena, call->api->url_template, captured->public_id),
         .occurred_at = captured->occurred_at,
         .payload = captured->payload,
         .now = captured->started_at,

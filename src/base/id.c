@@ -7,19 +7,16 @@ enum {
     CLOCK_SLIP_MS = 1000, // how far the clock may step back before ids follow it
 };
 
-// The last system-made stamp: milliseconds, then a counter of COUNTER_BITS.
-static _Atomic uint64_t last_stamp;
-
 // next_stamp is larger than every stamp before it, unless the clock was set back on purpose: then
 // the ids follow, rather than count on for hours from the old time.
-static uint64_t next_stamp(uint64_t now_ms)
+static uint64_t next_stamp(_Atomic uint64_t *last_stamp, uint64_t now_ms)
 {
-    uint64_t last = atomic_load(&last_stamp), stamp;
+    uint64_t last = atomic_load(last_stamp), stamp;
     do {
         stamp = now_ms << COUNTER_BITS;
         if (stamp <= last && (last >> COUNTER_BITS) - now_ms <= CLOCK_SLIP_MS)
             stamp = last + 1;
-    } while (!atomic_compare_exchange_weak(&last_stamp, &last, stamp));
+    } while (!atomic_compare_exchange_weak(last_stamp, &last, stamp));
     return stamp;
 }
 
@@ -27,12 +24,7 @@ Uuid uuid_new(Instant now, Random *random)
 {
     assert(now >= 0 && now / SPAN_MILLISECOND < (int64_t) 1 << 48);
     uint64_t now_ms = (uint64_t) (now / SPAN_MILLISECOND);
-    uint64_t stamp;
-    // A seeded run must not depend on the ids made before it, so it leaves the counter alone.
-    if (random->is_seeded)
-        stamp = now_ms << COUNTER_BITS | random_u64(random) >> (64 - COUNTER_BITS);
-    else
-        stamp = next_stamp(now_ms);
+    uint64_t stamp = next_stamp(&random->stamp, now_ms);
     Uuid id;
     for (int i = 0; i < 6; i++)
         id.b[i] = (uint8_t) (stamp >> (52 - 8 * i));

@@ -1,8 +1,8 @@
 // id.h - ids: UUIDv7 inside, unguessable public ids outside.
 //
 // A Uuid is 16 bytes in the store and canonical lower-case text outside. New ones are version 7:
-// they begin with the milliseconds of the given instant and grow within a process, so that rows
-// land side by side in an index.
+// they begin with the milliseconds of the given instant and grow with every id made from the same
+// Random, so that rows land side by side in an index and their order is that of their making.
 #pragma once
 
 #include "base/base.h"

@@ -7,9 +7,12 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
+
 typedef struct Random {
     bool is_seeded;
-    uint64_t state; // when seeded
+    uint64_t state;         // when seeded
+    _Atomic uint64_t stamp; // of the last id made with it: see id.h
 } Random;
 
 Random random_system(void);

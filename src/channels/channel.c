@@ -24,6 +24,20 @@ const ChannelType *channel_type_find(Str type)
     return NULL;
 }
 
+Str message_link(Arena *arena, Str template, Str public_id)
+{
+    Str mark = S("{publicId}");
+    if (!template.len)
+        return STR_NONE;
+    Buf url = buf_new(arena, template.len * (public_id.len + 1));
+    while (template.len > 0) {
+        bool is_mark = str_starts(template, mark);
+        buf_add(&url, is_mark ? public_id : (Str){ template.at, 1 });
+        template = str_skip(template, is_mark ? mark.len : 1);
+    }
+    return buf_str(&url);
+}
+
 Str message_json(Arena *arena, const Message *message)
 {
     char id[UUID_TEXT_LEN + 1];
@@ -51,7 +65,7 @@ Str message_json(Arena *arena, const Message *message)
 // characters; none when nothing is left.
 static Str clean_text(Arena *arena, Str text, size_t max)
 {
-    static const Str stand_in = { "\xef\xbf\xbd", 3 }; // U+FFFD
+    static const Str stand_in = S("\xef\xbf\xbd"); // U+FFFD
     Buf clean = buf_new(arena, max);
     while (text.len > 0 && !clean.overflowed) {
         size_t len = str_utf8_len(text);

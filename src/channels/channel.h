@@ -33,6 +33,9 @@ typedef struct Message {
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);
 
+// message_link fills the installation's template of links; none where there is no template.
+Str message_link(Arena *arena, Str template, Str public_id);
+
 typedef struct ChannelType {
     const char *type;
 

@@ -65,7 +65,7 @@ static bool is_reserved(Str name)
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq_nocase(name, str_from(names[i])))
             return true;
-    static const Str prefixes[] = { { "webhook-", 8 }, { "peal-", 5 } };
+    static const Str prefixes[] = { S("webhook-"), S("peal-") };
     for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
         if (name.len >= prefixes[i].len &&
             str_eq_nocase((Str){ name.at, prefixes[i].len }, prefixes[i]))

@@ -55,7 +55,7 @@ bool command_run(Engine *engine, Instant now)
         report(engine, "the clock cannot be moved while another node lives");
         return true;
     }
-    if (command->kind == COMMAND_ADVANCE && !command->has_begun && command->to <= now) {
+    if (command->kind == COMMAND_ADVANCE && !command->has_begun && command->to < now) {
         clock_set(engine->options.clock, command->to);
         report(engine, NULL);
         return true;

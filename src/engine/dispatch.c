@@ -44,28 +44,10 @@ static void transfer_done(void *with, const TransferResult *result)
     finish(flight, &outcome);
 }
 
-// link_to puts the public id into the installation's template of links.
-static Str link_to(Arena *arena, Str template, Str public_id)
-{
-    Str mark = S("{publicId}");
-    Buf out = buf_new(arena, 4096);
-    while (template.len > 0) {
-        if (str_starts(template, mark)) {
-            buf_add(&out, public_id);
-            template = str_skip(template, mark.len);
-        } else {
-            buf_add_char(&out, template.at[0]);
-            template = str_skip(template, 1);
-        }
-    }
-    return out.overflowed ? STR_NONE : buf_str(&out);
-}
-
 static Message message_of(Flight *flight)
 {
     const Claimed *claimed = flight->claimed;
     Engine *engine = flight->engine;
-    Str template = engine->options.url_template;
     return (Message){
         .delivery_id = claimed->id,
         .event_id = claimed->event,
@@ -78,7 +60,7 @@ static Message message_of(Flight *flight)
         .address = claimed->address,
         .locale = claimed->locale,
         .customer_ref = claimed->customer_ref,
-        .url = template.len ? link_to(&flight->arena, template, claimed->public_id) : STR_NONE,
+        .url = message_link(&flight->arena, engine->options.url_template, claimed->public_id),
         .occurred_at = claimed->occurred_at,
         .payload = claimed->payload,
         .now = clock_now(engine->options.clock),

@@ -338,7 +338,8 @@ static bool begin_round(Engine *engine, Instant now)
     bool sweep_is_due = !is_held && !engine->is_stopping && engine->sweep_due <= now;
     round->sweeps = sweep_is_due || (engine->wants_orphans && !is_held);
     round->sweep = (Sweep){ .limit = SWEEP_MAX, .is_orphaned = engine->wants_orphans && !is_held };
-    bool polls = monotonic - engine->polled_at >= POLL_EVERY;
+    // Alone, a node knows of everything that is committed; polling is for what others leave behind.
+    bool polls = monotonic - engine->polled_at >= (engine->other_nodes ? POLL_EVERY : RENEW_EVERY);
     if ((engine->wants_probe || polls || lanes > 0 || round->sweeps) && !engine->is_probing) {
         ask_upcoming(engine, round, engine->wants_probe || polls);
         engine->polled_at = polls ? monotonic : engine->polled_at;

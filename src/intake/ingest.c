@@ -83,31 +83,33 @@ static void decide(Ingest *ingest, Registry *registry, Random *random)
             decide_item(ingest, &ingest->items[i], registry, random, &order);
 }
 
-// Batch is what all operations of one transaction write together.
+// Entry is one event of one operation. Operations are flattened to entries, which are written in
+// sets.
+typedef struct Entry {
+    Ingest *ingest;
+    IngestItem *item;
+} Entry;
+
+// Batch is what a set of entries writes together.
 typedef struct Batch {
     DedupKey **identities, **keys;
     const Event **events;
     DeliveryNew *deliveries;
     QueueNew *queue;
     DecisionRow *decisions;
-    RecallKey *filed, *called;
-    size_t identity_count, key_count, event_count, delivery_count, decision_count, filed_count,
-        called_count;
+    RecallKey *filed;
+    size_t identity_count, key_count, event_count, delivery_count, decision_count, filed_count;
 } Batch;
 
-static void batch_init(Batch *batch, Arena *arena, Op **ops, size_t count)
+static void batch_init(Batch *batch, Arena *arena, const Entry *entries, size_t count)
 {
-    size_t items = 0, pairs = 0;
-    for (size_t o = 0; o < count; o++) {
-        const Ingest *ingest = (const Ingest *) ops[o];
-        items += ingest->count;
-        for (size_t i = 0; i < ingest->count; i++)
-            pairs += ingest->items[i].pair_count;
-    }
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++)
+        pairs += entries[i].item->pair_count;
     *batch = (Batch){
-        .identities = ARENA_ARRAY(arena, DedupKey *, items + 1),
+        .identities = ARENA_ARRAY(arena, DedupKey *, count + 1),
         .keys = ARENA_ARRAY(arena, DedupKey *, pairs + 1),
-        .events = ARENA_ARRAY(arena, const Event *, items + 1),
+        .events = ARENA_ARRAY(arena, const Event *, count + 1),
         .deliveries = ARENA_ARRAY(arena, DeliveryNew, pairs + 1),
         .queue = ARENA_ARRAY(arena, QueueNew, pairs + 1),
         .decisions = ARENA_ARRAY(arena, DecisionRow, pairs + 1),
@@ -115,59 +117,55 @@ static void batch_init(Batch *batch, Arena *arena, Op **ops, size_t count)
     };
 }
 
-#define EACH_ITEM(ops, count, ingest, item)                                                        \
-    for (size_t o_ = 0; o_ < (count); o_++)                                                        \
-        for (Ingest *ingest = (Ingest *) (ops)[o_]; ingest; ingest = NULL)                         \
-            for (IngestItem *item = ingest->items, *end_ = item + ingest->count; item < end_;      \
-                 item++)                                                                           \
-                if (item->err == ERR_OK && !ingest->is_settled)
-
 // take_identities finds out which events came before.
-static Err take_identities(Tx *tx, Batch *batch, Op **ops, size_t count, Error *error)
+static Err take_identities(Tx *tx, Batch *batch, const Entry *entries, size_t count, Error *error)
 {
-    size_t order = 0;
-    EACH_ITEM(ops, count, ingest, item)
-    {
+    for (size_t i = 0; i < count; i++) {
+        IngestItem *item = entries[i].item;
         item->is_duplicate = false;
-        item->identity.order = order++;
+        item->identity.order = i;
         if (item->event.identity.len)
             batch->identities[batch->identity_count++] = &item->identity;
     }
     TRY(dedup_take(tx, batch->identities, batch->identity_count, error));
-    EACH_ITEM(ops, count, ingest, item)
-    {
-        if (item->event.identity.len && !item->identity.is_won)
-            item->is_duplicate = true;
+    for (size_t i = 0; i < count; i++) {
+        IngestItem *item = entries[i].item;
+        item->is_duplicate = item->event.identity.len && !item->identity.is_won;
     }
     return ERR_OK;
 }
 
-// take_keys finds out which deliveries would repeat another.
-static Err take_keys(Tx *tx, Batch *batch, Op **ops, size_t count, Error *error)
+// wants_key says whether the pair would hold a dedup key.
+static bool wants_key(const IngestPair *pair)
 {
-    size_t order = 0;
-    EACH_ITEM(ops, count, ingest, item)
-    {
+    return pair->decision.kind == DECISION_CREATED && pair->decision.has_key;
+}
+
+// take_keys finds out which deliveries would repeat another.
+static Err take_keys(Tx *tx, Batch *batch, const Entry *entries, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        IngestItem *item = entries[i].item;
         for (size_t p = 0; p < item->pair_count && !item->is_duplicate; p++) {
             IngestPair *pair = &item->pairs[p];
-            pair->key.order = order++;
-            if (pair->decision.kind == DECISION_CREATED && pair->decision.has_key)
+            pair->key.order = batch->key_count;
+            if (wants_key(pair))
                 batch->keys[batch->key_count++] = &pair->key;
         }
     }
     return dedup_take(tx, batch->keys, batch->key_count, error);
 }
 
-static void add_delivery(Batch *batch, const Ingest *ingest, const IngestItem *item,
-                         const IngestPair *pair)
+static void add_delivery(Batch *batch, const Entry *entry, const IngestPair *pair)
 {
+    const Ingest *ingest = entry->ingest;
     const Decision *decision = &pair->decision;
     const Trigger *trigger = decision->trigger;
     size_t at = batch->delivery_count++;
     batch->deliveries[at] = (DeliveryNew){
         .tenant = ingest->tenant,
         .id = pair->delivery,
-        .event = item->event.id,
+        .event = entry->item->event.id,
         .public_id = pair->public_id,
         .trigger_id = trigger->id,
         .trigger_version = trigger->version,
@@ -176,7 +174,7 @@ static void add_delivery(Batch *batch, const Ingest *ingest, const IngestItem *i
         .address = decision->address,
         .locale = decision->locale,
         .customer_ref = decision->customer_ref,
-        .entity = item->event.entity,
+        .entity = entry->item->event.entity,
         .dedup_hash = decision->has_key ? &decision->key : NULL,
     };
     batch->queue[at] = (QueueNew){
@@ -187,33 +185,34 @@ static void add_delivery(Batch *batch, const Ingest *ingest, const IngestItem *i
     };
 }
 
-static void file_recall(Tx *tx, Batch *batch, const IngestItem *item, const IngestPair *pair)
+// recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
+static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, Uuid delivery)
 {
-    const Trigger *trigger = pair->decision.trigger;
-    if (trigger->cancel_kind.len)
-        batch->filed[batch->filed_count++] = (RecallKey){
-            .tenant = item->event.tenant,
-            .trigger_id = trigger->id,
-            .hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count,
-                               &item->event, trigger->template_id),
-            .id = pair->delivery,
-        };
+    return (RecallKey){
+        .tenant = event->tenant,
+        .trigger_id = trigger->id,
+        .hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
+                           trigger->template_id),
+        .delivery = delivery,
+    };
 }
 
 // settle_pair turns a decision into rows, now that the keys are known.
-static void settle_pair(Tx *tx, Batch *batch, const Ingest *ingest, const IngestItem *item,
-                        IngestPair *pair)
+static void settle_pair(Tx *tx, Batch *batch, const Entry *entry, IngestPair *pair)
 {
-    Decision *decision = &pair->decision;
+    const Decision *decision = &pair->decision;
+    const Trigger *trigger = decision->trigger;
     if (decision->kind == DECISION_CREATED && (!decision->has_key || pair->key.is_won)) {
-        add_delivery(batch, ingest, item, pair);
-        file_recall(tx, batch, item, pair);
+        add_delivery(batch, entry, pair);
+        if (trigger->cancel_kind.len)
+            batch->filed[batch->filed_count++] =
+                recall_key(tx, trigger, &entry->item->event, pair->delivery);
         return;
     }
-    DecisionRow row = { .tenant = ingest->tenant,
-                        .event = item->event.id,
-                        .trigger_id = decision->trigger->id,
-                        .trigger_version = decision->trigger->version,
+    DecisionRow row = { .tenant = entry->ingest->tenant,
+                        .event = entry->item->event.id,
+                        .trigger_id = trigger->id,
+                        .trigger_version = trigger->version,
                         .kind = decision->kind,
                         .reason = decision->reason,
                         .leaf = decision->kind == DECISION_FILTERED ? decision->node : -1 };
@@ -225,49 +224,15 @@ static void settle_pair(Tx *tx, Batch *batch, const Ingest *ingest, const Ingest
     batch->decisions[batch->decision_count++] = row;
 }
 
-// find_recalls lists the deliveries that these events call off.
-static void find_recalls(Tx *tx, Batch *batch, Op **ops, size_t count)
+static void write_rows(Tx *tx, Batch *batch, const Entry *entries, size_t count)
 {
-    size_t room = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1)
-            batch->called = ARENA_ARRAY(&tx->arena, RecallKey, room + 1);
-        EACH_ITEM(ops, count, ingest, item)
-        {
-            size_t callers;
-            const Trigger *const *triggers =
-                registry_recallers(tx->registry, ingest->tenant, item->event.kind, &callers);
-            for (size_t t = 0; t < callers && !item->is_duplicate; t++) {
-                const Trigger *trigger = triggers[t];
-                if (!filter_matches(trigger->cancel_filter, &item->event, trigger->template_id,
-                                    NULL))
-                    continue;
-                if (pass == 0) {
-                    room++;
-                    continue;
-                }
-                batch->called[batch->called_count++] = (RecallKey){
-                    .tenant = ingest->tenant,
-                    .trigger_id = trigger->id,
-                    .hash = dedup_hash(&tx->arena, trigger->cancel_match,
-                                       trigger->cancel_match_count, &item->event,
-                                       trigger->template_id),
-                    .id = item->event.id,
-                };
-            }
-        }
-    }
-}
-
-static void write_rows(Tx *tx, Batch *batch, Op **ops, size_t count)
-{
-    EACH_ITEM(ops, count, ingest, item)
-    {
+    for (size_t i = 0; i < count; i++) {
+        IngestItem *item = entries[i].item;
         if (item->is_duplicate)
             continue;
         batch->events[batch->event_count++] = &item->event;
         for (size_t p = 0; p < item->pair_count; p++)
-            settle_pair(tx, batch, ingest, item, &item->pairs[p]);
+            settle_pair(tx, batch, &entries[i], &item->pairs[p]);
     }
     event_insert(tx, batch->events, batch->event_count);
     delivery_insert(tx, batch->deliveries, batch->delivery_count);
@@ -276,62 +241,104 @@ static void write_rows(Tx *tx, Batch *batch, Op **ops, size_t count)
     recall_file(tx, batch->filed, batch->filed_count);
 }
 
-// publish_keys tells the callers who holds the keys. The texts are copied: the transaction's arena
-// ends with it.
-static void publish_keys(Op **ops, size_t count)
+// tell_holders gives those who came too late the public id of the delivery that holds their key. The
+// texts are copied: the transaction's arena ends with it.
+static void tell_holders(const Batch *batch, const Entry *entries, size_t count)
 {
-    EACH_ITEM(ops, count, ingest, item)
-    {
+    for (size_t i = 0; i < count; i++) {
+        const IngestItem *item = entries[i].item;
         for (size_t p = 0; p < item->pair_count; p++) {
-            IngestPair *pair = &item->pairs[p];
-            if (pair->decision.kind != DECISION_CREATED || !pair->decision.has_key)
+            DedupKey *key = &item->pairs[p].key;
+            if (!wants_key(&item->pairs[p]) || key->is_won || item->is_duplicate)
                 continue;
-            if (pair->key.public_id.at)
-                pair->key.public_id = str_dup(ingest->arena, pair->key.public_id);
+            for (size_t d = 0; !key->public_id.at && d < batch->delivery_count; d++)
+                if (uuid_cmp(batch->deliveries[d].id, key->holder) == 0)
+                    key->public_id = batch->deliveries[d].public_id;
+            if (key->public_id.at)
+                key->public_id = str_dup(entries[i].ingest->arena, key->public_id);
         }
     }
 }
 
-// share_public_ids gives repeats within one batch the public id of the first.
-static void share_public_ids(const Batch *batch, Op **ops, size_t count)
+static Err apply_set(Tx *tx, const Entry *entries, size_t count, Error *error)
 {
-    EACH_ITEM(ops, count, ingest, item)
-    {
-        for (size_t p = 0; p < item->pair_count; p++) {
-            IngestPair *pair = &item->pairs[p];
-            bool is_open = pair->decision.kind == DECISION_CREATED && pair->decision.has_key &&
-                           !pair->key.is_won && !pair->key.public_id.at;
-            for (size_t d = 0; is_open && d < batch->delivery_count; d++) {
-                if (uuid_cmp(batch->deliveries[d].id, pair->key.holder) != 0)
-                    continue;
-                pair->key.public_id = batch->deliveries[d].public_id;
-                break;
-            }
-        }
+    Batch batch;
+    batch_init(&batch, &tx->arena, entries, count);
+    TRY(take_identities(tx, &batch, entries, count, error));
+    TRY(take_keys(tx, &batch, entries, count, error));
+    write_rows(tx, &batch, entries, count);
+    tell_holders(&batch, entries, count);
+    return ERR_OK;
+}
+
+// call_off cancels what an event's kind and values call off.
+static Err call_off(Tx *tx, const IngestItem *item, Error *error)
+{
+    size_t count;
+    const Trigger *const *triggers =
+        registry_recallers(tx->registry, item->event.tenant, item->event.kind, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!filter_matches(triggers[i]->cancel_filter, &item->event, triggers[i]->template_id,
+                            NULL))
+            continue;
+        RecallKey key = recall_key(tx, triggers[i], &item->event, item->event.id);
+        TRY(recall_call(tx, &key, error));
     }
+    return ERR_OK;
+}
+
+// apply_in_turn writes one event after the other: each first calls off what was made before it. An
+// event that came before calls nothing off again.
+static Err apply_in_turn(Tx *tx, const Entry *entries, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        IngestItem *item = entries[i].item;
+        Batch batch;
+        batch_init(&batch, &tx->arena, &entries[i], 1);
+        TRY(take_identities(tx, &batch, &entries[i], 1, error));
+        if (item->is_duplicate)
+            continue;
+        TRY(call_off(tx, item, error));
+        TRY(take_keys(tx, &batch, &entries[i], 1, error));
+        write_rows(tx, &batch, &entries[i], 1);
+        tell_holders(&batch, &entries[i], 1);
+    }
+    return ERR_OK;
+}
+
+static bool calls_off(const Tx *tx, const IngestItem *item)
+{
+    size_t count;
+    registry_recallers(tx->registry, item->event.tenant, item->event.kind, &count);
+    return count > 0;
+}
+
+// begin prepares an operation for this try and appends its good items to entries.
+static Err begin(Tx *tx, Ingest *ingest, Entry *entries, size_t *count, Error *error)
+{
+    ingest->is_settled = false;
+    if (ingest->registry->generation != tx->registry->generation)
+        decide(ingest, registry_hold(tx->registry), tx->random);
+    if (ingest->before_all)
+        TRY(ingest->before_all(ingest, tx, &ingest->is_settled, error));
+    for (size_t i = 0; i < ingest->count && !ingest->is_settled; i++)
+        if (ingest->items[i].err == ERR_OK)
+            entries[(*count)++] = (Entry){ ingest, &ingest->items[i] };
+    return ERR_OK;
 }
 
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
 {
-    Batch batch;
-    for (size_t o = 0; o < count; o++) {
-        Ingest *ingest = (Ingest *) ops[o];
-        ingest->is_settled = false;
-        if (ingest->registry->generation != tx->registry->generation)
-            decide(ingest, registry_hold(tx->registry), tx->random);
-        if (ingest->before_all)
-            TRY(ingest->before_all(ingest, tx, &ingest->is_settled, error));
-    }
-    batch_init(&batch, &tx->arena, ops, count);
-    TRY(take_identities(tx, &batch, ops, count, error));
-    TRY(take_keys(tx, &batch, ops, count, error));
-    write_rows(tx, &batch, ops, count);
-    share_public_ids(&batch, ops, count);
-    publish_keys(ops, count);
-    find_recalls(tx, &batch, ops, count);
-    size_t recalled = 0;
-    if (batch.called_count > 0)
-        TRY(recall_call(tx, batch.called, batch.called_count, &recalled, error));
+    size_t room = 0, used = 0;
+    bool in_turn = false;
+    for (size_t o = 0; o < count; o++)
+        room += ((const Ingest *) ops[o])->count;
+    Entry *entries = ARENA_ARRAY(&tx->arena, Entry, room + 1);
+    for (size_t o = 0; o < count; o++)
+        TRY(begin(tx, (Ingest *) ops[o], entries, &used, error));
+    for (size_t i = 0; i < used && !in_turn; i++)
+        in_turn = calls_off(tx, entries[i].item);
+    TRY(in_turn ? apply_in_turn(tx, entries, used, error) : apply_set(tx, entries, used, error));
     for (size_t o = 0; o < count; o++) {
         Ingest *ingest = (Ingest *) ops[o];
         if (ingest->before_commit && !ingest->is_settled)

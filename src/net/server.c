@@ -329,8 +329,8 @@ static void *on_request_line(void *with, const char *target, struct MHD_Connecti
 static enum MHD_Result queue(ExchangeWire *wire)
 {
     static const Header usual[] = {
-        { { "X-Content-Type-Options", 22 }, { "nosniff", 7 } },
-        { { "Cache-Control", 13 }, { "no-store", 8 } },
+        { S("X-Content-Type-Options"), S("nosniff") },
+        { S("Cache-Control"), S("no-store") },
     };
     const Reply *reply = &wire->reply;
     Arena *arena = &wire->exchange.arena;
@@ -697,12 +697,15 @@ static Err listen_on(Str text, int *ret_fd, Error *error)
 
 static int port_of(int fd)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr_in6 v6;
+        struct sockaddr_in v4;
+        struct sockaddr any;
+    } address = { .v6 = { 0 } };
     socklen_t len = sizeof address;
-    if (getsockname(fd, (struct sockaddr *) &address, &len) != 0)
+    if (getsockname(fd, &address.any, &len) != 0)
         return 0;
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &address)->sin6_port
-                                               : ((struct sockaddr_in *) &address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 static ServerOptions with_defaults(const ServerOptions *given)
@@ -765,7 +768,7 @@ static void server_free(Server *server)
 Err server_open(const ServerOptions *options, Server **ret, Error *error)
 {
     assert(options->handle);
-    int fd;
+    int fd = -1;
     TRY(listen_on(options->listen, &fd, error));
     Server *server = memory_new(sizeof *server);
     server->options = with_defaults(options);

@@ -1,6 +1,5 @@
 #include "store/delivery.h"
 
-#include "base/time.h"
 #include "domain/event.h"
 #include "domain/members.h"
 #include "domain/trigger.h"

@@ -47,8 +47,8 @@ typedef struct DeliveryView {
 } DeliveryView;
 
 // delivery_view reads one; ERR_NOT_FOUND for another tenant's.
-Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret, Error *error)
-    MUST_USE;
+Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret,
+                  Error *error) MUST_USE;
 
 // DeliveryFilter says which deliveries; what is none does not restrict. Start from
 // delivery_filter_any().
@@ -71,8 +71,8 @@ DeliveryFilter delivery_filter_any(void);
 
 // delivery_filter_read reads {state?,trigger?,channel?,event?,entity?,from?,to?} lying at pointer
 // and refuses anything else; error must not be NULL.
-Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, Error *error)
-    MUST_USE;
+Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
+                         Error *error) MUST_USE;
 
 // delivery_page reads up to limit deliveries older than before (NULL: from the newest on), newest
 // first. Parked and live ones are read from the tables that hold nothing else.
@@ -90,7 +90,7 @@ Err delivery_count(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *f
 // delivery_act does what a person asks: RETRY, DISCARD, CANCEL or COMPLETE, with a note (none). It
 // looks before it writes. ERR_NOT_FOUND and ERR_CONFLICT (the state does not allow it) leave
 // everything as it was.
-Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note, Error *error)
-    MUST_USE;
+Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note,
+                 Error *error) MUST_USE;
 
 extern const Statement *const delivery_statements[]; // ends with NULL

@@ -30,12 +30,12 @@ const char *operation_state(const Operation *operation); // "running" or "done"
 // operation_filter reads an action's filter, lying at /filter, and restricts it to the deliveries
 // that the action is for: parked ones, or live ones for CANCEL. A state that does not fit is
 // refused. error must not be NULL.
-Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret, Error *error)
-    MUST_USE;
+Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret,
+                     Error *error) MUST_USE;
 
 void operation_add(Tx *tx, const Operation *operation);
-Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret, Error *error)
-    MUST_USE;
+Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
+                  Error *error) MUST_USE;
 
 // operation_step carries the least advanced operation on, by at most limit deliveries. ret_more is
 // false when there was none to carry on.

@@ -1,6 +1,5 @@
 #include "store/recall.h"
 
-#include "store/delivery.h"
 
 static const Statement file = {
     .name = "recall_file",
@@ -16,12 +15,12 @@ static const Statement file = {
     "SELECT q.tenant, q.id, q.lane, q.state, q.attempt, q.failures, q.send, q.reminders_left,"     \
     " q.triggered_at, q.first_due_at, q.last_sent_at FROM recall r"                                \
     " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"                                   \
-    " WHERE r.tenant = $1 AND r.trigger_id = $2 AND r.hash = $3 AND r.delivery < $4"
+    " WHERE r.tenant = $1 AND r.trigger_id = $2 AND r.hash = $3"
 
 static const Statement find = {
     .name = "recall_find",
     .scope = STATEMENT_TENANT,
-    .params = "itbu",
+    .params = "itb",
     .sql = RECALL_FIND,
     .postgres = RECALL_FIND " FOR UPDATE OF q",
 };
@@ -33,14 +32,15 @@ static void fill(Value *row, const RecallKey *key)
     row[0] = value_i64(key->tenant);
     row[1] = value_text(key->trigger_id);
     row[2] = value_bytes((Str){ (const char *) key->hash.b, sizeof key->hash.b });
-    row[3] = value_uuid(&key->id);
-}
+    }
 
 void recall_file(Tx *tx, const RecallKey *keys, size_t count)
 {
     Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4 + 1);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         fill(values + i * 4, &keys[i]);
+        values[i * 4 + 3] = value_uuid(&keys[i].delivery);
+    }
     db_send_many(tx->db, &tx->arena, &file, values, count, NULL);
 }
 
@@ -64,14 +64,11 @@ static void cancel(const Value *row, Settle *ret)
     };
 }
 
-static Err call_one(Tx *tx, const RecallKey *key, size_t *ret, Error *error)
+Err recall_call(Tx *tx, const RecallKey *key, Error *error)
 {
-    Value args[4];
+    Value args[3];
     Rows rows;
-    // Older than the event is what lies before its own deliveries: it does not call off itself.
-    RecallKey before = *key;
-    before.id = delivery_id_of(key->id, 1);
-    fill(args, &before);
+    fill(args, key);
     TRY(tx_query(tx, &find, args, &rows, error));
     SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count + 1),
                           .count = rows.count };
@@ -79,15 +76,5 @@ static Err call_one(Tx *tx, const RecallKey *key, size_t *ret, Error *error)
         cancel(rows_at(&rows, i), &batch.rows[i]);
     TRY(queue_settle(tx, &batch, error));
     TRY(tx_sync(tx, error));
-    TRY(queue_settle_check(tx, &batch, error));
-    *ret += rows.count;
-    return ERR_OK;
-}
-
-Err recall_call(Tx *tx, const RecallKey *keys, size_t count, size_t *ret, Error *error)
-{
-    *ret = 0;
-    for (size_t i = 0; i < count; i++)
-        TRY(call_one(tx, &keys[i], ret, error));
-    return ERR_OK;
+    return queue_settle_check(tx, &batch, error);
 }

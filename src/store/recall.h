@@ -1,7 +1,7 @@
 // recall.h - which deliveries an event calls off (a trigger's cancelOn).
 //
 // A delivery whose trigger has cancelOn is filed under the hash of its match values; an event of
-// cancelOn's kind with the same values calls off all that were made before it and still live.
+// cancelOn's kind with the same values calls off all that live.
 #pragma once
 
 #include "store/queue.h"
@@ -11,12 +11,12 @@ typedef struct RecallKey {
     int64_t tenant;
     Str trigger_id;
     Sha256 hash;
-    Uuid id; // when filed: the delivery; when called: the event that calls
+    Uuid delivery; // when filed
 } RecallKey;
 
 void recall_file(Tx *tx, const RecallKey *keys, size_t count);
 
-// recall_call cancels what the keys name; ret counts the deliveries.
-Err recall_call(Tx *tx, const RecallKey *keys, size_t count, size_t *ret, Error *error) MUST_USE;
+// recall_call cancels what the key names.
+Err recall_call(Tx *tx, const RecallKey *key, Error *error) MUST_USE;
 
 extern const Statement *const recall_statements[]; // ends with NULL

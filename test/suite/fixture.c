@@ -14,11 +14,11 @@ static char folder[64];
 static int files_made;
 static bool has_tables; // on PostgreSQL: an earlier test has made them
 
-void suite_start(int argc, char **argv)
+static void start(int argc, char **argv)
 {
     const char *url = argc > 1 ? argv[1] : getenv("PEAL_TEST_STORE");
     setvbuf(stdout, NULL, _IOLBF, 0);
-    log_level(LOG_ERROR);
+    log_level(LOG_OFF);
     if (url && db_driver_for(str_from(url)) == &postgres_driver)
         postgres_url = str_from(url);
     struct stat memory;
@@ -37,7 +37,7 @@ static void remove_file(int number, const char *tail)
     unlink(path);
 }
 
-void suite_end(void)
+static void end(void)
 {
     for (int i = 1; i <= files_made; i++) {
         remove_file(i, "");
@@ -490,4 +490,22 @@ bool same_id(Uuid a, Uuid b)
 Sha256 hash_of(const char *text)
 {
     return sha256(str_from(text));
+}
+
+int suite_main(int argc, char **argv, const Part *const *parts, size_t count)
+{
+    int planned = 0, number = 0, bad = 0;
+    start(argc, argv);
+    for (size_t p = 0; p < count; p++)
+        planned += parts[p]->count;
+    printf("1..%d\n", planned);
+    for (size_t p = 0; p < count; p++) {
+        for (int i = 0; i < parts[p]->count; i++) {
+            bool failed = parts[p]->run(i) > 0;
+            printf("%s %d - %s\n", failed ? "not ok" : "ok", ++number, parts[p]->tests[i].name);
+            bad += failed;
+        }
+    }
+    end();
+    return bad != 0;
 }

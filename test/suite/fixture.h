@@ -1,6 +1,6 @@
 // fixture.h - a fresh store for each test, and the few moves that the suites are made of.
 //
-// The same functions run on SQLite and on PostgreSQL: suite_start() takes the URL from the command
+// The same functions run on SQLite and on PostgreSQL: suite_main() takes the URL from the command
 // line or from PEAL_TEST_STORE; without one the suite makes SQLite files of its own in memory. On
 // PostgreSQL the database must be empty and the suite's alone: every test drops what is in it.
 //
@@ -38,9 +38,6 @@ typedef struct Store {
     Error error; // of the last call that was allowed to fail
 } Store;
 
-// suite_start reads the command line; suite_end takes the temporary files away.
-void suite_start(int argc, char **argv);
-void suite_end(void);
 bool suite_is_postgres(void);
 
 // suite_database empties the database, or names a new file, and returns its URL; there are no
@@ -125,3 +122,6 @@ typedef struct Part {
         return test_failures + suite_failures();                                                   \
     }                                                                                              \
     const Part name = { table, (int) ARRAY_LEN(table), name##_run }
+
+// suite_main runs the tests of all parts, speaks TAP, and returns what main() returns.
+int suite_main(int argc, char **argv, const Part *const *parts, size_t count);

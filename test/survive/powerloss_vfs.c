@@ -223,12 +223,15 @@ void powerloss_save(const char *folder, PowerlossFate fate, uint64_t seed)
 {
     Random random = random_seeded(seed);
     for (size_t i = 0; i < FILES_MAX; i++) {
+        const DiskFile *file = &disk.files[i];
         Image found = { 0 };
         char path[2 * NAME_MAX_LEN];
-        outcome(&disk.files[i], fate, &random, &found);
-        snprintf(path, sizeof path, "%s/%s", folder, disk.files[i].name);
-        if (disk.files[i].name[0])
-            save(path, &found);
+        if (!file->name[0])
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, file->name);
+        if (fate != POWERLOSS_DROP)
+            outcome(file, fate, &random, &found);
+        save(path, fate == POWERLOSS_DROP ? &file->disk : &found);
         free(found.at);
     }
 }

@@ -64,12 +64,13 @@ static void seeded_ids_depend_on_the_seed_alone(void)
 enum { THREADS = 4, IDS_EACH = 5000 };
 static Uuid made[THREADS][IDS_EACH];
 
+static Random shared_random; // one Random, many threads: that is what must not share a stamp
+
 static void *make_ids(void *at)
 {
-    Random random = random_system();
     Uuid *ids = at;
     for (int i = 0; i < IDS_EACH; i++)
-        ids[i] = uuid_new(base_now + 20 * SPAN_DAY, &random);
+        ids[i] = uuid_new(base_now + 20 * SPAN_DAY, &shared_random);
     return NULL;
 }
 
@@ -89,6 +90,19 @@ static void threads_never_share_a_stamp(void)
     qsort(all, THREADS * IDS_EACH, sizeof *all, cmp_stamps);
     for (size_t i = 1; i < THREADS * IDS_EACH; i++)
         CHECK(memcmp(all[i - 1].b, all[i].b, 8) != 0);
+}
+
+static void ids_of_another_random_do_not_disturb_the_order(void)
+{
+    // Request ids are made from the system's time while events may live in a manual clock's.
+    Random events = random_system(), requests = random_system();
+    Uuid last = uuid_new(base_now, &events);
+    for (int i = 0; i < 100; i++) {
+        uuid_new(base_now + 200 * SPAN_DAY, &requests);
+        Uuid next = uuid_new(base_now, &events);
+        CHECK(uuid_cmp(last, next) < 0);
+        last = next;
+    }
 }
 
 static void texts_read_back(void)
@@ -169,6 +183,7 @@ static const Test tests[] = {
     TEST(ids_follow_a_clock_that_was_set_back),
     TEST(seeded_ids_depend_on_the_seed_alone),
     TEST(threads_never_share_a_stamp),
+    TEST(ids_of_another_random_do_not_disturb_the_order),
     TEST(texts_read_back),
     TEST(other_texts_are_refused),
     TEST(ids_are_ordered_as_bytes),

@@ -520,7 +520,7 @@ static void a_request_that_does_not_arrive_in_time_is_cut(void)
           true },
     };
     Host host = { 0 };
-    host_start(&host, (ServerOptions){ .request_deadline = 100 * SPAN_MILLISECOND });
+    host_start(&host, (ServerOptions){ .request_deadline = 300 * SPAN_MILLISECOND });
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
         int fd = peer_dial(host.port);
@@ -546,7 +546,7 @@ static void pass_deadline(int port)
 static void a_request_being_handled_and_an_idle_connection_are_not_cut(void)
 {
     Host host = { 0 };
-    host_start(&host, (ServerOptions){ .request_deadline = 60 * SPAN_MILLISECOND });
+    host_start(&host, (ServerOptions){ .request_deadline = 250 * SPAN_MILLISECOND });
     DEFER(arena_done) Arena arena = { 0 };
     int idle = peer_dial(host.port), busy = peer_dial(host.port);
     peer_send(idle, S("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"));

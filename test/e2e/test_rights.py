@@ -1,0 +1,339 @@
+"""Who may do what. The cases are made from the route table, as /openapi.json prints it."""
+import functools
+import http.client
+import re
+import uuid
+
+from harness import equal, like, main
+from steps import (advance, deliveries, delivery, ingest, ingest_one, make_channel, make_tenant,
+                   make_trigger, make_user, moment, settle, trigger_body, visit)
+
+ROLES = ("admin", "operator", "author", "ingest", "worker", "read", "audit-export")
+OPEN_TO_ANYONE = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/metrics"),
+                  ("GET", "/openapi.json")}
+NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
+
+
+class Operation:
+    """One row of the route table."""
+
+    def __init__(self, method, path, told):
+        self.method = method.upper()
+        self.path = path
+        self.roles = told["x-peal-roles"]
+        content = told.get("requestBody", {}).get("content", {})
+        self.example = content.get("application/json", {}).get("example")
+
+    def __str__(self):
+        return f"{self.method} {self.path}"
+
+    @property
+    def is_open(self):
+        return not self.roles
+
+    @property
+    def is_system(self):
+        return self.roles == ["system"]
+
+    @property
+    def noun(self):
+        return self.path.split("/")[2]
+
+    def ask(self, who, id=NO_SUCH_ID):
+        body = self.example
+        if self.method == "PUT" and body:
+            name = "key" if self.noun == "channels" else "id"
+            body = {**body, name: id}
+            if self.noun == "channels":
+                body = {"key": id, "type": "memory"}
+        return who.request(self.method, re.sub(r"\{\w+\}", id, self.path), body)
+
+
+def operations(peal):
+    paths = peal.with_key(None).get("/openapi.json", expect=200).json["paths"]
+    found = [Operation(method, path, told) for path, methods in paths.items()
+             for method, told in methods.items()]
+    assert len(found) > 40, "the route table is in the document"
+    return found
+
+
+def with_id(peal):
+    return [operation for operation in operations(peal) if "{" in operation.path]
+
+
+def rows_of(who):
+    """One row of each noun, by the noun of the path."""
+    make_channel(who, "memory:own")
+    make_trigger(who, "own")
+    id = ingest_one(who)
+    event = delivery(who, id)["eventId"]
+    operation = who.post("/v1/operations", {"action": "retry", "filter": {"state": "parked"}},
+                         expect=202).json["id"]
+    keys = who.get("/v1/keys", expect=200).json["items"]
+    return {"events": event, "deliveries": id, "operations": operation, "triggers": "own",
+            "channels": "memory:own", "keys": keys[0]["id"]}
+
+
+def test_the_document_names_the_roles_of_every_route(ctx):
+    for operation in operations(ctx.peal):
+        if (operation.method, operation.path) in OPEN_TO_ANYONE:
+            equal(operation.roles, [], str(operation))
+            continue
+        assert operation.roles, f"{operation} names no role"
+        assert operation.is_system or "admin" in operation.roles, f"{operation}: {operation.roles}"
+        assert set(operation.roles) <= {*ROLES, "system"}, f"{operation}: {operation.roles}"
+
+
+def test_without_a_key_every_route_is_shut(ctx):
+    nobody = ctx.peal.with_key(None)
+    strangers = [nobody, ctx.peal.with_key("pk_" + "x" * 43), ctx.peal.with_key(""),
+                 ctx.peal.with_key("pk_é")]
+    for operation in operations(ctx.peal):
+        for who in strangers:
+            answer = operation.ask(who)
+            if operation.is_open:
+                equal(answer.status, 200, str(operation))
+                continue
+            equal(answer.status, 401, str(operation))
+            equal(answer.json["code"], "no-key", str(operation))
+            equal(answer.headers["www-authenticate"], "Bearer", str(operation))
+
+
+def test_a_key_is_taken_from_its_header_only(ctx):
+    nobody, key = ctx.peal.with_key(None), ctx.peal.key
+    for headers in ({"Authorization": f"Basic {key}"}, {"Authorization": key},
+                    {"Authorization": "Bearer"}, {"X-Api-Key": key}, {"Cookie": f"key={key}"}):
+        equal(nobody.get("/v1/events", headers=headers).status, 401, str(headers))
+    equal(nobody.get(f"/v1/events?key={key}").status, 401)
+    equal(nobody.get("/v1/events", headers={"Authorization": f"bearer {key}"}).status, 200)
+
+
+def test_each_role_may_do_what_its_routes_say_and_no_more(ctx):
+    users = {role: make_user(ctx.peal, role) for role in ROLES}
+    for operation in operations(ctx.peal):
+        if operation.is_open:
+            continue
+        for role, who in users.items():
+            answer = operation.ask(who)
+            if role in operation.roles:
+                assert answer.status not in (401, 403), \
+                    f"{operation} as {role}: {answer.status} {answer.text}"
+            else:
+                equal(answer.status, 403, f"{operation} as {role}")
+                equal(answer.json["code"], "forbidden", f"{operation} as {role}")
+
+
+def test_system_routes_need_the_system_right(ctx):
+    admins = [make_user(ctx.peal, "admin"), make_tenant(ctx.peal, "acme")]
+    system = [one for one in operations(ctx.peal) if one.is_system]
+    assert len(system) >= 7, [str(one) for one in system]
+    before = ctx.peal.get("/v1/clock", expect=200).json
+    for operation in system:
+        for who in admins:
+            equal(operation.ask(who).status, 403, str(operation))
+    equal(ctx.peal.get("/v1/clock", expect=200).json, before)
+    equal(ctx.peal.get("/readyz", expect=200).json["held"], False)
+    for operation in system:
+        assert operation.ask(ctx.peal).status not in (401, 403), str(operation)
+
+
+def test_another_tenants_row_looks_as_if_there_were_none(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    rows = rows_of(owner)
+    seen = snapshot(owner, rows)
+    for operation in with_id(ctx.peal):
+        if operation.is_system:
+            continue
+        absent = NO_SUCH_ID if is_id(rows[operation.noun]) else "no-such-thing"
+        foreign, missing = operation.ask(other, rows[operation.noun]), operation.ask(other, absent)
+        equal((foreign.status, missing.status), (404, 404), str(operation))
+        equal(shape(foreign, rows[operation.noun]), shape(missing, absent), str(operation))
+    equal(snapshot(owner, rows), seen)
+
+
+def is_id(text):
+    try:
+        return bool(uuid.UUID(text))
+    except ValueError:
+        return False
+
+
+def shape(answer, id):
+    """The answer without what must differ: the id that was asked for, and the request's own."""
+    body = {name: value for name, value in answer.json.items() if name != "requestId"}
+    body["detail"] = body["detail"].replace(id, "{id}")
+    kept = {name.lower(): value for name, value in answer.headers.items()
+            if name.lower() not in ("date", "content-length")}
+    return body, kept
+
+
+def snapshot(owner, rows):
+    paths = [f"/v1/{noun}/{id}" for noun, id in rows.items() if noun != "keys"]
+    return [owner.get(path, expect=200).json for path in paths + ["/v1/keys"]]
+
+
+def test_lists_show_only_ones_own(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    rows = rows_of(owner)
+    settle(ctx.peal)
+    make_trigger(other, "theirs")
+    ingest_one(other)
+    lists = [one.path for one in operations(ctx.peal)
+             if one.method == "GET" and "{" not in one.path and not one.is_open
+             and not one.is_system and one.path != "/v1/clock"]
+    assert len(lists) >= 6, lists
+    queries = {"/v1/deliveries": [f"event={rows['events']}", "trigger=own", "q=own",
+                                  "channel=memory:default", "state=delivered"],
+               "/v1/captured": [f"delivery={rows['deliveries']}", "channel=memory:default"],
+               "/v1/events": ["kind=service-visit-closed"]}
+    hidden = [rows["events"], rows["deliveries"], rows["operations"], rows["keys"], '"own"',
+              "memory:own", "acme"]
+    for path in lists:
+        for query in ["limit=500", *queries.get(path, [])]:
+            text = other.get(f"{path}?{query}", expect=200).text
+            for word in hidden:
+                assert word not in text, f"{path}?{query} shows {word}"
+        assert owner.get(path, expect=200).json["items"], f"{path} shows the owner its rows"
+
+
+def test_a_cursor_does_not_lead_into_another_tenant(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    make_trigger(owner, "own")
+    ingest(owner, *[visit() for _ in range(5)])
+    for path in ("/v1/deliveries", "/v1/events"):
+        cursor = owner.get(f"{path}?limit=2", expect=200).json["next"]
+        page = other.get(f"{path}?limit=2&cursor={cursor}", expect=200).json
+        equal(page, {"items": [], "next": None}, path)
+
+
+def test_an_operation_reaches_only_ones_own(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    make_trigger(owner, "own", schedule={"initialDelay": "1d"})
+    id = ingest_one(owner)
+    for filter in ({}, {"trigger": "own"}, {"event": delivery(owner, id)["eventId"]}):
+        answer = other.post("/v1/operations", {"action": "cancel", "filter": filter}, expect=202)
+        equal(answer.json["matched"], 0, str(filter))
+    settle(ctx.peal)
+    equal(delivery(owner, id)["state"], "pending")
+
+
+def test_tenants_do_not_meet_in_dedup_or_event_identity(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    item = visit()
+    event = {"kind": "order.paid", "source": "shop", "id": "8812", "payload": {"total": 1}}
+    seen = []
+    for who in (owner, other):
+        make_trigger(who, "same", dedupRecipe=["candidate.wip"])
+        equal(ingest(who, item)["created"], 1)
+        answer = who.post("/v1/events", event, expect=202).json
+        equal(answer["duplicate"], False)
+        seen.append(answer["eventId"])
+    assert seen[0] != seen[1], seen
+
+
+def test_the_engine_keeps_tenants_apart(ctx):
+    """Both name their channel alike; each delivery goes through its own tenant's."""
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    receivers = {}
+    for who in (owner, other):
+        receivers[who] = ctx.receiver()
+        who.post("/v1/channels", {"key": "http:out", "type": "http",
+                                  "config": {"url": receivers[who].url}}, expect=201)
+        make_trigger(who, "own", channel="http:out")
+    ids = {who: ingest_one(who) for who in receivers}
+    settle(ctx.peal)
+    for who, receiver in receivers.items():
+        equal([one.json["deliveryId"] for one in receiver.wait_for(1)], [ids[who]])
+
+
+def test_an_expired_key_is_no_key(ctx):
+    body = {"role": "read", "name": "short", "expiresAt": moment(hours=1)}
+    made = ctx.peal.post("/v1/keys", body, expect=201).json
+    equal(made["expiresAt"], moment(hours=1))
+    who = ctx.peal.with_key(made["key"])
+    advance(ctx.peal, "59m59s")
+    equal(who.get("/v1/events").status, 200)
+    advance(ctx.peal, "1s")
+    answer = who.get("/v1/events")
+    equal((answer.status, answer.json["code"]), (401, "no-key"))
+    for bad in (moment(hours=1), moment(days=-1), "tomorrow", 7):
+        answer = ctx.peal.post("/v1/keys", {**body, "expiresAt": bad})
+        equal(answer.status, 422, str(bad))
+
+
+def test_a_revoked_key_is_no_key_at_once(ctx):
+    for _ in range(5):
+        made = ctx.peal.post("/v1/keys", {"role": "read", "name": "gone"}, expect=201).json
+        who = ctx.peal.with_key(made["key"])
+        equal(who.get("/v1/events").status, 200)
+        ctx.peal.delete(f"/v1/keys/{made['id']}", expect=204)
+        equal(who.get("/v1/events").status, 401)
+        equal(ctx.peal.delete(f"/v1/keys/{made['id']}").status, 404)
+    ctx.peal.restart()
+    equal(ctx.peal.with_key(made["key"]).get("/v1/events").status, 401)
+
+
+def test_a_key_is_shown_once(ctx):
+    made = ctx.peal.post("/v1/keys", {"role": "read", "name": "once"}, expect=201).json
+    assert re.fullmatch(r"pk_[0-9A-Za-z]{43}", made["key"]), made
+    listed = ctx.peal.get("/v1/keys", expect=200)
+    assert made["key"] not in listed.text and made["id"] in listed.text
+    if ctx.store == "sqlite":
+        stored = b"".join(path.read_bytes() for path in ctx.folder.glob("*.db*"))
+        assert made["key"].encode() not in stored
+
+
+def test_nobody_gives_rights_that_they_have_not(ctx):
+    admin = make_tenant(ctx.peal, "acme")
+    make_tenant(ctx.peal, "other")
+    for tenant in ("default", "other", "no-such"):
+        answer = admin.post("/v1/keys", {"tenant": tenant, "role": "admin", "name": "x"})
+        equal((answer.status, answer.json["errors"][0]["code"]), (422, "unknown-tenant"), tenant)
+        equal(admin.get(f"/v1/keys?tenant={tenant}").status, 404, tenant)
+    for body in ({"role": "system"}, {"role": "root"}, {"role": "none"}, {},
+                 {"role": "admin", "system": True}):
+        equal(admin.post("/v1/keys", {"name": "x", **body}).status, 422, str(body))
+    made = admin.post("/v1/keys", {"tenant": "acme", "role": "admin", "name": "x"}, expect=201)
+    like(made.json, {"tenant": "acme", "role": "admin", "system": False})
+
+
+def test_the_last_system_key_stays(ctx):
+    key = next(row for row in ctx.peal.get("/v1/keys", expect=200).json["items"] if row["system"])
+    equal(ctx.peal.delete(f"/v1/keys/{key['id']}").status, 409)
+    equal(ctx.peal.get("/v1/tenants").status, 200)
+
+
+def test_one_request_after_another_on_a_connection_has_its_own_rights(ctx):
+    """A kept-alive connection must not carry over who asked last."""
+    reader = make_user(ctx.peal, "read")
+    connection = http.client.HTTPConnection(ctx.peal.host, timeout=30)
+    ask = functools.partial(ask_on, connection)
+    equal(ask("POST", "/v1/tick", ctx.peal.key), 200)
+    equal(ask("POST", "/v1/tick", reader.key), 403)
+    equal(ask("POST", "/v1/tick", None), 401)
+    equal(ask("GET", "/v1/events", reader.key), 200)
+    equal(ask("GET", "/v1/events", None), 401)
+    connection.close()
+
+
+def ask_on(connection, method, path, key):
+    connection.request(method, path, headers={"Authorization": f"Bearer {key}"} if key else {})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+def test_what_others_may_not_change_stays(ctx):
+    reader = make_user(ctx.peal, "read")
+    make_trigger(ctx.peal)
+    id = ingest_one(ctx.peal)
+    equal(reader.put("/v1/triggers/visit", trigger_body(enabled=False)).status, 403)
+    equal(reader.delete("/v1/triggers/visit").status, 403)
+    equal(reader.post(f"/v1/deliveries/{id}/cancel").status, 403)
+    equal(reader.post("/v1/ingest", {"eventKind": "x", "items": [visit()]}).status, 403)
+    equal(ctx.peal.get("/v1/triggers/visit", expect=200).json["enabled"], True)
+    equal(len(deliveries(ctx.peal)), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+// statements.c - walks the registry of statements and proves what db.h says of every one of them.
+//
+//   suite_statements [URL]      see fixture.h
+#include "fixture.h"
+
+#include "store/statements.h"
+
+#include <dirent.h>
+#include <regex.h>
+
+// The closed list of statements that are not bound to a tenant. Whoever adds one says so here.
+static const char *const system_statements[] = {
+    "counter_add",          "definition_lock",     "ended_expire",   "ended_next_expiry",
+    "generation_get",       "generation_raise",    "key_promote",    "key_system",
+    "key_tenant",           "meta_cluster",        "meta_get",       "meta_put",
+    "meta_remove",          "node_beat",           "node_join",      "node_lock",
+    "node_others",          "node_server_time",    "operation_next", "queue_claim",
+    "queue_next_send",      "queue_next_sweep",    "queue_sweep",    "queue_sweep_orphans",
+    "registry_definitions", "registry_generation", "registry_hold",  "registry_keys",
+    "registry_lanes",       "registry_tenants",    "tenant_find",    "tenant_insert",
+    "tenant_page",
+};
+
+// Statements below the nouns, which are in no list: the machinery's own, the metrics' and the
+// doctor's.
+static const char *const machinery_statements[] = {
+    "generation_now", "migrate_table", "migrate_version", "migrate_applied",
+    "migrate_lock",   "ticket",        "ticket_status",
+};
+static const char *const machinery_files[] = { "api/metrics.c", "app/doctor.c" };
+
+static bool is_listed(const char *const *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+static const char *postgres_text(const Statement *statement)
+{
+    return statement->postgres ? statement->postgres : statement->sql;
+}
+
+static bool matches(const char *text, const char *pattern)
+{
+    regex_t regex;
+    int failed = regcomp(&regex, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    assert(!failed);
+    bool found = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return found;
+}
+
+static void names_are_unique(void)
+{
+    StatementWalk walk = statements_walk();
+    size_t count = 0;
+    for (const Statement *one; (one = statements_next(&walk)); count++) {
+        StatementWalk rest = walk;
+        CHECK(one->name && one->name[0] && one->sql);
+        CHECK_AT(one->name, strlen(one->name) < 63); // what PostgreSQL keeps of a name
+        for (const Statement *other; (other = statements_next(&rest));)
+            CHECK_AT(one->name, strcmp(one->name, other->name) != 0);
+    }
+    CHECK(count > 70);
+}
+
+// highest_param returns the largest n of the $n in text, and -1 where one below it is missing.
+static int highest_param(const char *text)
+{
+    bool is_used[64] = { false };
+    int highest = 0;
+    for (const char *at = strchr(text, '$'); at; at = strchr(at + 1, '$')) {
+        size_t digits = strspn(at + 1, "0123456789");
+        int64_t n;
+        if (!str_to_i64((Str){ at + 1, digits }, 1, 63, &n))
+            return -1;
+        is_used[n] = true;
+        highest = n > highest ? (int) n : highest;
+    }
+    for (int n = 1; n <= highest; n++)
+        if (!is_used[n])
+            return -1;
+    return highest;
+}
+
+static void every_parameter_is_bound(void)
+{
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));) {
+        int params = (int) strlen(one->params);
+        CHECK_AT(one->name, strspn(one->params, "itbu") == (size_t) params);
+        CHECK_AT(one->name, highest_param(one->sql) == params);
+        CHECK_AT(one->name, highest_param(postgres_text(one)) == params);
+    }
+}
+
+// Time comes in as a parameter, and one text serves both: no casts that only one of them knows.
+static void no_text_asks_for_the_time(void)
+{
+    static const char clock[] =
+        "now[ "
+        "]*\\(|current_(time|date|timestamp)|localtime|(clock|statement|transaction)_timestamp|"
+        "(datetime|julianday|strftime|unixepoch|timeofday)[ ]*\\(";
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));) {
+        bool may_ask = strcmp(one->name, "node_server_time") == 0;
+        CHECK_AT(one->name, !matches(one->sql, clock));
+        CHECK_AT(one->name, matches(postgres_text(one), clock) == may_ask);
+        CHECK_AT(one->name, !strstr(one->sql, "::") && !strstr(postgres_text(one), "::"));
+    }
+}
+
+// place_of returns the place of an item in a list such as "a, b, c)", from 0; -1 for none.
+static int place_of(const char *list, const char *item)
+{
+    int place = 0;
+    for (const char *at = list; *at && *at != ')'; place++) {
+        at += strspn(at, " ");
+        size_t len = 0;
+        for (int depth = 0; at[len] && (depth > 0 || !strchr(",)", at[len])); len++)
+            depth += at[len] == '(' ? 1 : at[len] == ')' ? -1 : 0;
+        size_t used = len;
+        // The last value of a SELECT is followed by its FROM.
+        for (size_t i = 0; i + 6 <= len; i++)
+            used = strncmp(at + i, " FROM ", 6) == 0 && used == len ? i : used;
+        if (used == strlen(item) && strncmp(at, item, used) == 0)
+            return place;
+        if (used < len)
+            return -1;
+        at += len + (at[len] == ',');
+    }
+    return -1;
+}
+
+static const char *behind(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    return at ? at + strlen(part) : NULL;
+}
+
+// inserts_tenant says whether an INSERT puts $1 into the column tenant: by VALUES, by SELECT, or
+// by an unnest() whose columns are taken in their order or by their names.
+static bool inserts_tenant(const char *text)
+{
+    if (strncmp(text, "INSERT INTO ", 12) != 0)
+        return false;
+    const char *columns = behind(text, "(");
+    int place = columns ? place_of(columns, "tenant") : -1;
+    const char *rest = columns ? strchr(columns, ')') : NULL;
+    if (place < 0 || !rest)
+        return false;
+    const char *values = behind(rest, "VALUES ("), *select = behind(rest, "SELECT ");
+    const char *array = behind(rest, "unnest(");
+    if (values)
+        return place_of(values, "$1") == place;
+    if (!select || !array)
+        return select && place_of(select, "$1") == place;
+    if (select[0] == '*')
+        return place_of(array, "$1") == place;
+    const char *alias = behind(array, " AS u (");
+    if (!alias || place_of(array, "$1") != 0)
+        return false;
+    char first[32];
+    snprintf(first, sizeof first, "%.*s", (int) strcspn(alias, ",)"), alias);
+    return place_of(select, first) == place;
+}
+
+// is_bound says whether a text touches only rows of the tenant that is $1.
+static bool is_bound(const char *text)
+{
+    if (inserts_tenant(text))
+        return true;
+    if (matches(text, "(^|[^a-z_])tenant = \\$1([^0-9]|$)"))
+        return true;
+    return matches(text, "unnest\\(\\$1, [^)]*\\) AS ([a-z]+) ?\\(tenant, ") &&
+           matches(text, "[a-z]\\.tenant = [a-z]+\\.tenant");
+}
+
+static void every_statement_is_bound_to_a_tenant(void)
+{
+    size_t of_system = 0;
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));) {
+        bool is_system = is_listed(system_statements, ARRAY_LEN(system_statements), one->name);
+        CHECK_AT(one->name, is_system == (one->scope == STATEMENT_SYSTEM));
+        of_system += is_system;
+        if (one->scope == STATEMENT_SYSTEM)
+            continue;
+        CHECK_AT(one->name, one->params[0] == 'i' && is_bound(one->sql));
+        // The claim on PostgreSQL needs no second step: there it is an empty select.
+        bool is_empty = strcmp(one->name, "queue_claim_mark") == 0;
+        CHECK_AT(one->name, is_empty || is_bound(postgres_text(one)));
+    }
+    CHECK(of_system == ARRAY_LEN(system_statements)); // none in the list is gone
+}
+
+// The check itself: a rule that never says no proves nothing.
+static void the_rule_tells_bound_from_unbound(void)
+{
+    static const struct {
+        const char *sql;
+        bool is_bound;
+    } rows[] = {
+        { "SELECT a FROM t WHERE tenant = $1", true },
+        { "SELECT a FROM t x WHERE x.tenant = $1 AND id = $2", true },
+        { "SELECT a FROM t WHERE tenant = $10", false },
+        { "SELECT a FROM t WHERE tenant = $2", false },
+        { "SELECT a FROM t WHERE subtenant = $1", false },
+        { "INSERT INTO t (tenant, id) VALUES ($1, $2)", true },
+        { "INSERT INTO t (tenant, id) VALUES ($2, $1)", false },
+        { "INSERT INTO t (id, tenant) VALUES ($1, $2)", false },
+        { "INSERT INTO t (n, tenant, c) SELECT COALESCE(MAX(n), 0) + 1, $1, $2 FROM t", true },
+        { "INSERT INTO t (n, tenant) SELECT COALESCE(MAX(n), 0) + 1, $1 FROM t", true },
+        { "INSERT INTO t (tenant, n) SELECT COALESCE(MAX(n), $1) + 1, $2 FROM t", false },
+        { "INSERT INTO t (tenant, id) SELECT * FROM unnest($1, $2)", true },
+        { "INSERT INTO t (id, tenant) SELECT * FROM unnest($1, $2)", false },
+        { "INSERT INTO t (tenant, id) SELECT a, b FROM unnest($1, $2) AS u (a, b)", true },
+        { "INSERT INTO t (tenant, id) SELECT b, a FROM unnest($1, $2) AS u (a, b)", false },
+        { "DELETE FROM t q USING unnest($1, $2) AS s (tenant, id) WHERE q.tenant = s.tenant",
+          true },
+        { "DELETE FROM t q USING unnest($1, $2) AS s (tenant, id) WHERE q.id = s.id", false },
+        { "DELETE FROM t q USING unnest($1, $2) AS s (id, tenant) WHERE q.tenant = s.tenant",
+          false },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        CHECK_AT(rows[i].sql, is_bound(rows[i].sql) == rows[i].is_bound);
+}
+
+// What is insert-only is never updated; a parked delivery's end is the one wide row that is.
+static void wide_rows_are_not_updated(void)
+{
+    static const char wide[] =
+        "(UPDATE|DELETE FROM) (event|delivery|attempt|definition_version|dedup|decision)( |$)";
+    static const char *const may_end[] = { "ended_expire", "delivery_parked_end",
+                                           "delivery_parked_delete" };
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));) {
+        CHECK_AT(one->name, !matches(one->sql, wide) && !matches(postgres_text(one), wide));
+        bool ends = matches(one->sql, "(UPDATE|DELETE FROM) ended( |$)");
+        CHECK_AT(one->name, ends == is_listed(may_end, ARRAY_LEN(may_end), one->name));
+    }
+}
+
+// Each text is explained by the database: it parses, and every name in it exists.
+static void every_statement_prepares(void)
+{
+    STORE(store);
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));) {
+        Statement *explained = ARENA_NEW(&store.arena, Statement);
+        *explained = *one;
+        explained->sql = str_format(&store.arena, "EXPLAIN %s", one->sql).at;
+        explained->postgres = str_format(&store.arena, "EXPLAIN %s", postgres_text(one)).at;
+        Value nulls[32] = { { .type = VALUE_NULL } };
+        Rows rows;
+        db_begin(store.db);
+        store.db->driver->send(store.db, &store.arena, explained, nulls, 1, &rows);
+        Err err = db_sync(store.db, &store.error);
+        if (err != ERR_OK)
+            printf("# %s: %s\n", one->name, store.error.detail);
+        CHECK_AT(one->name, err == ERR_OK && rows.count > 0);
+        db_rollback(store.db);
+    }
+}
+
+static Str read_file(Arena *arena, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    Buf text = buf_new(arena, 1 << 22);
+    char piece[4096];
+    for (size_t len; file && (len = fread(piece, 1, sizeof piece, file)) > 0;)
+        buf_add_bytes(&text, piece, len);
+    if (file)
+        fclose(file);
+    buf_add_char(&text, '\0');
+    return buf_str(&text);
+}
+
+static bool is_walked(Str name)
+{
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));)
+        if (str_eq(name, str_from(one->name)))
+            return true;
+    return false;
+}
+
+// check_source wants every statement that a file defines to be in the registry, and counts them.
+static size_t check_source(Arena *arena, const char *path)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(machinery_files); i++)
+        if (str_ends(str_from(path), str_from(machinery_files[i])))
+            return 0;
+    const char *at = read_file(arena, path).at;
+    while ((at = behind(at, "const Statement "))) {
+        if (!matches(str_format(arena, "%.40s", at).at, "^[a-z_]+ = \\{"))
+            continue;
+        const char *name = behind(at, ".name = \"");
+        if (!name)
+            break;
+        Str found = { name, strcspn(name, "\"") };
+        const char *text = str_z(arena, found);
+        count++;
+        CHECK_AT(text, is_walked(found) ||
+                           is_listed(machinery_statements, ARRAY_LEN(machinery_statements), text));
+    }
+    return count;
+}
+
+static size_t check_folder(Arena *arena, const char *path)
+{
+    DIR *folder = opendir(path);
+    size_t count = 0;
+    CHECK_AT(path, folder != NULL);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        const char *below = str_format(arena, "%s/%s", path, entry->d_name).at;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (str_ends(str_from(below), S(".c")))
+            count += check_source(arena, below);
+        else if (!strchr(entry->d_name, '.'))
+            count += entry->d_type == DT_DIR ? check_folder(arena, below) : 0;
+    }
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static void no_statement_is_left_out(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    size_t walked = 0;
+    StatementWalk walk = statements_walk();
+    while (statements_next(&walk))
+        walked++;
+    CHECK(check_folder(&arena, SOURCE_DIR) == walked + ARRAY_LEN(machinery_statements));
+}
+
+static const Test tests[] = {
+    TEST(names_are_unique),
+    TEST(every_parameter_is_bound),
+    TEST(no_text_asks_for_the_time),
+    TEST(the_rule_tells_bound_from_unbound),
+    TEST(every_statement_is_bound_to_a_tenant),
+    TEST(wide_rows_are_not_updated),
+    TEST(every_statement_prepares),
+    TEST(no_statement_is_left_out),
+};
+PART(statements_part, tests);
+
+int main(int argc, char **argv)
+{
+    static const Part *const parts[] = { &statements_part };
+    return suite_main(argc, argv, parts, ARRAY_LEN(parts));
+}
