@@ -51,7 +51,7 @@ static Err begin(Tx *tx, void *with, Error *error)
     TRY(check_identity(tx, start, error));
     TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->made_key, error));
     TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
-    start->another_lives = others > 0 && db_is_postgres(tx->db);
+    start->another_lives = others > 0;
     TRY(node_join(tx, start->config->node_name, start->clock->is_manual, clock_now(start->real),
                   &start->up->node, error));
     TRY(meta_get(tx->db, &tx->arena, META_CLOCK, &stood_at, error));
@@ -86,6 +86,7 @@ Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clo
     bool is_postgres = db_driver_for(config->store) == &postgres_driver;
     TRY(migrate(config, error));
     WriterOptions options = { .url = config->store,
+                              .name = config->node_name,
                               .lane_count = is_postgres ? 2 : 1,
                               .clock = clock,
                               .random = random,

@@ -53,12 +53,14 @@ Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error
 // a member whose name contains dots is found too, after plain nesting. Returns a view whose type is
 // JSON_ABSENT if none.
 enum { FOUND_MADE_MAX = 40 };
+
 typedef struct Found {
     JsonType type;
-    const Json *json; // when it is part of a document
-    Str text;         // otherwise, with type JSON_STRING: ask found_str(), for at is NULL when
-    char made[FOUND_MADE_MAX]; // the text was made here (an id, a time) and has no other place
+    const Json *json;          // when it is part of a document
+    Str text;                  // otherwise, with type JSON_STRING; at is NULL when the text
+    char made[FOUND_MADE_MAX]; // was made here (an id, a time): so ask found_str()
 } Found;
+
 Found event_find(const Event *event, Str template_id, Str path);
 
 // found_str is the string value; none when it is not a string. It lives as long as found.

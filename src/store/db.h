@@ -96,6 +96,7 @@ typedef struct Db Db;
 typedef struct DbOptions {
     Str url;         // sqlite:PATH[?vfs=NAME] or postgres://…
     bool is_reader;  // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
+    Str name;        // of the node, for whoever looks at the server's connections; may be none
     bool is_weak;    // for the power-loss test alone: synchronous=NORMAL, which must fail it
 } DbOptions;
 

@@ -24,7 +24,11 @@ static const Statement others = {
     .name = "node_others",
     .scope = STATEMENT_SYSTEM,
     .params = "ii",
-    .sql = "SELECT COUNT(*) FROM node WHERE node <> $1 AND seen_until > $2",
+    .sql = "SELECT COUNT(*) FROM node WHERE node <> $1 AND seen_until > $2 AND node < 0",
+    // A node that was killed has no connection left, whatever its beat said.
+    .postgres = "SELECT COUNT(*) FROM node n WHERE n.node <> $1 AND n.seen_until > $2"
+                " AND EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datname ="
+                " current_database() AND a.application_name = LEFT('peal ' || n.name, 63))",
 };
 static const Statement server_time = {
     .name = "node_server_time",

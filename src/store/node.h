@@ -16,7 +16,8 @@ Err node_join(Tx *tx, Str name, bool is_manual, Instant real_now, int64_t *ret, 
 Err node_beat(Tx *tx, int64_t node, Instant real_now, Error *error) MUST_USE;
 void node_leave(Tx *tx, int64_t node, Instant real_now);
 
-// node_others counts the nodes but this one that live.
+// node_others counts the nodes but this one that live. On SQLite there are none: the file is
+// locked.
 Err node_others(Db *db, int64_t node, Instant real_now, int64_t *ret, Error *error) MUST_USE;
 
 // node_offset measures how far the server's clock is ahead of real_now (0 on SQLite).

@@ -312,7 +312,9 @@ static void log_outage(Writer *writer, bool is_up, const Error *error)
 static bool connect_lane(Lane *lane, Error *error)
 {
     Writer *writer = lane->writer;
-    DbOptions options = { .url = writer->options.url, .is_weak = writer->options.is_weak };
+    DbOptions options = { .url = writer->options.url,
+                          .name = writer->options.name,
+                          .is_weak = writer->options.is_weak };
     Db *db = NULL;
     bool ok = db_open(&options, &db, error) == ERR_OK;
     if (ok) {

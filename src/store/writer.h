@@ -35,6 +35,7 @@ struct Op {
 
 typedef struct WriterOptions {
     Str url;
+    Str name; // of the node; may be none
     int lane_count; // 0: no threads, writer_submit() does the work at once (tests, simulation)
     Clock *clock;
     Random *random;

@@ -325,7 +325,7 @@ def request_bytes(peal, method, path, headers=(), body=b"", host=True, version="
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
-def read_all(client):
+def read_all(client, about=""):
     """Everything until the far side closes."""
     parts = []
     try:
@@ -333,19 +333,21 @@ def read_all(client):
             parts.append(part)
     except ConnectionResetError:
         pass
+    except TimeoutError:
+        raise AssertionError(f"{about}: neither answered nor closed: {parts}") from None
     return b"".join(parts)
 
 
-def converse(peal, data, seconds=30):
+def converse(peal, data, about=""):
     """Sends the bytes, says that there will be no more, and answers all that comes back."""
     host, port = peal.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=seconds) as client:
+    with socket.create_connection((host, int(port)), timeout=20) as client:
         try:
             client.sendall(data)
             client.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # it was closed on us, which is one of the good answers
-        return read_all(client)
+        return read_all(client, about)
 
 
 def status_of(answer):
@@ -419,7 +421,7 @@ def test_smuggling_is_refused_and_the_server_goes_on(ctx):
         "nothing": b"",
     }
     for name, data in cases.items():
-        answer = converse(peal, data)
+        answer = converse(peal, data, name)
         assert b" 202 " not in answer and b'"eventId"' not in answer, f"{name}: {answer!r}"
         assert status_of(answer) in (None, 400, 404, 405, 408, 411, 413, 501, 505), \
             f"{name}: {answer!r}"

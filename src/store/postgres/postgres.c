@@ -482,7 +482,7 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     const char *keys[] = { "dbname", "application_name", "connect_timeout", "client_encoding",
                            "options", "tcp_user_timeout", NULL };
     const char *values[] = { str_z(scratch, options->url),
-                             options->is_reader ? "peal reader" : "peal writer",
+                             str_format(scratch, "peal %.*s", STR_ARG(options->is_reader ? S("reader") : options->name)).at,
                              "5", "UTF8",
                              options->is_reader ? reader_options : writer_options,
                              "10000", NULL };
