@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """run_tests.py - runs every test there is and ends with the line "N passed, N failed".
 
-First the programs that Meson knows (unit tests and suites), then the files of test/e2e, several
+With --lint, tools/lint.sh comes first and counts as one test. Then the programs that Meson knows (unit tests and suites), then the files of test/e2e, several
 at a time. One private PostgreSQL serves the whole run; its URL is in PEAL_TEST_POSTGRES. What
 fails is printed in full. A program that dies without having reported a failure counts as one.
 
-    tools/run_tests.py [--build build] [--quick] [--only meson|e2e] [FILE OF test/e2e …]
+    tools/run_tests.py [--build build] [--lint] [--quick] [--only meson|e2e] [FILE OF test/e2e …]
 """
 import argparse
 import concurrent.futures
@@ -91,6 +91,16 @@ def run_meson(build, env, patience):
     return tally
 
 
+def run_lint(build, env):
+    done = subprocess.run([ROOT / "tools" / "lint.sh", build], env=env, cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode == 0:
+        print("lint: clean", flush=True)
+        return Tally(1, 0)
+    print_failure("lint", done.stdout.splitlines())
+    return Tally(0, 1)
+
+
 def run_to_its_end(command, env, seconds):
     """Returns the exit code (None when it took too long) and what it printed."""
     child = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, text=True,
@@ -128,6 +138,7 @@ def run_e2e(files, env, flags, patience):
 def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--lint", action="store_true", help="begin with tools/lint.sh")
     parser.add_argument("--quick", action="store_true", help="leave out the slow end-to-end tests")
     parser.add_argument("--only", choices=("meson", "e2e"))
     parser.add_argument("files", nargs="*", type=pathlib.Path)
@@ -144,7 +155,7 @@ def main():
            "PEAL_BIN": os.environ.get("PEAL_BIN", str(build / "peal")),
            "PEAL_TEST_PATIENCE": str(patience), "PYTHONDONTWRITEBYTECODE": "1"}
     files = arguments.files or sorted(E2E.glob("test_*.py"), key=longest_first)
-    tally = NOTHING
+    tally = run_lint(build, env) if arguments.lint else NOTHING
     if arguments.only != "e2e" and not arguments.files:
         tally += run_meson(build, env, patience)
     if arguments.only != "meson":

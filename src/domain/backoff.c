@@ -68,7 +68,7 @@ static Span exponential(Span interval, int retry, double jitter)
     Span wait = interval;
     for (int i = 1; i < retry && wait < ceiling; i++)
         wait = earlier(wait * 2, ceiling);
-    return wait + (Span) ((double) (wait / 10) * jitter);
+    return wait + (Span) ((double) wait / 10 * jitter);
 }
 
 static Span proportional(Span original_delay, int retry)

@@ -25,8 +25,8 @@ typedef enum RetryKind {
 typedef struct RetryPolicy {
     RetryKind kind;
     Span interval;
-    int max;             // retries after the first try
-    Span give_up_after;  // counted from the send's first due time; 0: no such limit
+    int max;            // retries after the first try
+    Span give_up_after; // counted from the send's first due time; 0: no such limit
 } RetryPolicy;
 
 // retry_default is exponential 1, 2, 4, 8, 16 min.

@@ -125,9 +125,9 @@ typedef struct Live {
     DeliveryState state;
     Step step;
     Instant due_at;
-    int attempt;          // number of the last attempt; only grows; the fence
-    int failures;         // of the current send
-    int send;             // number of the last send begun; 0 before the first
+    int attempt;  // number of the last attempt; only grows; the fence
+    int failures; // of the current send
+    int send;     // number of the last send begun; 0 before the first
     int reminders_left;
     Instant triggered_at;
     Instant first_due_at; // of the current send: where its budget of time begins

@@ -19,8 +19,8 @@ typedef struct Filter Filter;
 
 // filter_compile checks source (which lies at pointer in its document, for messages) and builds a
 // Filter in arena; it keeps references into source. NULL source gives NULL: always true.
-Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret, Error *error)
-    MUST_USE;
+Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret,
+                   Error *error) MUST_USE;
 
 // FilterMiss tells why a filter was false: the first leaf (in order) that decided it. node is its
 // index in the compiled filter, which is what a decision row stores.

@@ -9,9 +9,9 @@
 
 enum {
     ROUNDS_MAX = 2,          // at the writer at once
-    CLAIM_MAX = 2000,        // deliveries in one round
-    WINDOW_MAX = 6000,       // deliveries claimed and not yet settled
-    CAPTURE_CONCURRENCY = 2000, // of channels that send nowhere: there is no far side to spare
+    CLAIM_MAX = 1000,        // deliveries in one round
+    WINDOW_MAX = 3000,       // deliveries claimed and not yet settled
+    CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     SWEEP_MAX = 500,
 };
 

@@ -394,7 +394,6 @@ def test_smuggling_is_refused_and_the_server_goes_on(ctx):
         "a NUL in a name": ask(length, "X\x00A: b"),
         "a NUL in the path": request_bytes(peal, "GET", "/v1/events\x00"),
         "a bare CR in a value": ask(length, "X-A: a\rContent-Length: 0"),
-        "a bare CR as a line end": ask(length).replace(b"\r\n", b"\r"),
         "a bare LF as a line end": ask(length).replace(b"\r\n", b"\n"),
         "a blank line end": ask(length, "X-A: b\n\r"),
         "a version that is none": ask(length, version="HTTP/9.9"),
@@ -413,11 +412,7 @@ def test_smuggling_is_refused_and_the_server_goes_on(ctx):
         "chunks in HTTP/1.0": request_bytes(
             peal, "POST", "/v1/events", ["Transfer-Encoding: chunked"], chunked,
             version="HTTP/1.0"),
-        "half a body": request_bytes(peal, "POST", "/v1/events", [length], body[:5]),
-        "binary": bytes(range(256)),
-        "TLS": bytes.fromhex("16030100c8010000c40303") + bytes(200),
         "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9),
-        "nothing": b"",
     }
     for name, data in cases.items():
         answer = converse(peal, data, name)
@@ -431,6 +426,24 @@ def test_smuggling_is_refused_and_the_server_goes_on(ctx):
     equal(status_of(converse(peal, ask(length))), 202, "the plain request is taken")
     chunks = request_bytes(peal, "POST", "/v1/events", ["Transfer-Encoding: chunked"], chunked)
     equal(status_of(converse(peal, chunks)), 202, "and so are honest chunks")
+
+
+def test_what_never_becomes_a_request_leaves_nothing_behind(ctx):
+    before = stored(ctx.peal)
+    body = json.dumps(EVENT).encode()
+    whole = request_bytes(ctx.peal, "POST", "/v1/events", [f"Content-Length: {len(body)}"], body)
+    for data in (whole.replace(b"\r\n", b"\r"), bytes(range(256)), b"\r\n" * 100, b"\x00" * 1000,
+                 bytes.fromhex("16030100c8010000c40303") + bytes(200), whole[:40], whole[:-5],
+                 b""):
+        abandon(ctx.peal, data)
+        equal(ctx.peal.get("/livez").status, 200)
+    equal(stored(ctx.peal), before)
+
+
+def abandon(peal, data):
+    host, port = peal.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        client.sendall(data)
 
 
 def test_two_requests_in_one_packet_are_two(ctx):
@@ -451,9 +464,9 @@ def test_heads_that_are_too_large(ctx):
 
 def test_a_body_that_is_awaited_is_refused_before_it_is_sent(ctx):
     """With Expect: 100-continue a client learns at once that it may not."""
-    stranger = request_bytes(ctx.peal.with_key("pk_nobody"), "POST", "/v1/ingest",
-                             ["Content-Length: 1000000", "Expect: 100-continue"])
-    equal(status_of(converse(ctx.peal, stranger)), 401)
+    head = f"POST /v1/ingest HTTP/1.1\r\nHost: {ctx.peal.host}\r\nContent-Length: 1000000\r\n"
+    answer = converse(ctx.peal, (head + "Expect: 100-continue\r\n\r\n").encode())
+    equal(status_of(answer), 401)
 
 
 def test_three_hundred_idle_connections_leave_room(ctx):
@@ -478,10 +491,8 @@ def test_clients_that_hang_up_leave_nothing_behind(ctx):
     """They leave at every place: before, within and after the body, without reading the answer."""
     body = json.dumps(EVENT).encode()
     data = request_bytes(ctx.peal, "POST", "/v1/events", [f"Content-Length: {len(body)}"], body)
-    host, port = ctx.peal.host.split(":")
     for cut in range(0, len(data), 7):
-        with socket.create_connection((host, int(port)), timeout=30) as client:
-            client.sendall(data[:cut])
+        abandon(ctx.peal, data[:cut])
     equal(ctx.peal.get("/v1/events", expect=200).json["items"], [])
     equal(ctx.peal.post("/v1/events", EVENT).status, 202)
 

@@ -214,6 +214,14 @@ static void a_snapshot_holds_what_was_published(void)
     CHECK(registry_tenant_named(registry, S("other"))->tenant == other);
     registry_drop(old);
     registry_drop(registry);
+
+    edit(&store, HIDE, "b", 1, NULL, NULL);
+    registry = writer_registry(store.writer);
+    registry_triggers(registry, TENANT, S("k"), &count);
+    CHECK(count == 1);
+    registry_recallers(registry, TENANT, S("c"), &count);
+    CHECK(count == 0);
+    registry_drop(registry);
 }
 
 static void old_versions_can_be_loaded(void)
@@ -283,6 +291,7 @@ static void a_database_knows_what_it_is(void)
 
 // Joining is what one node does to its row.
 typedef struct Joining {
+    Str name;
     Instant at;
     int64_t node;
     enum { JOIN, BEAT, LEAVE } move;
@@ -292,7 +301,7 @@ static Err apply_joining(Tx *tx, void *with, Error *error)
 {
     Joining *joining = with;
     if (joining->move == JOIN)
-        return node_join(tx, S("n"), false, joining->at, &joining->node, error);
+        return node_join(tx, joining->name, false, joining->at, &joining->node, error);
     if (joining->move == BEAT)
         return node_beat(tx, joining->node, joining->at, error);
     node_leave(tx, joining->node, joining->at);
@@ -306,27 +315,52 @@ static int64_t others(Store *store, int64_t node, Instant at)
     return count;
 }
 
-static void nodes_are_numbered_and_seen(void)
+static void join(Store *store, Joining joining)
+{
+    int64_t expected = joining.node;
+    MUST(store, writer_run(store->writer, apply_joining, &joining, &store->error));
+    CHECK(joining.node == expected);
+}
+
+static void nodes_are_numbered(void)
 {
     STORE(store);
-    Joining joining = { .at = BEGINNING, .move = JOIN };
-    for (int64_t n = 1; n <= 3; n++) {
-        MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
-        CHECK(joining.node == n);
+    for (int64_t n = 1; n <= 3; n++)
+        join(&store, (Joining){ S("same"), BEGINNING, n, JOIN });
+    join(&store, (Joining){ .at = BEGINNING, .node = 3, .move = LEAVE });
+    join(&store, (Joining){ S("same"), BEGINNING, 4, JOIN }); // a number is never used again
+    CHECK(ask_i64(&store, "SELECT seen_until FROM node WHERE node = 1") == BEGINNING + NODE_LEASE);
+    CHECK(ask_i64(&store, "SELECT seen_until FROM node WHERE node = 3") == BEGINNING);
+}
+
+// A node lives while its beat holds and it has a connection. A file has one process at a time.
+static void a_node_lives_while_it_beats_and_is_connected(void)
+{
+    STORE(store);
+    Db *here = NULL, *there = NULL;
+    join(&store, (Joining){ S("here"), BEGINNING, 1, JOIN });
+    join(&store, (Joining){ S("there"), BEGINNING, 2, JOIN });
+    join(&store, (Joining){ S("killed"), BEGINNING, 3, JOIN });
+    if (!suite_is_postgres()) {
+        CHECK(others(&store, 1, BEGINNING) == 0);
+        return;
     }
-    CHECK(others(&store, 1, BEGINNING) == 2);
-    joining = (Joining){ .at = BEGINNING + NODE_BEAT, .node = 2, .move = BEAT };
-    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
-    CHECK(others(&store, 1, BEGINNING + NODE_LEASE - 1) == 2);
-    CHECK(others(&store, 1, BEGINNING + NODE_LEASE) == 1);
+    CHECK(others(&store, 0, BEGINNING) == 0);
+    MUST(&store, db_open(&(DbOptions){ .url = store.url, .name = S("here") }, &here, &store.error));
+    MUST(&store,
+         db_open(&(DbOptions){ .url = store.url, .name = S("there") }, &there, &store.error));
+    CHECK(others(&store, 0, BEGINNING) == 2 && others(&store, 1, BEGINNING) == 1);
+    join(&store, (Joining){ .at = BEGINNING + NODE_BEAT, .node = 2, .move = BEAT });
+    CHECK(others(&store, 0, BEGINNING + NODE_LEASE - 1) == 2);
+    CHECK(others(&store, 0, BEGINNING + NODE_LEASE) == 1);
     CHECK(others(&store, 2, BEGINNING + NODE_LEASE) == 0);
-    joining.move = LEAVE;
-    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
-    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
-    CHECK(others(&store, 1, BEGINNING + NODE_LEASE) == 0);
-    joining = (Joining){ .at = BEGINNING, .move = JOIN };
-    MUST(&store, writer_run(store.writer, apply_joining, &joining, &store.error));
-    CHECK(joining.node == 4); // a number is never used again
+    db_close(there); // as if it were killed: the server notices when it gets round to it
+    for (int i = 0; i < 100000 && others(&store, 1, BEGINNING) > 0; i++)
+        ;
+    CHECK(others(&store, 1, BEGINNING) == 0);
+    join(&store, (Joining){ .at = BEGINNING, .node = 1, .move = LEAVE });
+    CHECK(others(&store, 0, BEGINNING) == 0);
+    db_close(here);
 }
 
 static void the_servers_clock_can_be_measured(void)
@@ -474,7 +508,8 @@ static const Test tests[] = {
     TEST(old_versions_can_be_loaded),
     TEST(a_hold_is_part_of_the_snapshot),
     TEST(a_database_knows_what_it_is),
-    TEST(nodes_are_numbered_and_seen),
+    TEST(nodes_are_numbered),
+    TEST(a_node_lives_while_it_beats_and_is_connected),
     TEST(the_servers_clock_can_be_measured),
     TEST(migrations_run_once),
     TEST(tenants_are_numbered_and_equipped),

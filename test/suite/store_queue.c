@@ -232,6 +232,7 @@ static void a_retry_keeps_its_send_and_counts_its_attempt(void)
     claimed = claim_one(&store, 1);
     CHECK(claimed.was == DELIVERY_RETRYING && claimed.live.attempt == 2);
     CHECK(claimed.live.send == 1 && claimed.live.failures == 1);
+    CHECK(view(&store, TENANT, id).send == 1 && view(&store, TENANT, id).attempt == 2);
     settle_one(&store, &claimed, VERDICT_TRANSIENT);
     DeliveryView parked = view(&store, TENANT, id);
     CHECK(parked.state == DELIVERY_PARKED && parked.reason == REASON_GAVE_UP);
@@ -258,6 +259,7 @@ static void a_reminder_is_the_next_send(void)
     claimed = claim_one(&store, 1);
     CHECK(claimed.was == DELIVERY_WAITING);
     CHECK(claimed.live.send == 2 && claimed.live.attempt == 2 && claimed.live.failures == 0);
+    CHECK(view(&store, TENANT, id).send == 2 && view(&store, TENANT, id).attempt == 2);
     settle_one(&store, &claimed, VERDICT_DELIVERED);
     waiting = view(&store, TENANT, id);
     CHECK(waiting.state == DELIVERY_WAITING && waiting.due_at == INSTANT_NONE);

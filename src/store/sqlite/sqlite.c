@@ -286,7 +286,7 @@ static void configure(SqliteDb *self, bool is_weak)
         run(self, "PRAGMA query_only=1");
     }
     run(self, "PRAGMA mmap_size=0");
-    run(self, "PRAGMA cache_size=-16384");
+    run(self, self->lock_fd >= 0 ? "PRAGMA cache_size=-16384" : "PRAGMA cache_size=-2048");
     run(self, "PRAGMA temp_store=MEMORY");
 }
 

@@ -1,0 +1,234 @@
+"""Idempotency-Key: the same request again gets the same answer, and is done once."""
+import http.client
+import threading
+
+from harness import equal, like, main
+from steps import (KIND, act, advance, attempts, change_channel, deliveries, delivery, ingest_one,
+                   make_channel, make_tenant, make_trigger, settle, trigger_body, visit)
+
+EVENT = {"kind": KIND, "payload": {"wip": "1"}, "recipient": {"address": "ada@example.com"}}
+
+
+def post(peal, path, body=None, key="once", **rest):
+    return peal.post(path, body, headers={"Idempotency-Key": key}, **rest)
+
+
+def exact(peal, path, raw, key):
+    """Status and bytes as they came, for what must be the same to the letter."""
+    connection = http.client.HTTPConnection(peal.host, timeout=60)
+    try:
+        connection.request("POST", path, body=raw, headers={
+            "Authorization": f"Bearer {peal.key}", "Content-Type": "application/json",
+            "Idempotency-Key": key})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def check_reused(answer):
+    equal((answer.status, answer.json["code"]), (409, "idempotency-key-reused"))
+
+
+def count(peal, noun):
+    return len(peal.get(f"/v1/{noun}?limit=500", expect=200).json["items"])
+
+
+def test_an_event_is_taken_once(ctx):
+    make_trigger(ctx.peal)
+    first = post(ctx.peal, "/v1/events", EVENT, expect=202).json
+    equal(len(first["deliveries"]), 1)
+    settle(ctx.peal)
+    advance(ctx.peal, "1h")
+    for _ in range(3):
+        equal(post(ctx.peal, "/v1/events", EVENT, expect=202).json, first)
+    equal((count(ctx.peal, "events"), count(ctx.peal, "deliveries")), (1, 1))
+    check_reused(post(ctx.peal, "/v1/events", {**EVENT, "kind": "other"}))
+    equal(post(ctx.peal, "/v1/events", EVENT, key="twice", expect=202).json["duplicate"], False)
+    equal((count(ctx.peal, "events"), count(ctx.peal, "deliveries")), (2, 2))
+
+
+def test_a_batch_is_taken_once(ctx):
+    make_trigger(ctx.peal, dedupRecipe=["candidate.wip"])
+    body = {"eventKind": KIND, "items": [visit(wip="1"), visit(wip="1"), {"payload": 3}]}
+    first = post(ctx.peal, "/v1/ingest", body, expect=200).json
+    like(first, {"created": 1, "skipped": 1, "failed": 1})
+    equal(post(ctx.peal, "/v1/ingest", body, expect=200).json, first)
+    equal((count(ctx.peal, "events"), count(ctx.peal, "deliveries")), (2, 1))
+    check_reused(post(ctx.peal, "/v1/ingest", {**body, "items": []}))
+
+
+def test_the_answer_is_the_same_to_the_letter(ctx):
+    make_trigger(ctx.peal)
+    raw = b'{ "eventKind":"service-visit-closed", "items":[{"payload":{"n":1.50}}] }'
+    first = exact(ctx.peal, "/v1/ingest", raw, "letters")
+    equal(first[0], 200)
+    equal(exact(ctx.peal, "/v1/ingest", raw, "letters"), first)
+    raw = b'{"id":"letter","eventKind":"a","channel":"memory:default"}'
+    first = exact(ctx.peal, "/v1/triggers", raw, "letters 2")
+    equal(first[0], 201)
+    equal(exact(ctx.peal, "/v1/triggers", raw, "letters 2"), first)
+
+
+def test_a_definition_is_made_once(ctx):
+    first = post(ctx.peal, "/v1/triggers", trigger_body(), expect=201)
+    again = post(ctx.peal, "/v1/triggers", trigger_body(), expect=201)
+    equal(again.json, first.json)
+    equal(again.headers["etag"], first.headers["etag"])
+    equal(ctx.peal.get("/v1/triggers/visit", expect=200).json["version"], 1)
+    check_reused(post(ctx.peal, "/v1/triggers", trigger_body(enabled=False)))
+    equal(ctx.peal.post("/v1/triggers", trigger_body()).status, 409)
+
+
+def test_a_key_is_made_once_and_its_answer_kept_sealed(ctx):
+    body = {"role": "read", "name": "once"}
+    first = post(ctx.peal, "/v1/keys", body, expect=201).json
+    equal(post(ctx.peal, "/v1/keys", body, expect=201).json, first)
+    named = [row for row in ctx.peal.get("/v1/keys", expect=200).json["items"]
+             if row["name"] == "once"]
+    equal(len(named), 1)
+    if ctx.store == "sqlite":
+        stored = b"".join(path.read_bytes() for path in ctx.folder.glob("*.db*"))
+        assert first["key"].encode() not in stored, "the key lies in the database"
+
+
+def test_a_retry_is_done_once(ctx):
+    make_channel(ctx.peal, "memory:bad", answer="permanent")
+    make_trigger(ctx.peal, channel="memory:bad")
+    id = ingest_one(ctx.peal)
+    settle(ctx.peal)
+    first = post(ctx.peal, f"/v1/deliveries/{id}/retry", expect=200).json
+    settle(ctx.peal)
+    equal(delivery(ctx.peal, id)["state"], "parked")
+    equal(post(ctx.peal, f"/v1/deliveries/{id}/retry", expect=200).json, first)
+    settle(ctx.peal)
+    equal(len(attempts(ctx.peal, id)), 2)
+    act(ctx.peal, id, "retry")
+    settle(ctx.peal)
+    equal(len(attempts(ctx.peal, id)), 3)
+
+
+def test_the_same_key_for_another_path_is_another_request(ctx):
+    """One key stands for one request: method, path and body."""
+    make_channel(ctx.peal, "memory:bad", answer="permanent")
+    make_trigger(ctx.peal, channel="memory:bad")
+    one, two = ingest_one(ctx.peal), ingest_one(ctx.peal)
+    settle(ctx.peal)
+    post(ctx.peal, f"/v1/deliveries/{one}/retry", expect=200)
+    check_reused(post(ctx.peal, f"/v1/deliveries/{two}/retry"))
+    settle(ctx.peal)
+    equal(len(attempts(ctx.peal, two)), 1)
+
+
+def test_a_refusal_is_not_kept(ctx):
+    """A corrected request may come with the same key."""
+    for path, bad, good, status in (
+            ("/v1/triggers", trigger_body(filter=7), trigger_body(), 201),
+            ("/v1/events", {"kind": 7}, EVENT, 202),
+            ("/v1/ingest", {"eventKind": KIND}, {"eventKind": KIND, "items": []}, 200)):
+        equal(post(ctx.peal, path, bad, key=path).status, 422, path)
+        equal(post(ctx.peal, path, good, key=path).status, status, path)
+    id = ingest_one(ctx.peal)
+    settle(ctx.peal)
+    equal(post(ctx.peal, f"/v1/deliveries/{id}/retry", key="early").status, 409)
+    make_channel(ctx.peal, "memory:bad", answer="permanent")
+    make_trigger(ctx.peal, "bad", eventKind="bad", channel="memory:bad")
+    answer = ctx.peal.post("/v1/events", {"kind": "bad"}, expect=202).json
+    settle(ctx.peal)
+    change_channel(ctx.peal, "memory:bad")
+    parked = answer["deliveries"][0]["deliveryId"]
+    equal(post(ctx.peal, f"/v1/deliveries/{parked}/retry", key="early").status, 200)
+
+
+def test_keys_are_each_tenants_own(ctx):
+    tenants = [make_tenant(ctx.peal, id) for id in ("acme", "other")]
+    ids = set()
+    for who in tenants:
+        make_trigger(who)
+        answer = post(who, "/v1/events", EVENT, expect=202).json
+        equal(len(answer["deliveries"]), 1)
+        ids.add(answer["eventId"])
+    equal(len(ids), 2)
+    equal(post(tenants[1], "/v1/events", {**EVENT, "kind": "other"}).status, 409)
+
+
+def test_duplicates_at_the_same_time_have_one_effect(ctx):
+    make_trigger(ctx.peal)
+    make_channel(ctx.peal, "memory:bad", answer="permanent")
+    make_trigger(ctx.peal, "bad", eventKind="bad", channel="memory:bad")
+    parked = ctx.peal.post("/v1/events", {"kind": "bad"},
+                           expect=202).json["deliveries"][0]["deliveryId"]
+    settle(ctx.peal)
+    cases = [("/v1/events", EVENT, 202),
+             ("/v1/ingest", {"eventKind": KIND, "items": [visit(), visit()]}, 200),
+             ("/v1/triggers", trigger_body("new"), 201),
+             (f"/v1/deliveries/{parked}/retry", None, 200)]
+    for path, body, status in cases:
+        for round in range(4):
+            key = f"{path} {round}"
+            if path == "/v1/triggers":
+                body = trigger_body(f"new-{round}")
+            answers = at_once(lambda: post(ctx.peal, path, body, key=key), 8)
+            equal({answer.status for answer in answers}, {status}, path)
+            equal(len({answer.text for answer in answers}), 1, path)
+            settle(ctx.peal)
+    equal(count(ctx.peal, "events"), 1 + 4 + 8)
+    equal(len(deliveries(ctx.peal, "&trigger=visit")), 4 + 8)
+    equal(count(ctx.peal, "triggers"), 2 + 4)
+    equal(len(attempts(ctx.peal, parked)), 1 + 4)
+
+
+def at_once(call, times):
+    """What each of so many threads got that called together."""
+    answers, ready = [], threading.Barrier(times)
+
+    def run():
+        ready.wait()
+        answers.append(call())
+
+    threads = [threading.Thread(target=run) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(len(answers), times)
+    return answers
+
+
+def test_different_bodies_at_the_same_time_have_one_winner(ctx):
+    make_trigger(ctx.peal)
+    for round in range(4):
+        bodies = iter([{**EVENT, "payload": {"n": n}} for n in range(8)])
+        answers = at_once(lambda: post(ctx.peal, "/v1/events", next(bodies), key=f"r{round}"), 8)
+        equal(sorted(answer.status for answer in answers), [202] + [409] * 7)
+    equal(count(ctx.peal, "events"), 4)
+
+
+def test_it_is_known_after_a_restart(ctx):
+    peal = ctx.start(clock="system")  # a manual one waits for the lease of a killed node
+    make_trigger(peal)
+    body = {"eventKind": KIND, "items": [visit()]}
+    first = [post(peal, "/v1/events", EVENT, key="a").json,
+             post(peal, "/v1/ingest", body, key="b").json,
+             post(peal, "/v1/keys", {"role": "read", "name": "k"}, key="c").json]
+    for stop in (peal.stop, peal.kill9):
+        stop()
+        peal.start()
+        again = [post(peal, "/v1/events", EVENT, key="a").json,
+                 post(peal, "/v1/ingest", body, key="b").json,
+                 post(peal, "/v1/keys", {"role": "read", "name": "k"}, key="c").json]
+        equal(again, first)
+    equal(count(peal, "events"), 2)
+
+
+def test_a_get_and_a_put_take_no_notice_of_it(ctx):
+    make_trigger(ctx.peal)
+    headers = {"Idempotency-Key": "same"}
+    equal(ctx.peal.get("/v1/triggers", headers=headers).status, 200)
+    for enabled in (False, True):
+        answer = ctx.peal.put("/v1/triggers/visit", trigger_body(enabled=enabled), headers=headers)
+        equal((answer.status, answer.json["enabled"]), (200, enabled))
+
+
+if __name__ == "__main__":
+    main()

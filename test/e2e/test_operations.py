@@ -1,0 +1,225 @@
+"""Acting on many deliveries at once: what a filter names, counted, step by step, to its end."""
+from harness import equal, eventually, like, main
+from steps import (act, advance, attempts, change_channel, deliveries, delivery, ingest,
+                   ingest_one, make_channel, make_trigger, moment, problems, settle, visit)
+
+BAD = "memory:bad"
+
+
+def park(peal, count, trigger="visit"):
+    """So many parked deliveries; answers their ids."""
+    if peal.get(f"/v1/channels/{BAD}").status == 404:
+        make_channel(peal, BAD, answer="permanent")
+    if peal.get(f"/v1/triggers/{trigger}").status == 404:
+        make_trigger(peal, trigger, eventKind=trigger, channel=BAD)
+    answer = ingest(peal, *[visit() for _ in range(count)], kind=trigger)
+    settle(peal)
+    return [item["deliveries"][0]["deliveryId"] for item in answer["items"]]
+
+
+def wait_in_plan(peal, count, trigger="later"):
+    make_trigger(peal, trigger, eventKind=trigger, schedule={"initialDelay": "1d"})
+    answer = ingest(peal, *[visit() for _ in range(count)], kind=trigger)
+    return [item["deliveries"][0]["deliveryId"] for item in answer["items"]]
+
+
+def begin(peal, action, filter, expect=202, **rest):
+    return peal.post("/v1/operations", {"action": action, "filter": filter, **rest},
+                     expect=expect).json
+
+
+def run(peal, action, filter, **rest):
+    """Runs an operation to its end and answers how it went."""
+    begun = begin(peal, action, filter, **rest)
+    ended = eventually(lambda: done(peal, begun["id"]))
+    equal(ended["matched"], begun["matched"])
+    return ended
+
+
+def done(peal, id):
+    shown = peal.get(f"/v1/operations/{id}", expect=200).json
+    return shown if shown["state"] == "done" else None
+
+
+def states(peal, ids):
+    return {delivery(peal, id)["state"] for id in ids}
+
+
+def test_retry_what_is_parked(ctx):
+    ids = park(ctx.peal, 30)
+    change_channel(ctx.peal, BAD)
+    ended = run(ctx.peal, "retry", {"state": "parked", "channel": BAD})
+    like(ended, {"action": "retry", "matched": 30, "done": 30, "skipped": 0, "failed": 0,
+                 "state": "done", "createdAt": moment(), "finishedAt": moment()})
+    settle(ctx.peal)
+    equal(states(ctx.peal, ids), {"delivered"})
+    equal({len(attempts(ctx.peal, id)) for id in ids}, {2})
+
+
+def test_discard_with_a_reason(ctx):
+    ids = park(ctx.peal, 5)
+    ended = run(ctx.peal, "discard", {"state": "parked"}, reason="test data")
+    like(ended, {"done": 5, "reason": "test data"})
+    equal(states(ctx.peal, ids), {"discarded"})
+    event = delivery(ctx.peal, ids[0])["eventId"]
+    last = ctx.peal.get(f"/v1/events/{event}/timeline", expect=200).json["items"][-1]
+    like(last, {"what": "ended", "detail": {"state": "discarded", "reason": "by-operator",
+                                            "note": "test data"}})
+
+
+def test_cancel_what_is_still_to_be_sent(ctx):
+    later = wait_in_plan(ctx.peal, 7)
+    parked = park(ctx.peal, 3)
+    like(run(ctx.peal, "cancel", {}), {"matched": 7, "done": 7})
+    equal((states(ctx.peal, later), states(ctx.peal, parked)), ({"cancelled"}, {"parked"}))
+    advance(ctx.peal, "2d")
+    equal(states(ctx.peal, later), {"cancelled"})
+
+
+def test_a_filter_names_what_is_meant(ctx):
+    mine, theirs = park(ctx.peal, 4, "mine"), park(ctx.peal, 3, "theirs")
+    advance(ctx.peal, "1h")
+    late = park(ctx.peal, 2, "mine")
+    event = delivery(ctx.peal, theirs[0])["eventId"]
+    cases = [({"trigger": "mine"}, 6), ({"trigger": "theirs"}, 3), ({"channel": BAD}, 9),
+             ({"channel": "memory:default"}, 0), ({"event": event}, 1),
+             ({"trigger": "mine", "from": moment(minutes=30)}, 2),
+             ({"trigger": "mine", "to": moment(minutes=30)}, 4), ({"state": "parked"}, 9), ({}, 9)]
+    for filter, matched in cases:
+        dry = begin(ctx.peal, "discard", filter, expect=200, dryRun=True)
+        like(dry, {"matched": matched, "dryRun": True, "id": None}, str(filter))
+    equal(states(ctx.peal, mine + theirs + late), {"parked"})
+    like(run(ctx.peal, "discard", {"trigger": "mine", "from": moment(minutes=30)}), {"done": 2})
+    equal((states(ctx.peal, mine + theirs), states(ctx.peal, late)), ({"parked"}, {"discarded"}))
+
+
+def test_a_filter_by_entity(ctx):
+    park(ctx.peal, 1)
+    for entity in ("booking:1", "booking:2"):
+        ctx.peal.post("/v1/events", {"kind": "visit", "entity": entity,
+                                     "recipient": {"address": f"{entity}@example.com"}}, expect=202)
+    settle(ctx.peal)
+    for filter in ({"entity": "booking:1"}, {"entity": "booking:2", "channel": BAD}):
+        equal(begin(ctx.peal, "retry", filter, expect=200, dryRun=True)["matched"], 1, str(filter))
+
+
+def test_a_dry_run_changes_nothing(ctx):
+    ids = park(ctx.peal, 3)
+    before = [delivery(ctx.peal, id) for id in ids]
+    for action in ("retry", "discard"):
+        equal(begin(ctx.peal, action, {}, expect=200, dryRun=True)["matched"], 3)
+    settle(ctx.peal)
+    equal([delivery(ctx.peal, id) for id in ids], before)
+
+
+def test_many_are_done_in_steps(ctx):
+    """More than one step's worth; what is counted adds up at every look."""
+    park(ctx.peal, 1200)
+    begun = begin(ctx.peal, "discard", {"state": "parked"})
+    equal(begun["matched"], 1200)
+    seen = []
+
+    def look():
+        shown = ctx.peal.get(f"/v1/operations/{begun['id']}", expect=200).json
+        seen.append(shown["done"] + shown["skipped"] + shown["failed"])
+        return shown["state"] == "done"
+
+    eventually(look)
+    equal(seen, sorted(seen), "it only goes forward")
+    equal(seen[-1], 1200)
+    equal(len(deliveries(ctx.peal, "&state=parked")), 0)
+    equal(len(deliveries(ctx.peal, "&state=discarded")), 1200)
+
+
+def test_what_has_moved_on_is_skipped_or_left_out(ctx):
+    """Two operations and a person at once: each delivery is acted on by one of them."""
+    ids = park(ctx.peal, 600)
+    first = begin(ctx.peal, "discard", {"state": "parked"})
+    second = begin(ctx.peal, "discard", {"state": "parked"})
+    for id in ids[-3:]:
+        ctx.peal.post(f"/v1/deliveries/{id}/discard")
+    ends = [eventually(lambda one=one: done(ctx.peal, one["id"])) for one in (first, second)]
+    equal(states(ctx.peal, ids), {"discarded"})
+    total = sum(end["done"] for end in ends)
+    assert 597 <= total <= 600, ends
+    equal([end["failed"] for end in ends], [0, 0])
+    for end in ends:
+        assert end["done"] + end["skipped"] <= end["matched"], end
+
+
+def test_what_comes_later_is_not_part_of_it(ctx):
+    park(ctx.peal, 2)
+    advance(ctx.peal, "1m")
+    begun = begin(ctx.peal, "retry", {"state": "parked"})
+    ended = eventually(lambda: done(ctx.peal, begun["id"]))
+    settle(ctx.peal)
+    equal(ended["done"], 2)
+    equal({len(attempts(ctx.peal, row["id"])) for row in deliveries(ctx.peal)}, {2})
+    advance(ctx.peal, "1m")
+    late = park(ctx.peal, 1)
+    settle(ctx.peal)
+    equal(len(attempts(ctx.peal, late[0])), 1)
+
+
+def test_an_operation_goes_on_after_a_restart(ctx):
+    ids = park(ctx.peal, 600)
+    begun = begin(ctx.peal, "discard", {"state": "parked"})
+    ctx.peal.restart()
+    like(eventually(lambda: done(ctx.peal, begun["id"])), {"matched": 600, "done": 600})
+    equal(len(deliveries(ctx.peal, "&state=discarded")), len(ids))
+
+
+def test_an_operation_works_while_held(ctx):
+    """Holding stops sending, not deciding."""
+    ids = park(ctx.peal, 3)
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    like(run(ctx.peal, "retry", {"state": "parked"}), {"done": 3})
+    equal({len(attempts(ctx.peal, id)) for id in ids}, {1})
+    change_channel(ctx.peal, BAD)
+    ctx.peal.post("/v1/release", expect=200)
+    settle(ctx.peal)
+    equal(states(ctx.peal, ids), {"delivered"})
+
+
+def test_one_delivery_at_a_time_says_when_it_cannot(ctx):
+    make_trigger(ctx.peal)
+    sent = ingest_one(ctx.peal)
+    settle(ctx.peal)
+    for action in ("retry", "discard", "cancel", "complete"):
+        answer = ctx.peal.post(f"/v1/deliveries/{sent}/{action}")
+        equal((answer.status, answer.json["code"]), (409, "conflict"), action)
+        assert "delivered" in answer.json["detail"], answer.text
+    parked = park(ctx.peal, 2, "other")
+    equal(ctx.peal.post(f"/v1/deliveries/{parked[0]}/cancel").status, 409)
+    equal(act(ctx.peal, parked[0], "retry")["state"], "pending")
+    equal(act(ctx.peal, parked[1], "discard", {"reason": "no use"})["state"], "discarded")
+    equal(ctx.peal.post(f"/v1/deliveries/{parked[1]}/discard", {"why": "x"}).status, 422)
+
+
+def test_an_operation_that_makes_no_sense_is_refused(ctx):
+    cases = [({"action": "retry"}, "/filter"), ({"filter": {}}, "/action"),
+             ({"action": "retry", "filter": {"state": "delivered"}}, "/filter/state"),
+             ({"action": "cancel", "filter": {"state": "parked"}}, "/filter/state"),
+             ({"action": "discard", "filter": {"state": "waiting"}}, "/filter/state"),
+             ({"action": "retry", "filter": {"state": "lost"}}, "/filter/state"),
+             ({"action": "retry", "filter": {"event": "x"}}, "/filter/event"),
+             ({"action": "retry", "filter": {"from": "x"}}, "/filter/from"),
+             ({"action": "complete", "filter": {}}, "/action"),
+             ({"action": "retry", "filter": {}, "reason": 7}, "/reason"),
+             ({"action": "retry", "filter": {}, "reason": "x" * 5000}, "/reason")]
+    for body, place in cases:
+        answer = ctx.peal.post("/v1/operations", body)
+        equal(answer.status, 422, str(body)[:80])
+        equal([at for at, _ in problems(answer)], [place], str(body)[:80])
+
+
+def test_one_made_twice_with_a_key_is_one(ctx):
+    park(ctx.peal, 2)
+    body = {"action": "discard", "filter": {"state": "parked"}}
+    made = [ctx.peal.post("/v1/operations", body, headers={"Idempotency-Key": "k"},
+                          expect=202).json for _ in range(2)]
+    equal(made[0], made[1])
+
+
+if __name__ == "__main__":
+    main()
