@@ -25,7 +25,7 @@ static void read_rate(const Members *members, ChannelDefinition *channel)
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error)
 {
     static const char *const known[] = { "key",     "type",  "config",  "concurrency", "rate",
-                                         "timeout", "retry", "enabled", "ordered" };
+                                         "timeout", "retry", "enabled" };
     Error own = { 0 };
     Members members = members_open(source, S(""), error ? error : &own);
     if (!members_check(&members, known, ARRAY_LEN(known)))
@@ -42,7 +42,6 @@ Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error)
     members_int(&members, "concurrency", 1, CONCURRENCY_MAX, &channel.concurrency);
     members_span(&members, "timeout", SPAN_SECOND, TIMEOUT_MAX, &channel.timeout);
     members_bool(&members, "enabled", &channel.enabled);
-    members_bool(&members, "ordered", &channel.ordered);
     read_rate(&members, &channel);
 
     channel.config = members_get(&members, "config");

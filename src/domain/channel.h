@@ -19,7 +19,6 @@ typedef struct ChannelDefinition {
     bool has_retry;
     RetryPolicy retry;
     bool enabled; // default true
-    bool ordered; // default false
 } ChannelDefinition;
 
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;

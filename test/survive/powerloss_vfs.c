@@ -127,52 +127,91 @@ static void tear(uint8_t *old, const uint8_t *new, size_t len, Random *random)
     }
 }
 
-// arrive brings some of the unsynced sectors of a file to this image of the disk.
-static void arrive(const DiskFile *file, Image *to, PowerlossFate fate, Random *random)
-{
-    if (fate == POWERLOSS_KEEP || (fate == POWERLOSS_CHANCE && random_u64(random) & 1))
-        resize(to, file->view.size);
-    for (size_t sector = 0; sector < file->dirty_room; sector++) {
-        size_t len = sector_length(sector, file->view.size);
-        size_t room = sector_length(sector, to->size);
-        len = len < room ? len : room;
-        if (!file->dirty[sector] || len == 0)
-            continue;
-        uint8_t *old = to->at + sector * SECTOR;
-        const uint8_t *new = file->view.at + sector * SECTOR;
-        uint64_t chance = fate == POWERLOSS_CHANCE ? random_u64(random) % 8 : 0;
-        if (chance == 7)
-            tear(old, new, len, random);
-        else if (fate != POWERLOSS_DROP && chance < 4)
-            memcpy(old, new, len);
-    }
-}
+// Found is what is found of a file after the power was cut: an old image, cut or filled up to a
+// size, and the sectors of the view that arrived.
+typedef struct Found {
+    const Image *old;
+    bool exists;
+    size_t size;
+    void (*put)(void *with, size_t at, const uint8_t *bytes, size_t len); // takes a sector
+    void *with;
+} Found;
 
-static void copy(Image *to, const Image *from)
+static void put_sector(const DiskFile *file, size_t sector, bool is_torn, Random *random,
+                       const Found *found)
 {
-    resize(to, 0);
-    resize(to, from->size);
-    if (from->size)
-        memcpy(to->at, from->at, from->size);
-    to->exists = from->exists;
-}
-
-// outcome is what is found of a file after the power was cut.
-static void outcome(const DiskFile *file, PowerlossFate fate, Random *random, Image *ret)
-{
-    bool arrives = fate == POWERLOSS_KEEP || (fate == POWERLOSS_CHANCE && random_u64(random) & 1);
-    copy(ret, &file->disk);
-    if (!file->view.exists) { // deleted, or never there
-        ret->exists = ret->exists && !arrives;
+    uint8_t bytes[SECTOR] = { 0 };
+    const uint8_t *new = file->view.at + sector * SECTOR;
+    size_t len = sector_length(sector, file->view.size);
+    size_t room = sector_length(sector, found->size);
+    len = len < room ? len : room;
+    if (len == 0)
+        return;
+    if (!is_torn) {
+        found->put(found->with, sector * SECTOR, new, len);
         return;
     }
-    if (file->is_new) {
-        if (!arrives)
-            return;
-        resize(ret, 0);
-        ret->exists = true;
+    size_t there = sector_length(sector, found->old->size);
+    if (there)
+        memcpy(bytes, found->old->at + sector * SECTOR, there < len ? there : len);
+    tear(bytes, new, len, random);
+    found->put(found->with, sector * SECTOR, bytes, len);
+}
+
+// arrive brings some of the unsynced sectors of a file to the disk.
+static void arrive(const DiskFile *file, PowerlossFate fate, Random *random, const Found *found)
+{
+    for (size_t sector = 0; sector < file->dirty_room; sector++) {
+        if (!file->dirty[sector])
+            continue;
+        uint64_t chance = fate == POWERLOSS_CHANCE ? random_u64(random) % 8 : 0;
+        if (chance < 4 || chance == 7)
+            put_sector(file, sector, chance == 7, random, found);
     }
-    arrive(file, ret, fate, random);
+}
+
+// outcome decides what is found of a file, but for the sectors.
+static Found outcome(const DiskFile *file, PowerlossFate fate, Random *random)
+{
+    static const Image nothing;
+    bool arrives = fate == POWERLOSS_KEEP || (fate == POWERLOSS_CHANCE && random_u64(random) & 1);
+    bool resizes = fate == POWERLOSS_KEEP || (fate == POWERLOSS_CHANCE && random_u64(random) & 1);
+    bool is_replaced = file->is_new && arrives;
+    Found found = { .old = is_replaced ? &nothing : &file->disk, .exists = file->disk.exists };
+    if (!file->view.exists) // deleted, or never there
+        found.exists = found.exists && !arrives;
+    else if (is_replaced)
+        found.exists = true;
+    found.size = resizes && file->view.exists ? file->view.size : found.old->size;
+    return found;
+}
+
+// has_arrivals is false for what is gone, or stays as it was on the disk.
+static bool has_arrivals(const DiskFile *file, PowerlossFate fate, const Found *found)
+{
+    bool is_other = file->is_new && found->old == &file->disk;
+    return fate != POWERLOSS_DROP && file->view.exists && found->exists && !is_other;
+}
+
+static void put_in_image(void *with, size_t at, const uint8_t *bytes, size_t len)
+{
+    Image *image = with;
+    memcpy(image->at + at, bytes, len);
+}
+
+static void put_in_file(void *with, size_t at, const uint8_t *bytes, size_t len)
+{
+    ssize_t wrote = pwrite(*(const int *) with, bytes, len, (off_t) at);
+    assert(wrote == (ssize_t) len);
+}
+
+static void copy(Image *to, const Image *from, size_t size)
+{
+    resize(to, 0);
+    resize(to, size);
+    size_t len = from->size < size ? from->size : size;
+    if (len)
+        memcpy(to->at, from->at, len);
 }
 
 static void forget_dirt(DiskFile *file)
@@ -194,11 +233,17 @@ void powerloss_restore(PowerlossFate fate, uint64_t seed)
     Random random = random_seeded(seed);
     for (size_t i = 0; i < FILES_MAX; i++) {
         DiskFile *file = &disk.files[i];
-        Image found = { 0 };
-        outcome(file, fate, &random, &found);
-        copy(&file->disk, &found);
-        copy(&file->view, &found);
-        free(found.at);
+        Image image = { 0 };
+        Found found = outcome(file, fate, &random);
+        found.put = put_in_image;
+        found.with = &image;
+        copy(&image, found.old, found.size);
+        if (has_arrivals(file, fate, &found))
+            arrive(file, fate, &random, &found);
+        copy(&file->disk, &image, image.size);
+        copy(&file->view, &image, image.size);
+        file->disk.exists = file->view.exists = found.exists;
+        free(image.at);
         file->is_new = false;
         forget_dirt(file);
         lose_shm(file);
@@ -207,15 +252,22 @@ void powerloss_restore(PowerlossFate fate, uint64_t seed)
     disk.calls = 0;
 }
 
-static void save(const char *path, const Image *image)
+static void save(const DiskFile *file, const char *path, PowerlossFate fate, Random *random)
 {
-    unlink(path);
-    if (!image->exists)
+    Found found = outcome(file, fate, random);
+    if (!found.exists)
         return;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert(fd >= 0);
-    ssize_t wrote = image->size ? write(fd, image->at, image->size) : 0;
-    assert(wrote == (ssize_t) image->size);
+    size_t len = found.old->size < found.size ? found.old->size : found.size;
+    if (len)
+        put_in_file(&fd, 0, found.old->at, len);
+    if (ftruncate(fd, (off_t) found.size) != 0)
+        abort();
+    found.put = put_in_file;
+    found.with = &fd;
+    if (has_arrivals(file, fate, &found))
+        arrive(file, fate, random, &found);
     close(fd);
 }
 
@@ -223,16 +275,10 @@ void powerloss_save(const char *folder, PowerlossFate fate, uint64_t seed)
 {
     Random random = random_seeded(seed);
     for (size_t i = 0; i < FILES_MAX; i++) {
-        const DiskFile *file = &disk.files[i];
-        Image found = { 0 };
         char path[2 * NAME_MAX_LEN];
-        if (!file->name[0])
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, file->name);
-        if (fate != POWERLOSS_DROP)
-            outcome(file, fate, &random, &found);
-        save(path, fate == POWERLOSS_DROP ? &file->disk : &found);
-        free(found.at);
+        snprintf(path, sizeof path, "%s/%s", folder, disk.files[i].name);
+        if (disk.files[i].name[0])
+            save(&disk.files[i], path, fate, &random);
     }
 }
 
@@ -344,7 +390,8 @@ static int io_sync(sqlite3_file *base, int flags)
         return SQLITE_IOERR_FSYNC;
     if (fails_now(file)) {
         Random random = random_seeded((uint64_t) disk.calls);
-        arrive(file, &file->disk, POWERLOSS_CHANCE, &random);
+        Found found = { &file->disk, true, file->disk.size, put_in_image, &file->disk };
+        arrive(file, POWERLOSS_CHANCE, &random, &found);
         forget_dirt(file);
         disk.last_errno = errno = disk.failing_errno;
         return SQLITE_IOERR_FSYNC;

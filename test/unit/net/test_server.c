@@ -447,6 +447,10 @@ static void a_body_over_the_limit_is_answered_though_the_client_still_sends(void
         CHECK(str_contains(answer, S("\"code\":\"too-large\"")));
         close(fd);
     }
+    // A length that is announced is refused before a byte of it comes.
+    DEFER(arena_done) Arena arena = { 0 };
+    Str head = S("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 100001\r\n\r\n");
+    CHECK(peer_status(ask(&arena, host.port, head)) == 413);
     CHECK(host.handled == 0);
     host_stop(&host);
 }
@@ -623,6 +627,48 @@ static void closing_waits_for_what_is_owed(void)
     host_stop(&host);
 }
 
+static void a_request_that_arrives_while_closing_is_turned_away(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ 0 });
+    DEFER(arena_done) Arena arena = { 0 };
+    int busy = peer_dial(host.port), half = peer_dial(host.port);
+    peer_send(busy, S("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"));
+    Exchange *exchange = wait_for_held(&host);
+    // The go-ahead shows that the head was accepted.
+    peer_send(half, S("POST /hold HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                      "Content-Length: 2\r\n\r\n"));
+    CHECK(peer_status(peer_receive(&arena, half)) == 100);
+    // Connections opened beforehand tell when the server has begun to close: one request each.
+    int probes[100], status = 0;
+    for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+        probes[i] = peer_dial(host.port);
+    server_quiesce(host.server);
+    pthread_t closer;
+    int failed = pthread_create(&closer, NULL, close_server, host.server);
+    assert(!failed);
+    for (size_t i = 0; i < ARRAY_LEN(probes); i++) {
+        if (status != 503) {
+            peer_send(probes[i], S("GET /x HTTP/1.1\r\nHost: x\r\n\r\n"));
+            status = peer_status(peer_receive(&arena, probes[i]));
+        }
+        close(probes[i]);
+    }
+    if (status == 503) {
+        int handled = host.handled;
+        peer_send(half, S("ok"));
+        CHECK(peer_status(peer_receive(&arena, half)) == 503);
+        CHECK(host.handled == handled);
+    }
+    describe(exchange);
+    CHECK(peer_status(peer_receive(&arena, busy)) == 200);
+    pthread_join(closer, NULL);
+    close(busy);
+    close(half);
+    host.server = NULL;
+    host_stop(&host);
+}
+
 enum { CLIENTS = 8, REQUESTS = 200 };
 
 static void *hammer(void *with)
@@ -780,6 +826,7 @@ static const Test tests[] = {
     TEST(a_request_being_handled_and_an_idle_connection_are_not_cut),
     TEST(a_client_that_leaves_does_no_harm),
     TEST(closing_waits_for_what_is_owed),
+    TEST(a_request_that_arrives_while_closing_is_turned_away),
     TEST(many_clients_at_once_get_their_own_answers),
     TEST(an_address_that_cannot_be_used_is_told),
     TEST(it_listens_on_ipv6_too),

@@ -333,6 +333,7 @@ static void answers_are_kept_up_to_a_limit(void)
         CHECK_AT(cases[i].path, asked.result.problem == TRANSFER_ANSWERED);
         CHECK_AT(cases[i].path, asked.result.status == cases[i].status);
         CHECK_AT(cases[i].path, asked.result.body.len == cases[i].kept);
+        CHECK_AT(cases[i].path, asked.result.took < transfer.timeout);
     }
     transfers_free(transfers);
     peer_server_stop(&server);
