@@ -50,9 +50,10 @@ RULES = [
 def files_that_git_knows():
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        listed = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None  # no git here, or not its clone
+    return listed.stdout.splitlines()
 
 
 def files_on_disk():

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """run_tests.py - runs every test there is and ends with the line "N passed, N failed".
 
-With --lint, tools/lint.sh comes first and counts as one test. Then the programs that Meson knows (unit tests and suites), then the files of test/e2e, several
-at a time. One private PostgreSQL serves the whole run; its URL is in PEAL_TEST_POSTGRES. What
-fails is printed in full. A program that dies without having reported a failure counts as one.
+With --lint, tools/lint.sh comes first and counts as one test. Then come the programs that Meson
+knows (unit tests and suites) and the files of test/e2e, several at a time. One private PostgreSQL
+serves the whole run; its URL is in PEAL_TEST_POSTGRES. What fails is printed in full. A program
+that dies without having reported a failure counts as one.
 
     tools/run_tests.py [--build build] [--lint] [--quick] [--only meson|e2e] [FILE OF test/e2e …]
 """

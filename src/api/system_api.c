@@ -1,8 +1,10 @@
 #include "api/handlers.h"
 
 #include "base/time.h"
+#include "domain/members.h"
 #include "engine/engine.h"
 #include "store/meta.h"
+#include "store/operation.h"
 
 void livez_get(Call *call)
 {
@@ -17,7 +19,10 @@ void readyz_get(Call *call)
 {
     Writer *writer = call->api->writer;
     bool is_up = writer && writer_is_up(writer);
-    bool is_held = is_up && call->registry && call->registry->is_held;
+    // The route is answered without the store too, so nobody has taken a snapshot for it yet.
+    if (is_up)
+        call->registry = writer_registry(writer);
+    bool is_held = is_up && call->registry->is_held;
     JsonOut *json = call_json(call, is_up ? 200 : 503);
     json_open(json, '{');
     json_put_str(json, S("status"), is_up ? S("ready") : S("not ready"));
@@ -160,11 +165,16 @@ static void write_hold(Call *call, bool is_held, Str reason)
 
 Err hold_post(Call *call, Tx *tx, Error *error)
 {
-    Str reason = json_str(json_get(call->body, S("reason")));
+    static const char *const known[] = { "reason" };
+    Str reason = STR_NONE;
+    if (call->body) {
+        Members members = members_open(call->body, S(""), error);
+        if (members_check(&members, known, ARRAY_LEN(known)))
+            members_text(&members, "reason", OPERATION_REASON_MAX, &reason);
+        TRY(members_close(&members, ERR_INVALID));
+    }
     if (!reason.len)
         reason = S("by an operator");
-    if (reason.len > 500)
-        return fail(error, ERR_INVALID, "a reason has at most 500 bytes");
     TRY(tx_sync(tx, error));
     meta_put(tx, META_HOLD, reason);
     tx->changes_definitions = true;

@@ -343,10 +343,12 @@ static void stop_if_fatal(const Lane *lane, const Error *error)
 }
 
 // resolve finds out what became of a COMMIT whose reply was lost.
-static bool resolve(Lane *lane, const char *ticket, bool *ret_committed)
+static bool resolve(Lane *lane, const char *ticket, bool *ret_committed, Error *error)
 {
-    Error error = { 0 };
-    return db_was_committed(lane->db, str_from(ticket), ret_committed, &error) == ERR_OK;
+    if (db_was_committed(lane->db, str_from(ticket), ret_committed, error) != ERR_OK)
+        return false;
+    // It may have changed a definition, after the snapshot of this connection was taken.
+    return !*ret_committed || writer_refresh(lane->writer, lane->db, error) == ERR_OK;
 }
 
 static void run_batch(Lane *lane, Op **ops, size_t count)
@@ -363,16 +365,17 @@ static void run_batch(Lane *lane, Op **ops, size_t count)
             continue;
         }
         bool is_committed = false;
-        if (ticket[0]) {
-            if (!resolve(lane, ticket, &is_committed)) {
-                db_close(lane->db);
-                lane->db = NULL;
-                continue;
-            }
-            ticket[0] = '\0';
+        if (ticket[0] && !resolve(lane, ticket, &is_committed, &error)) {
+            db_close(lane->db);
+            lane->db = NULL;
+            count = drop_impatient(ops, count, ERR_UNAVAILABLE, &error);
+            usleep((useconds_t) RECONNECT_EVERY);
+            continue;
         }
+        ticket[0] = '\0';
         if (is_committed || (err = try_batch(lane, ops, count, &error)) == ERR_OK) {
             finish(ops, count, ERR_OK, NULL);
+            stop_if_fatal(lane, &error); // told first: what was committed is on disk
             return;
         }
         stop_if_fatal(lane, &error);

@@ -261,7 +261,7 @@ typedef struct Fuse {
 static int blow(void *with, const char *call)
 {
     Fuse *fuse = with;
-    // A sync that fails is a lost connection, of which the writer's own tests tell.
+    // A sync that fails is a lost connection: store_writer.c has that.
     if (strcmp(call, "sync") == 0 || fuse->left == 0 || --fuse->left > 0)
         return 0;
     fuse->is_blown = true;

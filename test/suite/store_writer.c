@@ -313,9 +313,13 @@ static const Statement forbidden = {
 static void a_reader_cannot_write(void)
 {
     STORE(store);
+    Db *reader = NULL;
     Rows rows;
-    CHECK(db_query(store.db, &store.arena, &forbidden, NULL, &rows, &store.error) != ERR_OK);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM meta") == 0); // and the connection goes on
+    DbOptions options = { .url = store.url, .is_reader = true };
+    MUST(&store, db_open(&options, &reader, &store.error));
+    CHECK(db_query(reader, &store.arena, &forbidden, NULL, &rows, &store.error) != ERR_OK);
+    db_close(reader);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM meta") == 0);
 }
 
 static void a_file_belongs_to_one_process(void)
@@ -353,11 +357,110 @@ static void values_come_back_as_they_went(void)
     CHECK(value_to_str(&row[5]).at && value_to_str(&row[5]).len == 0); // empty is not NULL
 }
 
+static const Statement backend_pid = {
+    .name = "suite_backend_pid",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 0",
+    .postgres = "SELECT pg_backend_pid()",
+};
+static const Statement terminate = {
+    .name = "suite_terminate",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "SELECT $1",
+    .postgres = "SELECT pg_terminate_backend(CAST($1 AS INTEGER), 10000)",
+};
+
+// Killer ends the writer's connection, once, just before a given call.
+typedef struct Killer {
+    Store *store;
+    const char *call; // none: not yet
+    int64_t pid;
+    int killed;
+} Killer;
+
+static int kill_before(void *with, const char *call)
+{
+    Killer *killer = with;
+    if (!killer->call || strcmp(call, killer->call) != 0)
+        return 0;
+    Store *store = killer->store;
+    Value args[] = { value_i64(killer->pid) };
+    Rows rows;
+    killer->call = NULL;
+    killer->killed++;
+    MUST(store, db_query(store->db, &store->arena, &terminate, args, &rows, &store->error));
+    return 0;
+}
+
+static Err learn_pid(Tx *tx, void *with, Error *error)
+{
+    Killer *killer = with;
+    Rows rows;
+    TRY(tx_query(tx, &backend_pid, NULL, &rows, error));
+    killer->pid = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+// A connection that is lost in the middle is opened again and the work replayed; one that is lost
+// while it commits is asked about first. Either way it is done once.
+static void work_survives_a_lost_connection(void)
+{
+    static const char *const calls[] = { "dedup_take", "event_insert", "COMMIT" };
+    if (!suite_is_postgres())
+        return; // a file has no connection to lose
+    DEFER(store_close) Store store = { 0 };
+    Killer killer = { .store = &store };
+    store_open_with(&store, (WriterOptions){ .fault = kill_before, .fault_with = &killer });
+    publish(&store, TENANT, KEYED);
+    for (int i = 0; i < (int) ARRAY_LEN(calls); i++) {
+        MUST(&store, writer_run(store.writer, learn_pid, &killer, &store.error));
+        killer.call = calls[i];
+        Ingest *ingest = take(
+            &store, TENANT,
+            str_format(&store.arena, "{'kind':'visit','id':'%d','payload':{'wip':%d}}", i, i).at);
+        CHECK_AT(calls[i], take_err(ingest) == ERR_OK && killer.killed == i + 1);
+        CHECK_AT(calls[i], ingest->items[0].pairs[0].key.is_won && !ingest->items[0].is_duplicate);
+        CHECK_AT(calls[i], ask_i64(&store, "SELECT COUNT(*) FROM delivery") == i + 1);
+    }
+    CHECK(writer_is_up(store.writer));
+}
+
+static void a_ticket_tells_what_became_of_a_transaction(void)
+{
+    STORE(store);
+    Db *one = NULL, *other = NULL;
+    Rows rows;
+    bool is_committed = false;
+    if (!suite_is_postgres())
+        return; // a local COMMIT never loses its reply
+    MUST(&store, db_open(&(DbOptions){ .url = store.url }, &one, &store.error));
+    MUST(&store, db_open(&(DbOptions){ .url = store.url }, &other, &store.error));
+    for (int commits = 0; commits < 2; commits++) {
+        db_begin(one);
+        db_send(one, &store.arena, &raise_generation, NULL, &rows);
+        MUST(&store, db_sync(one, &store.error));
+        Str ticket = str_dup(&store.arena, str_from(one->ticket));
+        CHECK(ticket.len > 0);
+        CHECK(db_was_committed(other, ticket, &is_committed, &store.error) == ERR_BUSY);
+        if (commits)
+            MUST(&store, db_commit(one, &store.error));
+        else
+            db_rollback(one);
+        MUST(&store, db_was_committed(other, ticket, &is_committed, &store.error));
+        CHECK(is_committed == (commits == 1));
+    }
+    db_close(one);
+    db_close(other);
+}
+
 static const Test tests[] = {
     TEST(calls_of_one_batch_share_their_keys), TEST(only_the_guilty_one_fails),
     TEST(a_publish_ahead_in_the_line_decides), TEST(a_publish_of_another_node_decides),
     TEST(a_failed_operation_leaves_nothing),   TEST(a_busy_operation_is_replayed),
     TEST(each_node_counts_in_rows_of_its_own), TEST(a_reader_cannot_write),
     TEST(a_file_belongs_to_one_process),       TEST(values_come_back_as_they_went),
+    TEST(work_survives_a_lost_connection),     TEST(a_ticket_tells_what_became_of_a_transaction),
 };
 PART(writer_part, tests);

@@ -344,13 +344,15 @@ static void drain(PostgresDb *self)
 static Err sync(Db *db, Error *error)
 {
     PostgresDb *self = (PostgresDb *) db;
-    fault(self, "sync");
-    if (!self->db.is_broken) {
-        if (PQpipelineSync(self->conn))
-            drain(self);
-        else
-            note_lost(self, "sync");
-    }
+    bool is_lost = fault(self, "sync"); // tests: the connection ends once everything was handed over
+    if (db->is_broken)
+        note(self, ERR_UNAVAILABLE, "sync", "the connection is lost");
+    else if (!PQpipelineSync(self->conn))
+        note_lost(self, "sync");
+    else if (is_lost)
+        db->is_broken = true;
+    else
+        drain(self);
     if (self->has_ticket && self->ticket_rows.count == 1 && self->db.ticket[0] == '\0') {
         Str ticket = value_to_str(&self->ticket_rows.values[0]);
         snprintf(self->db.ticket, sizeof self->db.ticket, "%.*s", STR_ARG(ticket));

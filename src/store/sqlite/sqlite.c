@@ -37,7 +37,11 @@ static void note(SqliteDb *self, int rc, const char *what)
 {
     int primary = rc & 0xff;
     Err err = ERR_INTERNAL;
-    bool is_full = primary == SQLITE_FULL || sqlite3_system_errno(self->sqlite) == ENOSPC;
+    // The errno that SQLite keeps may be of an older error, and says nothing about a failed fsync.
+    bool is_io = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN;
+    bool is_sync = rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC;
+    bool is_full = primary == SQLITE_FULL ||
+                   (is_io && !is_sync && sqlite3_system_errno(self->sqlite) == ENOSPC);
     if (is_full)
         err = ERR_DISK_FULL;
     else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
