@@ -3,8 +3,8 @@
 #
 #   FUZZ_SECONDS=60 tools/fuzz.sh [name …]
 #
-# The libraries come from a Meson build with coverage for libFuzzer; what is found lies in
-# build-fuzz/. A crash ends the run and leaves its input there.
+# Fuzzed is what reads bytes from outside and needs no store: base/, domain/ and net/, from a Meson
+# build with coverage for libFuzzer. A crash ends the run and leaves its input in build-fuzz/.
 set -euo pipefail
 
 seconds=${FUZZ_SECONDS:-60}
@@ -20,22 +20,24 @@ else
 fi
 [ "${#sources[@]}" -gt 0 ] || { echo "There is no test/fuzz/fuzz_*.c to run."; exit 0; }
 
-CC=clang tools/build.sh "$build" -Db_sanitize="$sanitizers" -Db_lundef=false -Dwerror=false \
-    -Dc_args=-fsanitize=fuzzer-no-link
-archives=$(find "$build/src" -name 'lib*.a')
-libraries=$(pkg-config --libs yyjson openssl libsodium libcurl libmicrohttpd sqlite3 libpq)
+said=$(CC=clang tools/build.sh "$build" -Db_sanitize="$sanitizers" -Db_lundef=false \
+    -Dwerror=false -Dc_args=-fsanitize=fuzzer-no-link -- \
+    src/libnet.a src/libdomain.a src/libbase.a 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+archives="$build/src/libnet.a $build/src/libdomain.a $build/src/libbase.a"
+libraries=$(pkg-config --libs yyjson openssl libsodium libcurl libmicrohttpd)
 
 for source in "${sources[@]}"; do
     name=$(basename "$source" .c)
     corpus="$build/corpus/$name"
-    mkdir -p "$corpus"
+    seeds="test/fuzz/corpus/${name#fuzz_}"
+    mkdir -p "$corpus" "$seeds"
     # shellcheck disable=SC2086 # lists of words
-    clang -g -O1 -std=gnu17 -D_GNU_SOURCE -fsanitize="fuzzer,$sanitizers" -Isrc -Itest \
-        -DCASES_DIR="\"$PWD/test/cases\"" "$source" -o "$build/$name" \
+    clang -g -O1 -std=gnu17 -D_GNU_SOURCE -fsanitize="fuzzer,$sanitizers" -Isrc -Itest/fuzz \
+        "$source" -o "$build/$name" \
         -Wl,--start-group $archives -Wl,--end-group $libraries -lpthread
     echo "$name: $seconds s"
     "$build/$name" -max_total_time="$seconds" -artifact_prefix="$build/$name-" \
-        -print_final_stats=1 "$corpus" "test/fuzz/corpus/${name#fuzz_}"* 2>"$build/$name.log" || {
+        -print_final_stats=1 "$corpus" "$seeds" 2>"$build/$name.log" || {
         tail -n 60 "$build/$name.log"
         printf 'Error: %s found something\nWhy:   the report is above and in %s\nTry:   %s\n' \
             "$name" "$build/$name.log" "$build/$name $build/$name-crash-…"

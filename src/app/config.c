@@ -34,6 +34,7 @@ const CommandOption store_options[] = {
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" },
+    { "json", NULL, "print the answer as JSON" },
     { 0 },
 };
 // clang-format on
@@ -148,8 +149,9 @@ static Str key_path(Arena *arena, const Config *config, bool *ret_may_make)
         return str_format(arena, "%s/master-key", credentials);
     }
     if (str_starts(config->store, S("sqlite:"))) {
-        Str path = str_skip(config->store, strlen("sqlite:"));
-        return str_format(arena, "%.*s.key", STR_ARG(str_cut(&path, '?')));
+        Str rest = str_skip(config->store, strlen("sqlite:"));
+        Str path = str_cut(&rest, '?');
+        return str_format(arena, "%.*s.key", STR_ARG(path));
     }
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     Str folder = state  ? str_format(arena, "%s/peal", state)

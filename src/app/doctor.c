@@ -1,7 +1,8 @@
 #include "app/doctor.h"
 
-#include "cli/output.h"
 #include "base/clock.h"
+#include "base/json.h"
+#include "cli/output.h"
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
@@ -11,23 +12,36 @@
 typedef enum Finding { FINDING_OK, FINDING_WARN, FINDING_FAIL } Finding;
 
 static const char *const finding_texts[] = { "ok  ", "warn", "FAIL" };
+static const char *const finding_words[] = { "ok", "warn", "fail" };
 
-static Finding say(Finding finding, const char *format, ...) PRINTF(2, 3);
+enum { REPORT_BYTES_MAX = 64 * 1024 };
 
-static Finding say(Finding finding, const char *format, ...)
+// Report is what is found, told line by line, or as one JSON document in the end.
+typedef struct Report {
+    bool is_json;
+    Finding worst;
+    Buf text;
+    JsonOut json;
+} Report;
+
+static void say(Report *report, Finding finding, const char *format, ...) PRINTF(3, 4);
+
+static void say(Report *report, Finding finding, const char *format, ...)
 {
+    char line[ERROR_DETAIL_MAX * 2];
     va_list args;
     va_start(args, format);
-    printf("%s  ", finding_texts[finding]);
-    vprintf(format, args);
-    printf("\n");
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    return finding;
-}
-
-static Finding worse(Finding a, Finding b)
-{
-    return a > b ? a : b;
+    report->worst = finding > report->worst ? finding : report->worst;
+    if (!report->is_json) {
+        printf("%s  %s\n", finding_texts[finding], line);
+        return;
+    }
+    json_open(&report->json, '{');
+    json_put_str(&report->json, S("finding"), str_from(finding_words[finding]));
+    json_put_str(&report->json, S("text"), str_from(line));
+    json_close(&report->json, '}');
 }
 
 static const Statement settings = {
@@ -40,80 +54,108 @@ static const Statement settings = {
 };
 
 // check_promises looks at what durability hangs on.
-static Finding check_promises(Db *db, Arena *arena)
+static void check_promises(Report *report, Db *db, Arena *arena)
 {
     Rows rows;
     Error error = { 0 };
-    Finding worst = FINDING_OK;
-    if (db_query(db, arena, &settings, NULL, &rows, &error) != ERR_OK)
-        return say(FINDING_FAIL, "cannot read the settings: %s", error.detail);
+    if (db_query(db, arena, &settings, NULL, &rows, &error) != ERR_OK) {
+        say(report, FINDING_FAIL, "cannot read the settings: %s", error.detail);
+        return;
+    }
     for (size_t i = 0; i < rows.count; i++) {
         Str name = value_to_str(&rows_at(&rows, i)[0]), is = value_to_str(&rows_at(&rows, i)[1]);
         bool is_fine = db_is_postgres(db) ? !str_eq(is, S("off")) : str_eq(is, S("ok"));
-        worst = worse(worst, say(is_fine ? FINDING_OK : FINDING_FAIL, "%.*s: %.*s", STR_ARG(name),
-                                 STR_ARG(is)));
+        say(report, is_fine ? FINDING_OK : FINDING_FAIL, "%.*s: %.*s", STR_ARG(name), STR_ARG(is));
     }
-    return worst;
 }
 
-static Finding check_schema(Db *db)
+static void check_schema(Report *report, Db *db)
 {
     int pending;
     Error error = { 0 };
     if (migrate_pending(db, &pending, &error) != ERR_OK)
-        return say(FINDING_FAIL, "schema: %s", error.detail);
-    if (pending > 0)
-        return say(FINDING_WARN, "schema: %d migrations are missing; `peal migrate` applies them",
-                   pending);
-    return say(FINDING_OK, "schema: up to date (%d)", migrations[migration_count - 1].number);
+        say(report, FINDING_FAIL, "schema: %s", error.detail);
+    else if (pending > 0)
+        say(report, FINDING_WARN, "schema: %d migrations are missing; `peal migrate` applies them",
+            pending);
+    else
+        say(report, FINDING_OK, "schema: up to date (%d)", migrations[migration_count - 1].number);
 }
 
-static Finding check_hold(Db *db, Arena *arena, const Config *config)
+static void check_hold(Report *report, Db *db, Arena *arena, const Config *config)
 {
     Str hold, inside, outside;
     Error error = { 0 };
     if (meta_get(db, arena, META_HOLD, &hold, &error) != ERR_OK ||
         meta_get(db, arena, META_IDENTITY, &inside, &error) != ERR_OK ||
         meta_identity(db, config->store, arena, &outside, &error) != ERR_OK)
-        return say(FINDING_FAIL, "hold: %s", error.detail);
-    if (hold.at)
-        return say(FINDING_WARN, "held: %.*s", STR_ARG(hold));
-    if (inside.at && !str_eq(inside, outside))
-        return say(FINDING_WARN, "this database is a copy: Peal will start held");
-    return say(FINDING_OK, "not held");
+        say(report, FINDING_FAIL, "hold: %s", error.detail);
+    else if (hold.at)
+        say(report, FINDING_WARN, "held: %.*s", STR_ARG(hold));
+    else if (inside.at && !str_eq(inside, outside))
+        say(report, FINDING_WARN, "this database is a copy: Peal will start held");
+    else
+        say(report, FINDING_OK, "not held");
 }
 
-static Finding check_clock(Db *db)
+static void check_clock(Report *report, Db *db)
 {
     Clock real;
     Span offset;
     Error error = { 0 };
     clock_init_system(&real);
-    if (node_offset(db, &real, &offset, &error) != ERR_OK)
-        return say(FINDING_FAIL, "clock: %s", error.detail);
+    if (node_offset(db, &real, &offset, &error) != ERR_OK) {
+        say(report, FINDING_FAIL, "clock: %s", error.detail);
+        return;
+    }
     Span away = offset < 0 ? -offset : offset;
-    return say(away > 2 * SPAN_SECOND ? FINDING_WARN : FINDING_OK,
-               "clock: %lld ms from the database's", (long long) (offset / SPAN_MILLISECOND));
+    say(report, away > 2 * SPAN_SECOND ? FINDING_WARN : FINDING_OK,
+        "clock: %lld ms from the database's", (long long) (offset / SPAN_MILLISECOND));
 }
 
-int doctor_run(Arena *arena, const Config *config)
+static void check_key(Report *report, Arena *arena, const Config *config)
+{
+    KeyRing ring = { 0 };
+    Error error = { 0 };
+    if (config_keys(arena, config, &ring, &error) == ERR_OK)
+        say(report, FINDING_OK, "master key: %zu", ring.count);
+    else
+        say(report, FINDING_FAIL, "master key: %s", error.detail);
+    crypto_wipe(&ring, sizeof ring);
+}
+
+static void examine(Report *report, Db *db, Arena *arena, const Config *config)
+{
+    say(report, FINDING_OK, "store: %s answers", db->driver->name);
+    check_schema(report, db);
+    check_promises(report, db, arena);
+    check_hold(report, db, arena, config);
+    check_clock(report, db);
+    check_key(report, arena, config);
+}
+
+int doctor_run(Arena *arena, const Config *config, bool is_json)
 {
     Db *db;
     Error error = { 0 };
-    if (db_open(&(DbOptions){ .url = config->store, .is_reader = true }, &db, &error) != ERR_OK) {
-        say(FINDING_FAIL, "store: %s", error.detail);
-        return err_exit(error.err);
+    Report report = { .is_json = is_json, .text = buf_new(arena, REPORT_BYTES_MAX) };
+    report.json = json_out(&report.text);
+    json_open(&report.json, '{');
+    json_key(&report.json, S("findings"));
+    json_open(&report.json, '[');
+    Err err = db_open(&(DbOptions){ .url = config->store, .is_reader = true }, &db, &error);
+    if (err != ERR_OK) {
+        say(&report, FINDING_FAIL, "store: %s", error.detail);
+    } else {
+        examine(&report, db, arena, config);
+        db_close(db);
     }
-    Finding worst = say(FINDING_OK, "store: %s answers", db->driver->name);
-    worst = worse(worst, check_schema(db));
-    worst = worse(worst, check_promises(db, arena));
-    worst = worse(worst, check_hold(db, arena, config));
-    worst = worse(worst, check_clock(db));
-    KeyRing ring = { 0 };
-    worst = worse(worst, config_keys(arena, config, &ring, &error) == ERR_OK
-                             ? say(FINDING_OK, "master key: %zu", ring.count)
-                             : say(FINDING_FAIL, "master key: %s", error.detail));
-    crypto_wipe(&ring, sizeof ring);
-    db_close(db);
-    return worst == FINDING_FAIL ? EXIT_FAILED : EXIT_DONE;
+    json_close(&report.json, ']');
+    json_put_str(&report.json, S("worst"), str_from(finding_words[report.worst]));
+    json_close(&report.json, '}');
+    if (is_json)
+        output_json(buf_str(&report.text));
+    if (err != ERR_OK)
+        return err_exit(err);
+    return report.worst == FINDING_FAIL ? EXIT_FAILED : EXIT_DONE;
 }

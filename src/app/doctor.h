@@ -3,4 +3,4 @@
 
 #include "app/config.h"
 
-int doctor_run(Arena *arena, const Config *config);
+int doctor_run(Arena *arena, const Config *config, bool is_json);

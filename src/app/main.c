@@ -43,7 +43,7 @@ static int migrate(CommandArgs *args)
     db_close(db);
     if (err != ERR_OK)
         return refuse(&error);
-    printf("%d migrations applied\n", applied);
+    printf(args_flag(args, "json") ? "{\"applied\":%d}\n" : "%d migrations applied\n", applied);
     return EXIT_DONE;
 }
 
@@ -53,7 +53,7 @@ static int doctor(CommandArgs *args)
     Error error = { 0 };
     if (config_read(args, false, &config, &error) != ERR_OK)
         return refuse(&error);
-    return doctor_run(args_arena(args), &config);
+    return doctor_run(args_arena(args), &config, args_flag(args, "json"));
 }
 
 static const Command commands[] = {
@@ -71,12 +71,12 @@ static const Command commands[] = {
       .options = serve_options,
       .run = serve },
     { .name = "migrate",
-      .usage = "migrate [--store URL]",
+      .usage = "migrate [--store URL] [--json]",
       .summary = "Bring the tables up to date; serve does so by itself",
       .options = store_options,
       .run = migrate },
     { .name = "doctor",
-      .usage = "doctor [--store URL]",
+      .usage = "doctor [--store URL] [--json]",
       .summary = "Look at the store and say what is wrong with it",
       .options = store_options,
       .run = doctor },

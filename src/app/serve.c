@@ -35,6 +35,7 @@ typedef struct Program {
 static Err open_program(Program *program, Error *error);
 static Err open_store(Program *program, Error *error);
 static void announce(const Program *program, bool is_up);
+static void announce_store(const Program *program);
 static bool wait_signal(int seconds);
 static void stop(Program *program, bool is_up);
 
@@ -68,10 +69,12 @@ int serve_run(Arena *arena, const Config *config)
             return 0;
         }
         err = open_store(&program, &error);
-        if (err != ERR_OK)
+        if (err != ERR_OK) {
             log_warn("store.away", "detail=%s", log_quote(str_from(error.detail)));
-        else
-            log_info("store.up", "node=%lld", (long long) program.store.node);
+            continue;
+        }
+        log_info("store.up", "node=%lld", (long long) program.store.node);
+        announce_store(&program);
     }
     wait_signal(-1);
     stop(&program, true);
@@ -89,11 +92,10 @@ static void harden(void)
     }
 }
 
-static Err make_data_folder(Arena *arena, const Config *config, Error *error)
+static Err make_data_folder(const Config *config, Error *error)
 {
-    if (!config->is_dev || !str_starts(config->store, S("sqlite:peal-data/")))
+    if (!config->is_dev)
         return ERR_OK;
-    (void) arena;
     if (mkdir("peal-data", 0700) != 0 && errno != EEXIST)
         return fail(error, ERR_INTERNAL, "cannot make the folder peal-data: %m");
     return ERR_OK;
@@ -110,7 +112,7 @@ static Err open_program(Program *program, Error *error)
                                                ? config->manual_from
                                                : clock_now(&program->real));
     program->random = random_system();
-    TRY(make_data_folder(program->arena, config, error));
+    TRY(make_data_folder(config, error));
     TRY(config_keys(program->arena, config, &program->ring, error));
     program->api = (Api){ .clock = &program->clock,
                           .random = &program->random,
@@ -154,16 +156,16 @@ static Err open_store(Program *program, Error *error)
     return ERR_OK;
 }
 
-// keep_dev_key leaves the key where the command line looks for it.
-static void keep_dev_key(const Program *program)
+// keep_dev_key leaves the key where the command line looks for it; false where it cannot.
+static bool keep_dev_key(const Program *program)
 {
     int fd = open("peal-data/admin.key", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
-        return;
+        return false;
     Str key = program->store.made_key;
-    if (write(fd, key.at, key.len) != (ssize_t) key.len || write(fd, "\n", 1) != 1)
-        log_warn("dev.key", "detail=\"cannot write peal-data/admin.key\"");
+    bool is_kept = write(fd, key.at, key.len) == (ssize_t) key.len && write(fd, "\n", 1) == 1;
     close(fd);
+    return is_kept;
 }
 
 static void announce_dev(const Program *program)
@@ -181,6 +183,18 @@ static void announce_dev(const Program *program)
     printf("\nStop with Ctrl-C. The data stay in %.*s.\n\n", STR_ARG(program->config->store));
 }
 
+// announce_store tells what is known only once the store is there; the key is shown this once.
+static void announce_store(const Program *program)
+{
+    Str key = program->store.made_key;
+    if (key.len && !(program->config->is_dev && keep_dev_key(program)))
+        printf("first key (shown this once): %.*s\n", STR_ARG(key));
+    if (program->store.was_held)
+        printf("held: this database is a copy of another. Events are taken in, nothing is sent.\n"
+               "      `peal release` lets it send.\n");
+    fflush(stdout);
+}
+
 static void announce(const Program *program, bool is_up)
 {
     const Config *config = program->config;
@@ -189,17 +203,10 @@ static void announce(const Program *program, bool is_up)
     while (colon > 0 && host.at[colon - 1] != ':')
         colon--;
     printf("listening on http://%.*s%d\n", (int) colon, host.at, server_port(program->server));
-    if (!is_up)
+    if (is_up)
+        announce_store(program);
+    else
         printf("the store is away; Peal takes requests when it is back (503 until then)\n");
-    if (program->store.made_key.len) {
-        if (config->is_dev)
-            keep_dev_key(program);
-        else
-            printf("first key (shown this once): %.*s\n", STR_ARG(program->store.made_key));
-    }
-    if (program->store.was_held)
-        printf("held: this database is a copy of another. Events are taken in, nothing is sent.\n"
-               "      `peal release` lets it send.\n");
     if (config->is_dev)
         announce_dev(program);
     fflush(stdout);

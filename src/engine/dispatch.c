@@ -5,9 +5,15 @@
 // dispatch starts an attempt for every delivery that a round claimed, and turns what comes of it
 // into a settle for a later round.
 
+static void start_waiting(Engine *engine, int64_t lane);
+
 static void finish(Flight *flight, const Outcome *outcome)
 {
     Engine *engine = flight->engine;
+    LaneState *lane = &engine->lanes[flight->claimed->lane];
+    Span took = clock_monotonic() - flight->started_monotonic + 1;
+    lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    lane->running--;
     const Claimed *claimed = flight->claimed;
     Instant now = clock_now(engine->options.clock);
     // Jitter is off under the manual clock, so that a test can say when a retry falls due.
@@ -42,6 +48,7 @@ static void transfer_done(void *with, const TransferResult *result)
     Outcome outcome = flight->type->judge(&flight->arena, result,
                                           clock_now(flight->engine->options.clock));
     finish(flight, &outcome);
+    start_waiting(flight->engine, flight->claimed->lane);
 }
 
 static Message message_of(Flight *flight)
@@ -96,6 +103,8 @@ static void send(Flight *flight, const ChannelDefinition *definition)
 static void start(Flight *flight)
 {
     Engine *engine = flight->engine;
+    flight->started_monotonic = clock_monotonic();
+    engine->lanes[flight->claimed->lane].running++;
     const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
     const RegistryChannel *channel = lane ? lane->channel : NULL;
     flight->policy = registry_retry(lane, flight->claimed->trigger);
@@ -135,7 +144,6 @@ void flight_free(Engine *engine, Flight *flight)
         engine->air = flight->after;
     if (flight->after)
         flight->after->previous = flight->previous;
-    engine->lanes[flight->claimed->lane].in_flight--;
     engine->in_flight--;
     if (--flight->round->open_flights == 0)
         round_release(flight->round);
@@ -144,18 +152,57 @@ void flight_free(Engine *engine, Flight *flight)
     engine->free_flights = flight;
 }
 
+// start_or_drop starts a claimed flight, unless its lease may be over: a node that was stopped must
+// not send then. What it claimed lapses, and is swept like that of a dead node.
+static void start_or_drop(Engine *engine, Flight *flight)
+{
+    if (clock_monotonic() - flight->round->claimed_at_monotonic <= SEND_LEASE - RENEW_EVERY) {
+        start(flight);
+        return;
+    }
+    log_warn("claim.late", "delivery=%s", log_quote(flight->claimed->public_id));
+    flight_free(engine, flight);
+}
+
+static bool has_room(const Engine *engine, int64_t number)
+{
+    const RegistryLane *lane = registry_lane(engine->registry, number);
+    return !lane || engine->lanes[number].running < lane_concurrency(engine, lane);
+}
+
+// start_waiting goes on with what was claimed ahead, now that an attempt has ended.
+static void start_waiting(Engine *engine, int64_t number)
+{
+    LaneState *lane = &engine->lanes[number];
+    while (lane->first_waiting && has_room(engine, number)) {
+        Flight *flight = lane->first_waiting;
+        lane->first_waiting = flight->next;
+        lane->waiting--;
+        start_or_drop(engine, flight);
+    }
+}
+
+static void wait_in_lane(LaneState *lane, Flight *flight)
+{
+    flight->next = NULL;
+    if (lane->first_waiting)
+        lane->last_waiting->next = flight;
+    else
+        lane->first_waiting = flight;
+    lane->last_waiting = flight;
+    lane->waiting++;
+}
+
 void dispatch(Engine *engine, Round *round)
 {
     for (size_t i = 0; i < round->claim.count; i++) {
         const Claimed *claimed = &round->claim.claimed[i];
-        // A node that was stopped may wake with its lease over: then it must not send. What it
-        // claimed lapses, and is swept like that of a dead node.
-        if (clock_monotonic() - round->claimed_at_monotonic > SEND_LEASE - RENEW_EVERY) {
-            log_warn("claim.late", "delivery=%s", log_quote(claimed->public_id));
-            continue;
-        }
-        engine->lanes[claimed->lane].in_flight++;
         round->open_flights++;
-        start(flight_new(engine, round, claimed));
+        Flight *flight = flight_new(engine, round, claimed);
+        LaneState *lane = &engine->lanes[claimed->lane];
+        if (!lane->first_waiting && has_room(engine, claimed->lane))
+            start_or_drop(engine, flight);
+        else
+            wait_in_lane(lane, flight);
     }
 }

@@ -226,12 +226,20 @@ static void take_rounds(Engine *engine, Instant now)
     }
 }
 
-static int concurrency(const Engine *engine, const RegistryLane *lane)
+int lane_concurrency(const Engine *engine, const RegistryLane *lane)
 {
     if (!lane->channel || engine->options.is_dev)
         return CAPTURE_CONCURRENCY;
     const ChannelType *type = channel_type_find(lane->channel->definition.type);
     return type && type->request ? lane->channel->definition.concurrency : CAPTURE_CONCURRENCY;
+}
+
+// ahead is how many more than its concurrency a lane may claim. A lane whose attempts take
+// milliseconds is kept supplied, so that it need not wait for the store between them; one that is
+// slow is not, for what waits here can no longer be called off.
+static int ahead(const LaneState *lane, int at_once)
+{
+    return lane->took > 0 && lane->took < AHEAD_WHILE_UNDER ? at_once : 0;
 }
 
 // rate_left is how many attempts the channel's rate still allows now, for this node's share.
@@ -266,7 +274,8 @@ static size_t ask_lanes(Engine *engine, Round *round, Instant now)
         LaneState *lane = lane_state(engine, registry->lanes[i].lane);
         if (lane->due_at > now)
             continue;
-        int64_t free = concurrency(engine, &registry->lanes[i]) - lane->in_flight - lane->asked;
+        int at_once = lane_concurrency(engine, &registry->lanes[i]);
+        int64_t free = at_once + ahead(lane, at_once) - lane->running - lane->waiting - lane->asked;
         free = free < left ? free : left;
         free = free < room ? free : room;
         int64_t rate = rate_left(engine, &registry->lanes[i], lane, now);

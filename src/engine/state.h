@@ -16,14 +16,20 @@ enum {
 };
 
 #define SEND_LEASE ((Span) 15 * SPAN_SECOND)
+#define AHEAD_WHILE_UNDER ((Span) 50 * SPAN_MILLISECOND)
 #define RENEW_EVERY ((Span) 5 * SPAN_SECOND)
 #define POLL_EVERY ((Span) 1 * SPAN_SECOND)
 #define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
 
+typedef struct Flight Flight;
+
 // LaneState is the engine's view of one lane of the queue.
 typedef struct LaneState {
     bool is_known;  // the number is in use
-    int in_flight;  // claimed and not yet settled
+    int running;    // attempts under way: at most the channel's concurrency
+    int waiting;    // claimed ahead, to start as soon as one of them ends
+    Flight *first_waiting, *last_waiting;
+    Span took;      // what an attempt takes of late; 0: not known
     int asked;      // asked for by rounds at the writer
     Instant due_at; // no send of this lane is due before; INSTANT_NONE: none is known
     uint64_t told;  // when due_at was last brought forward, in engine->news
@@ -40,19 +46,20 @@ static inline Instant lane_ready_at(const LaneState *lane)
 
 typedef struct Round Round;
 
-// Flight is one attempt under way.
-typedef struct Flight {
-    struct Flight *next;     // in a free or finished list
-    struct Flight *previous; // in the list of those in the air
-    struct Flight *after;
+// Flight is one delivery from its claim to its settle.
+struct Flight {
+    Flight *next;     // in a free, waiting or finished list
+    Flight *previous; // in the list of those in the air
+    Flight *after;
     Engine *engine;
     Round *round; // that claimed it, and holds its strings
     const Claimed *claimed;
     const ChannelType *type;
     Arena arena; // request and outcome
     RetryPolicy policy;
+    Instant started_monotonic;
     Settle settle;
-} Flight;
+};
 
 // Round is one trip to the writer: what to settle and what to claim, and what came of it. It lives
 // until every flight it claimed is settled.
@@ -140,6 +147,9 @@ struct Engine {
 Round *round_new(Engine *engine);
 void round_submit(Round *round);
 void round_release(Round *round); // when its last flight is settled
+
+// lane_concurrency is how many attempts the lane's channel may have under way.
+int lane_concurrency(const Engine *engine, const RegistryLane *lane);
 
 // dispatch.c
 void dispatch(Engine *engine, Round *round);

@@ -134,7 +134,7 @@ def check_copy_is_held(ctx, copy, receiver, waiting):
     equal(receiver.count(), 0)
     equal({delivery(copy, one)["state"] for one in (id, waiting)}, {"pending"})
     copy.restart()
-    settle(copy)
+    advance(copy, "2d")
     equal((receiver.count(), readiness(copy)["held"]), (0, True))
 
     ran = copy.cli("release")

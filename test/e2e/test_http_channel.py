@@ -493,6 +493,24 @@ def test_a_secret_stays_until_it_is_changed(ctx):
     equal(answer.status, 422)
 
 
+@only("sqlite")
+def test_the_master_key_lies_beside_the_store(ctx):
+    """Whatever folder Peal is started from: the secrets open again."""
+    receiver = ctx.receiver()
+    make_http(ctx.peal, receiver.url, config={"signingSecret": SECRET})
+    key = ctx.folder / (ctx.peal.store.rpartition("/")[2] + ".key")
+    equal(key.stat().st_mode & 0o777, 0o600)
+    ctx.peal.stop()
+    elsewhere = ctx.folder / "elsewhere"
+    elsewhere.mkdir()
+    ctx.peal.folder = elsewhere
+    ctx.peal.start()
+    send_one(ctx.peal)
+    request = receiver.wait_for(1)[0]
+    equal(request.headers["webhook-signature"], signature(SECRET, request))
+    equal(list(elsewhere.iterdir()), [])
+
+
 # How much at once
 
 
