@@ -20,7 +20,10 @@ typedef struct Test {
     void (*run)(void);
 } Test;
 
-#define TEST(name) { #name, name }
+#define TEST(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
 
 // TEST_MAIN(tests) runs the table and speaks TAP.
 #define TEST_MAIN(tests)                                                                           \

@@ -57,7 +57,7 @@ struct Call {
     Api *api;
     Exchange *exchange;
     const Route *route;
-    Registry *registry; // the snapshot it was let in with
+    Registry *registry;     // the snapshot it was let in with
     const RegistryKey *key; // NULL for routes open to anyone
     int64_t tenant;
     Str params[CALL_PARAMS_MAX]; // what stood for {name}, in order

@@ -40,7 +40,7 @@ static void refuse(Call *call, const Error *error);
 // store_of returns the writer once the store is there. The application sets it last.
 static Writer *store_of(Api *api)
 {
-    return __atomic_load_n(&api->writer, __ATOMIC_ACQUIRE);
+    return atomic_load(&api->writer);
 }
 
 // needs_store is false for the few routes that answer while the store is away.

@@ -39,6 +39,7 @@ static Posting *posting_new(Call *call, Shape shape, size_t count)
 
 static void accept(Posting *posting)
 {
+    assert(posting); // a reader that succeeds has made it
     Call *call = posting->call;
     if (call_idempotency(call, &call->idempotency_key, &posting->request)) {
         posting->ingest.before_all = before_all;
@@ -171,8 +172,8 @@ static const char *item_outcome(const IngestItem *item, Counts *counts)
     counts->failed += failed;
     for (size_t i = 0; i < item->pair_count && item->err == ERR_OK; i++) {
         const IngestPair *pair = &item->pairs[i];
-        bool is_skip = pair->decision.kind == DECISION_CREATED && pair->decision.has_key &&
-                       !pair->key.is_won;
+        bool is_skip =
+            pair->decision.kind == DECISION_CREATED && pair->decision.has_key && !pair->key.is_won;
         bool is_new = pair->decision.kind == DECISION_CREATED && !is_skip;
         created |= is_new && !item->is_duplicate;
         skipped |= is_skip;

@@ -31,8 +31,9 @@ void readyz_get(Call *call)
     if (!is_up)
         json_add_str(json, S("the store is away; Peal keeps trying to reach it"));
     if (is_held)
-        json_add_str(json, str_format(call->arena, "held: %.*s; events are taken in, nothing is sent",
-                                      STR_ARG(call->registry->hold_reason)));
+        json_add_str(json,
+                     str_format(call->arena, "held: %.*s; events are taken in, nothing is sent",
+                                STR_ARG(call->registry->hold_reason)));
     json_close(json, ']');
     json_put_bool(json, S("held"), is_held);
     json_close(json, '}');

@@ -11,12 +11,12 @@
 #include "net/address.h"
 
 typedef struct Config {
-    Str store;  // sqlite:PATH or postgres://…
+    Str store; // sqlite:PATH or postgres://…
     Str listen;
     bool is_manual;
     Instant manual_from; // INSTANT_NONE: where it stood, else the system's time
     AddressPolicy addresses;
-    Str admin_key;  // PEAL_ADMIN_KEY; none
+    Str admin_key;       // PEAL_ADMIN_KEY; none
     Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
     Str url_template;
     Str node_name;

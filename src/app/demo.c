@@ -9,7 +9,8 @@ typedef struct Demo {
 
 static const Demo demos[] = {
     { "channel", "http:crm", "http:crm",
-      "{\"key\":\"http:crm\",\"type\":\"http\",\"config\":{\"url\":\"https://crm.example/hooks\"}}" },
+      "{\"key\":\"http:crm\",\"type\":\"http\",\"config\":{\"url\":\"https://crm.example/"
+      "hooks\"}}" },
     { "trigger", "demo-welcome", "memory:default",
       "{\"id\":\"demo-welcome\",\"eventKind\":\"user.signed-up\",\"channel\":\"memory:default\","
       "\"dedupRecipe\":[\"recipient.address\"],"

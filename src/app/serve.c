@@ -175,10 +175,12 @@ static void announce_dev(const Program *program)
            PEAL_VERSION);
     if (!program->config->is_empty)
         printf("\nTry, in another terminal:\n"
-               "  build/peal emit user.signed-up --recipient ada@example.org --data '{\"plan\":\"pro\"}'\n"
+               "  build/peal emit user.signed-up --recipient ada@example.org --data "
+               "'{\"plan\":\"pro\"}'\n"
                "  build/peal captured\n"
                "  build/peal deliveries\n"
-               "  build/peal emit user.signed-up --recipient bob@example.org --data '{\"plan\":\"free\"}'\n"
+               "  build/peal emit user.signed-up --recipient bob@example.org --data "
+               "'{\"plan\":\"free\"}'\n"
                "  build/peal events               and then: build/peal why EVENT\n");
     printf("\nStop with Ctrl-C. The data stay in %.*s.\n\n", STR_ARG(program->config->store));
 }
@@ -221,7 +223,8 @@ static bool wait_signal(int seconds)
     sigaddset(&signals, SIGINT);
     struct timespec timeout = { .tv_sec = seconds };
     for (;;) {
-        int got = seconds < 0 ? sigwaitinfo(&signals, NULL) : sigtimedwait(&signals, NULL, &timeout);
+        int got =
+            seconds < 0 ? sigwaitinfo(&signals, NULL) : sigtimedwait(&signals, NULL, &timeout);
         if (got > 0)
             return true;
         if (errno != EINTR)

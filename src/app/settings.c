@@ -6,8 +6,8 @@
 static Err take(Arena *arena, Settings *settings, const yaml_event_t *event, bool *is_name,
                 Error *error)
 {
-    Str text = str_dup(arena, (Str){ (const char *) event->data.scalar.value,
-                                     event->data.scalar.length });
+    Str text =
+        str_dup(arena, (Str){ (const char *) event->data.scalar.value, event->data.scalar.length });
     if (!*is_name) {
         settings->rows[settings->count - 1].value = text;
     } else {

@@ -98,7 +98,8 @@ Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clo
     if (err == ERR_OK)
         err = writer_run(up.writer, begin, &start, error);
     if (err == ERR_OK && clock->is_manual && start.another_lives)
-        err = fail(error, ERR_CONFLICT, "a manual clock needs the store to itself: another node lives");
+        err = fail(error, ERR_CONFLICT,
+                   "a manual clock needs the store to itself: another node lives");
     if (err != ERR_OK) {
         writer_close(up.writer);
         return err;

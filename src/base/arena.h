@@ -14,7 +14,7 @@ typedef struct Arena {
     ArenaBlock *blocks; // newest first
     char *at;           // free room in the newest block
     char *end;
-    size_t bytes;       // held from the system in all
+    size_t bytes; // held from the system in all
 } Arena;
 
 // arena_alloc returns size zeroed bytes, aligned for any type.

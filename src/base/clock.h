@@ -18,6 +18,6 @@ typedef struct Clock {
 void clock_init_system(Clock *clock);
 void clock_init_manual(Clock *clock, Instant now);
 Instant clock_now(const Clock *clock);
-void clock_set(Clock *clock, Instant now);       // manual only
+void clock_set(Clock *clock, Instant now);        // manual only
 void clock_set_offset(Clock *clock, Span offset); // system only
 Instant clock_monotonic(void);

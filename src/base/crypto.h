@@ -21,8 +21,8 @@ bool crypto_equal(Str a, Str b); // constant time for equal lengths
 
 Str hex_text(Arena *arena, const void *at, size_t len); // lower case
 bool hex_parse(Arena *arena, Str text, Str *ret);
-Str base64_text(Arena *arena, Str data);                // standard alphabet, padded
-bool base64_parse(Arena *arena, Str text, Str *ret);    // standard or URL-safe, padding optional
+Str base64_text(Arena *arena, Str data);             // standard alphabet, padded
+bool base64_parse(Arena *arena, Str text, Str *ret); // standard or URL-safe, padding optional
 
 typedef struct KeyRing {
     size_t count; // oldest first
@@ -38,8 +38,8 @@ Err key_ring_add(KeyRing *ring, Str key, Error *error) MUST_USE;
 // crypto_seal returns "v1.<key id>.<base64>"; binding is the row's identity and must be given again
 // to open. Opening fails with ERR_CORRUPT where text, key or binding do not fit.
 Str crypto_seal(Arena *arena, const KeyRing *ring, Random *random, Str binding, Str secret);
-Err crypto_open(Arena *arena, const KeyRing *ring, Str binding, Str sealed, Str *ret, Error *error)
-    MUST_USE;
+Err crypto_open(Arena *arena, const KeyRing *ring, Str binding, Str sealed, Str *ret,
+                Error *error) MUST_USE;
 
 // crypto_wipe overwrites memory that held a secret.
 void crypto_wipe(void *at, size_t len);

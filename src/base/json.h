@@ -30,22 +30,22 @@ typedef enum JsonType {
 Err json_parse(Arena *arena, Str text, const Json **ret, Error *error) MUST_USE;
 
 JsonType json_type(const Json *value);
-const char *json_type_name(JsonType type); // "a string", "an object", "nothing" …
-const Json *json_get(const Json *object, Str key);   // NULL when absent or not an object
+const char *json_type_name(JsonType type);         // "a string", "an object", "nothing" …
+const Json *json_get(const Json *object, Str key); // NULL when absent or not an object
 const Json *json_at(const Json *array, size_t index);
-size_t json_count(const Json *value);                // elements or members; 0 for anything else
-Str json_str(const Json *value);                     // none when not a string
-bool json_bool(const Json *value);                   // false when not true
+size_t json_count(const Json *value); // elements or members; 0 for anything else
+Str json_str(const Json *value);      // none when not a string
+bool json_bool(const Json *value);    // false when not true
 double json_double(const Json *value);
-bool json_i64(const Json *value, int64_t *ret);      // false unless a whole number that fits
-Str json_number_text(const Json *value);             // the number as it was written
+bool json_i64(const Json *value, int64_t *ret); // false unless a whole number that fits
+Str json_number_text(const Json *value);        // the number as it was written
 
 typedef struct JsonIter {
     const Json *container;
-    const void *next; // private
+    const void *next;    // private
     size_t index, count; // index: of the current one, counted from 1
-    Str key;           // of the current member, when the container is an object
-    const Json *value; // of the current member or element
+    Str key;             // of the current member, when the container is an object
+    const Json *value;   // of the current member or element
 } JsonIter;
 
 // for (JsonIter it = json_each(value); json_next(&it);) visits members or elements in order.
@@ -63,14 +63,14 @@ typedef struct JsonOut {
 } JsonOut;
 
 JsonOut json_out(Buf *buf);
-void json_open(JsonOut *out, char bracket); // '{' or '['
+void json_open(JsonOut *out, char bracket);  // '{' or '['
 void json_close(JsonOut *out, char bracket); // '}' or ']'
 void json_key(JsonOut *out, Str key);
-void json_add_str(JsonOut *out, Str s);      // STR_NONE (at == NULL) writes null
+void json_add_str(JsonOut *out, Str s); // STR_NONE (at == NULL) writes null
 void json_add_i64(JsonOut *out, int64_t n);
 void json_add_bool(JsonOut *out, bool b);
 void json_add_null(JsonOut *out);
-void json_add_raw(JsonOut *out, Str json);   // text that is JSON already; none writes null
+void json_add_raw(JsonOut *out, Str json);    // text that is JSON already; none writes null
 void json_add_time(JsonOut *out, Instant at); // RFC 3339, milliseconds; INSTANT_NONE writes null
 
 // Members in one line: the key, then the value.

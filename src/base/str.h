@@ -17,18 +17,18 @@ typedef struct Str {
 #define STR_NONE ((Str){ NULL, 0 })
 #define STR_ARG(s) (int) (s).len, ((s).at ? (s).at : "")
 
-Str str_from(const char *text);                    // of a NUL-terminated string; NULL gives none
-Str str_dup(Arena *arena, Str s);                  // a copy, with a NUL behind it
-const char *str_z(Arena *arena, Str s);            // a NUL-terminated copy for a library call
+Str str_from(const char *text);         // of a NUL-terminated string; NULL gives none
+Str str_dup(Arena *arena, Str s);       // a copy, with a NUL behind it
+const char *str_z(Arena *arena, Str s); // a NUL-terminated copy for a library call
 Str str_format(Arena *arena, const char *format, ...) PRINTF(2, 3);
 bool str_eq(Str a, Str b);
-bool str_eq_nocase(Str a, Str b);                  // ASCII only
-int str_cmp(Str a, Str b);                         // as bytes
+bool str_eq_nocase(Str a, Str b); // ASCII only
+int str_cmp(Str a, Str b);        // as bytes
 bool str_starts(Str s, Str prefix);
 bool str_ends(Str s, Str suffix);
 bool str_contains(Str s, Str part);
-Str str_trim(Str s);                               // blanks and tabs at both ends
-Str str_skip(Str s, size_t count);                 // without its first bytes
+Str str_trim(Str s);               // blanks and tabs at both ends
+Str str_skip(Str s, size_t count); // without its first bytes
 
 // str_cut returns what stands before the first separator and moves rest behind it. Without one it
 // returns everything, and rest becomes none: while (rest.at) visits an empty last part as well.

@@ -24,8 +24,8 @@ static void read_rate(const Members *members, ChannelDefinition *channel)
 
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error)
 {
-    static const char *const known[] = { "key",     "type",  "config",  "concurrency", "rate",
-                                         "timeout", "retry", "enabled" };
+    static const char *const known[] = { "key",  "type",    "config", "concurrency",
+                                         "rate", "timeout", "retry",  "enabled" };
     Error own = { 0 };
     Members members = members_open(source, S(""), error ? error : &own);
     if (!members_check(&members, known, ARRAY_LEN(known)))

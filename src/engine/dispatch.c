@@ -17,17 +17,18 @@ static void finish(Flight *flight, const Outcome *outcome)
     const Claimed *claimed = flight->claimed;
     Instant now = clock_now(engine->options.clock);
     // Jitter is off under the manual clock, so that a test can say when a retry falls due.
-    double jitter = engine->options.clock->is_manual
-                        ? 0
-                        : (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
+    double jitter =
+        engine->options.clock->is_manual
+            ? 0
+            : (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
     flight->settle = (Settle){
         .tenant = claimed->tenant,
         .lane = claimed->lane,
         .id = claimed->id,
         .was = DELIVERY_SENDING,
         .fence = claimed->live.attempt,
-        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &flight->policy, outcome, now,
-                              jitter),
+        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &flight->policy, outcome,
+                              now, jitter),
         .has_attempt = true,
         .attempt = { .number = claimed->live.attempt,
                      .send = claimed->live.send,
@@ -45,8 +46,8 @@ static void finish(Flight *flight, const Outcome *outcome)
 static void transfer_done(void *with, const TransferResult *result)
 {
     Flight *flight = with;
-    Outcome outcome = flight->type->judge(&flight->arena, result,
-                                          clock_now(flight->engine->options.clock));
+    Outcome outcome =
+        flight->type->judge(&flight->arena, result, clock_now(flight->engine->options.clock));
     finish(flight, &outcome);
     start_waiting(flight->engine, flight->claimed->lane);
 }
@@ -88,7 +89,8 @@ static void send(Flight *flight, const ChannelDefinition *definition)
     }
     Transfer transfer = { 0 };
     Error error = { .arena = &flight->arena };
-    Err err = flight->type->request(&flight->arena, &message, definition->config, &transfer, &error);
+    Err err =
+        flight->type->request(&flight->arena, &message, definition->config, &transfer, &error);
     if (err != ERR_OK) {
         finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT,
                                    .reason = REASON_BAD_REQUEST,
@@ -110,8 +112,7 @@ static void start(Flight *flight)
     flight->policy = registry_retry(lane, flight->claimed->trigger);
     flight->type = channel ? channel_type_find(channel->definition.type) : NULL;
     if (!flight->type)
-        finish(flight,
-               &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL });
+        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL });
     else if (!channel->definition.enabled)
         finish(flight,
                &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_CHANNEL_DISABLED });

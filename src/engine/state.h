@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 
 enum {
-    ROUNDS_MAX = 2,          // at the writer at once
-    CLAIM_MAX = 1000,        // deliveries in one round
-    WINDOW_MAX = 3000,       // deliveries claimed and not yet settled
+    ROUNDS_MAX = 2,             // at the writer at once
+    CLAIM_MAX = 1000,           // deliveries in one round
+    WINDOW_MAX = 3000,          // deliveries claimed and not yet settled
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     SWEEP_MAX = 500,
 };
@@ -25,16 +25,16 @@ typedef struct Flight Flight;
 
 // LaneState is the engine's view of one lane of the queue.
 typedef struct LaneState {
-    bool is_known;  // the number is in use
-    int running;    // attempts under way: at most the channel's concurrency
-    int waiting;    // claimed ahead, to start as soon as one of them ends
+    bool is_known; // the number is in use
+    int running;   // attempts under way: at most the channel's concurrency
+    int waiting;   // claimed ahead, to start as soon as one of them ends
     Flight *first_waiting, *last_waiting;
-    Span took;      // what an attempt takes of late; 0: not known
-    int asked;      // asked for by rounds at the writer
-    Instant due_at; // no send of this lane is due before; INSTANT_NONE: none is known
-    uint64_t told;  // when due_at was last brought forward, in engine->news
-    Instant window; // where the channel's rate is counted from
-    int spent;      // of the rate, in this window
+    Span took;             // what an attempt takes of late; 0: not known
+    int asked;             // asked for by rounds at the writer
+    Instant due_at;        // no send of this lane is due before; INSTANT_NONE: none is known
+    uint64_t told;         // when due_at was last brought forward, in engine->news
+    Instant window;        // where the channel's rate is counted from
+    int spent;             // of the rate, in this window
     Instant blocked_until; // the rate is used up until then
 } LaneState;
 
@@ -135,10 +135,10 @@ struct Engine {
     EngineCommand *command;
 
     pthread_mutex_t lock;
-    Note notes[NOTES_MAX]; // guarded by lock
-    size_t note_count;     // guarded by lock
-    bool is_poked;         // guarded by lock
-    Round *arrived;        // guarded by lock
+    Note notes[NOTES_MAX];   // guarded by lock
+    size_t note_count;       // guarded by lock
+    bool is_poked;           // guarded by lock
+    Round *arrived;          // guarded by lock
     EngineCommand *commands; // guarded by lock
     Tally shown;             // guarded by lock
 };

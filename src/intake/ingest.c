@@ -241,8 +241,8 @@ static void write_rows(Tx *tx, Batch *batch, const Entry *entries, size_t count)
     recall_file(tx, batch->filed, batch->filed_count);
 }
 
-// tell_holders gives those who came too late the public id of the delivery that holds their key. The
-// texts are copied: the transaction's arena ends with it.
+// tell_holders gives those who came too late the public id of the delivery that holds their key.
+// The texts are copied: the transaction's arena ends with it.
 static void tell_holders(const Batch *batch, const Entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -16,19 +16,19 @@ enum { INGEST_PAIRS_MAX = 60000 }; // deliveries one event may make: their ids s
 // IngestPair is one event meeting one trigger.
 typedef struct IngestPair {
     Decision decision;
-    DedupKey key; // when decision.has_key
+    DedupKey key;  // when decision.has_key
     Uuid delivery; // to make; for a duplicate see key.holder and key.public_id
     Str public_id; // likewise
 } IngestPair;
 
 typedef struct IngestItem {
     Event event;
-    Err err;        // not ERR_OK: the item is bad and takes no part
-    Error *error;   // why
+    Err err;      // not ERR_OK: the item is bad and takes no part
+    Error *error; // why
     IngestPair *pairs;
     size_t pair_count;
-    DedupKey identity;  // when the event has one
-    bool is_duplicate;  // its identity came before: identity.holder is the first event
+    DedupKey identity; // when the event has one
+    bool is_duplicate; // its identity came before: identity.holder is the first event
 } IngestItem;
 
 typedef struct Ingest Ingest;

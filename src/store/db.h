@@ -72,9 +72,9 @@ static inline const Value *rows_at(const Rows *rows, size_t row)
     return rows->values + row * rows->columns;
 }
 
-int64_t value_to_i64(const Value *value); // 0 for NULL
-Str value_to_str(const Value *value);     // none for NULL
-Uuid value_to_uuid(const Value *value);   // the zero id for NULL
+int64_t value_to_i64(const Value *value);  // 0 for NULL
+Str value_to_str(const Value *value);      // none for NULL
+Uuid value_to_uuid(const Value *value);    // the zero id for NULL
 Instant value_to_time(const Value *value); // INSTANT_NONE for NULL
 
 typedef enum StatementScope {
@@ -94,10 +94,10 @@ typedef struct Statement {
 typedef struct Db Db;
 
 typedef struct DbOptions {
-    Str url;         // sqlite:PATH[?vfs=NAME] or postgres://…
-    bool is_reader;  // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
-    Str name;        // of the node, for whoever looks at the server's connections; may be none
-    bool is_weak;    // for the power-loss test alone: synchronous=NORMAL, which must fail it
+    Str url;        // sqlite:PATH[?vfs=NAME] or postgres://…
+    bool is_reader; // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
+    Str name;       // of the node, for whoever looks at the server's connections; may be none
+    bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
 } DbOptions;
 
 typedef struct DbDriver {
@@ -120,10 +120,10 @@ extern const DbDriver postgres_driver;
 // Db is the part that both drivers share; each embeds it first.
 struct Db {
     const DbDriver *driver;
-    bool is_broken;       // the connection is lost or unusable: close it and open another
-    bool is_fatal;        // the disk broke its promise (a failed fsync): stop the program
-    bool commit_unknown;  // the connection was lost while committing
-    char ticket[32];      // names the transaction that was being committed, for db_was_committed
+    bool is_broken;      // the connection is lost or unusable: close it and open another
+    bool is_fatal;       // the disk broke its promise (a failed fsync): stop the program
+    bool commit_unknown; // the connection was lost while committing
+    char ticket[32];     // names the transaction that was being committed, for db_was_committed
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;
 };

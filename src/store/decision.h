@@ -11,8 +11,8 @@ typedef struct DecisionRow {
     int64_t trigger_version;
     DecisionKind kind;
     DecisionReason reason;
-    int leaf;       // of the filter that decided; -1 for none
-    Uuid delivery;  // that holds the key, for duplicates; zero for none
+    int leaf;      // of the filter that decided; -1 for none
+    Uuid delivery; // that holds the key, for duplicates; zero for none
 } DecisionRow;
 
 void decision_insert(Tx *tx, const DecisionRow *rows, size_t count);

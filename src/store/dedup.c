@@ -113,7 +113,8 @@ Err dedup_take(Tx *tx, DedupKey **keys, size_t count, Error *error)
     for (size_t i = 0; i < count; i++) {
         DedupKey *key = keys[i];
         bool is_first = i == 0 || by_key(keys[i - 1], key) != 0;
-        key->is_won = is_first && bsearch(&key->wanted_by, winners, rows.count, sizeof *winners, by_id);
+        key->is_won =
+            is_first && bsearch(&key->wanted_by, winners, rows.count, sizeof *winners, by_id);
         key->holder = key->wanted_by;
         key->public_id = STR_NONE;
     }

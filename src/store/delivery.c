@@ -534,8 +534,8 @@ Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str not
 {
     assert(action < ARRAY_LEN(verbs) && verbs[action].participle);
     const Verb *verb = &verbs[action];
-    Live live;
-    int64_t lane;
+    Live live = { 0 };
+    int64_t lane = 0;
     TRY(find_standing(tx, tenant, id, &lane, &live, error));
     if (!delivery_may(live.state, action))
         return fail(error, ERR_CONFLICT, "a delivery that is %s cannot be %s",

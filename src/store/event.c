@@ -3,7 +3,8 @@
 static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuttttt" "iitt",
+    .params = "iuttttt"
+              "iitt",
     .many = true,
     .sql = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
            " received_at, occurred_at, recipient, payload)"

@@ -11,8 +11,8 @@
 #define NODE_LEASE ((Span) 15 * SPAN_SECOND)
 
 // node_join takes the next number.
-Err node_join(Tx *tx, Str name, bool is_manual, Instant real_now, int64_t *ret, Error *error)
-    MUST_USE;
+Err node_join(Tx *tx, Str name, bool is_manual, Instant real_now, int64_t *ret,
+              Error *error) MUST_USE;
 Err node_beat(Tx *tx, int64_t node, Instant real_now, Error *error) MUST_USE;
 void node_leave(Tx *tx, int64_t node, Instant real_now);
 

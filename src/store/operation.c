@@ -132,8 +132,8 @@ Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
 static Err act_on(Tx *tx, Operation *operation, Uuid id, Error *error)
 {
     Err err = delivery_act(tx, operation->tenant, id, operation->action, operation->reason, error);
-    // Only what says something about this one delivery is counted. A store that fails ends the slice,
-    // a damaged one too: part of the action may have been written, and must be rolled back.
+    // Only what says something about this one delivery is counted. A store that fails ends the
+    // slice, a damaged one too: part of the action may have been written, and must be rolled back.
     if (err == ERR_CONFLICT || err == ERR_NOT_FOUND)
         operation->skipped++;
     else if (err != ERR_OK)

@@ -141,9 +141,9 @@ static const Statement renew = {
 };
 
 #define SWEEP_COLUMNS                                                                              \
-    "SELECT q.tenant, q.id, q.lane, q.step, q.state, q.attempt, q.failures, q.send,"              \
+    "SELECT q.tenant, q.id, q.lane, q.step, q.state, q.attempt, q.failures, q.send,"               \
     " q.reminders_left, q.triggered_at, q.first_due_at, q.last_sent_at, q.started_at, q.node,"     \
-    " d.trigger_id, d.trigger_version"                                                            \
+    " d.trigger_id, d.trigger_version"                                                             \
     " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
 #define SWEEP_DUE " WHERE q.step > 1 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
 #define SWEEP_ORPHANS " WHERE q.step > 1 AND q.step = 2 AND $1 > 0 LIMIT $2"
@@ -194,9 +194,9 @@ static const Statement next_expiry = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,     &claim_pick,     &claim_mark,    &settle_end, &settle_live, &ended_insert,
-    &attempt_insert, &renew,      &sweep_pick, &sweep_orphans,   &parked_expire, &next_send, &next_sweep,
-    &next_expiry, NULL,
+    &insert,        &claim_pick,     &claim_mark, &settle_end,  &settle_live,
+    &ended_insert,  &attempt_insert, &renew,      &sweep_pick,  &sweep_orphans,
+    &parked_expire, &next_send,      &next_sweep, &next_expiry, NULL,
 };
 
 void queue_insert(Tx *tx, const QueueNew *rows, size_t count)
@@ -578,6 +578,6 @@ void queue_next_take(QueueNext *next)
         const Value *row = rows_at(&next->rows, i);
         next->lane_due[value_to_i64(&row[0])] = value_to_time(&row[1]);
     }
-    next->sweep_due = earlier(value_to_time(&next->sweeps.values[0]),
-                              value_to_time(&next->expiries.values[0]));
+    next->sweep_due =
+        earlier(value_to_time(&next->sweeps.values[0]), value_to_time(&next->expiries.values[0]));
 }

@@ -44,7 +44,7 @@ typedef struct Claim {
     int64_t node;
     Instant lease_until;
     Arena *arena;
-    Rows rows; // private
+    Rows rows;        // private
     Claimed *claimed; // result
     size_t count;     // result
 } Claim;
@@ -68,8 +68,8 @@ typedef struct Settle {
     Settlement to;
     bool has_attempt;
     AttemptRow attempt;
-    Str note;        // a person's words; none
-    bool is_stale;   // result: it had moved on; only the attempt was recorded
+    Str note;      // a person's words; none
+    bool is_stale; // result: it had moved on; only the attempt was recorded
 } Settle;
 
 typedef struct SettleBatch {
@@ -109,8 +109,8 @@ typedef struct QueueNext {
     const int64_t *lanes;
     size_t lane_count;
     Arena *arena;
-    Instant *lane_due; // result, one per lane: INSTANT_NONE for none
-    Instant sweep_due; // result
+    Instant *lane_due;           // result, one per lane: INSTANT_NONE for none
+    Instant sweep_due;           // result
     Rows rows, sweeps, expiries; // private
 } QueueNext;
 void queue_next(Db *db, QueueNext *next);

@@ -1,6 +1,5 @@
 #include "store/recall.h"
 
-
 static const Statement file = {
     .name = "recall_file",
     .scope = STATEMENT_TENANT,
@@ -32,7 +31,7 @@ static void fill(Value *row, const RecallKey *key)
     row[0] = value_i64(key->tenant);
     row[1] = value_text(key->trigger_id);
     row[2] = value_bytes((Str){ (const char *) key->hash.b, sizeof key->hash.b });
-    }
+}
 
 void recall_file(Tx *tx, const RecallKey *keys, size_t count)
 {

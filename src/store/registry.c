@@ -75,7 +75,7 @@ static const Statement load_version = {
 };
 
 const Statement *const registry_statements[] = {
-    &load_generation, &load_tenants, &load_keys, &load_definitions,
+    &load_generation, &load_tenants, &load_keys,    &load_definitions,
     &load_lanes,      &load_hold,    &load_version, NULL,
 };
 
@@ -107,8 +107,8 @@ static void build_tenants(Registry *registry, const Rows *rows)
     RegistryTenant *tenants = ARENA_ARRAY(&registry->arena, RegistryTenant, rows->count);
     for (size_t i = 0; i < rows->count; i++) {
         const Value *row = rows_at(rows, i);
-        tenants[i] = (RegistryTenant){ value_to_i64(&row[0]), value_to_str(&row[1]),
-                                       value_to_str(&row[2]) };
+        tenants[i] =
+            (RegistryTenant){ value_to_i64(&row[0]), value_to_str(&row[1]), value_to_str(&row[2]) };
     }
     registry->tenants = tenants;
     registry->tenant_count = rows->count;
@@ -180,9 +180,8 @@ static void build_channels(Registry *registry, const KeyRing *ring, const Rows *
                       log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
             continue;
         }
-        channel->definition.config = open_secrets(registry, ring, channel->tenant,
-                                                  channel->definition.key,
-                                                  channel->definition.config);
+        channel->definition.config = open_secrets(
+            registry, ring, channel->tenant, channel->definition.key, channel->definition.config);
         count++;
     }
     registry->channels = channels;

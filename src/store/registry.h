@@ -95,8 +95,8 @@ const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
 
-// registry_retry is the policy a delivery is tried under: the trigger's, else the channel's, else the
-// default.
+// registry_retry is the policy a delivery is tried under: the trigger's, else the channel's, else
+// the default.
 RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger);
 
 // registry_triggers returns those of a tenant that listen to kind; registry_recallers those whose

@@ -19,9 +19,10 @@ static const Statement counter_add = {
     .many = true,
     .sql = "INSERT INTO counter (writer, tenant, lane, state, n) VALUES ($1, $2, $3, $4, $5)"
            " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
-    .postgres = "INSERT INTO counter (writer, tenant, lane, state, n)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5)"
-                " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
+    .postgres =
+        "INSERT INTO counter (writer, tenant, lane, state, n)"
+        " SELECT * FROM unnest($1, $2, $3, $4, $5)"
+        " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
 };
 
 const Statement *const tx_statements[] = { &generation_get, &generation_raise, &counter_add, NULL };

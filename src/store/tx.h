@@ -37,8 +37,8 @@ void tx_begin(Tx *tx);
 // tx_sync is db_sync() and, the first time, the check of the generation.
 Err tx_sync(Tx *tx, Error *error) MUST_USE;
 
-Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret, Error *error)
-    MUST_USE;
+Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
+             Error *error) MUST_USE;
 
 // tx_count notes that n more deliveries (or fewer) stand in a state; written before the commit.
 void tx_count(Tx *tx, int64_t tenant, int64_t lane, DeliveryState state, int64_t n);

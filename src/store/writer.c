@@ -184,7 +184,8 @@ void writer_submit(Writer *writer, Op *op)
         pthread_cond_signal(&writer->wake);
     if (is_full) {
         Error error = { 0 };
-        op->done(op, fail(&error, ERR_BUSY, "%d requests are waiting already", WAITING_MAX), &error);
+        op->done(op, fail(&error, ERR_BUSY, "%d requests are waiting already", WAITING_MAX),
+                 &error);
     }
 }
 
@@ -230,10 +231,9 @@ Err writer_run(Writer *writer, Err (*work)(Tx *tx, void *with, Error *error), vo
                Error *error)
 {
     static const OpKind kind = { .name = "errand", .apply = errand_apply };
-    Errand errand = { .op = { .kind = &kind, .done = errand_done },
-                      .work = work,
-                      .with = with,
-                      .error = error };
+    Errand errand = {
+        .op = { .kind = &kind, .done = errand_done }, .work = work, .with = with, .error = error
+    };
     pthread_mutex_init(&errand.lock, NULL);
     pthread_cond_init(&errand.finished, NULL);
     writer_submit(writer, &errand.op);

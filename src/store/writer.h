@@ -12,7 +12,6 @@
 #pragma once
 
 #include "base/clock.h"
-#include "base/clock.h"
 #include "store/tx.h"
 
 typedef struct Op Op;
@@ -26,16 +25,16 @@ typedef struct OpKind {
 struct Op {
     const OpKind *kind;
     void (*done)(Op *op, Err err, const Error *error);
-    Span patience;   // how long it waits for a store that is away; 0: the default
-    size_t weight;   // rows it writes, roughly; 0 counts as 1
-    Op *next;        // the writer's own from here on
+    Span patience; // how long it waits for a store that is away; 0: the default
+    size_t weight; // rows it writes, roughly; 0 counts as 1
+    Op *next;      // the writer's own from here on
     Instant waits_until;
     bool changed_definitions;
 };
 
 typedef struct WriterOptions {
     Str url;
-    Str name; // of the node; may be none
+    Str name;       // of the node; may be none
     int lane_count; // 0: no threads, writer_submit() does the work at once (tests, simulation)
     Clock *clock;
     Random *random;

@@ -1,4 +1,4 @@
-"""X1: why an event did or did not fire, trigger by trigger, and all that happened to it, in order."""
+"""X1: why an event did or did not fire, and all that happened to it, in order."""
 import json
 
 from harness import equal, like, main

@@ -22,8 +22,8 @@ typedef struct Rule {
 
 static const Rule rules[] = {
     RULE("a delivery is in the queue or ended, once",
-         "SELECT COUNT(*) FROM delivery d WHERE " ROWS_OF("queue", "d") " + " ROWS_OF("ended", "d")
-         " <> 1"),
+         "SELECT COUNT(*) FROM delivery d WHERE " ROWS_OF("queue", "d") " + " ROWS_OF("ended",
+                                                                                      "d") " <> 1"),
     RULE("what is queued was promised",
          "SELECT COUNT(*) FROM queue q WHERE " ROWS_OF("delivery", "q") " <> 1"),
     RULE("what ended was promised",
@@ -64,12 +64,13 @@ static const Rule rules[] = {
          "SELECT COUNT(*) FROM (SELECT tenant, delivery FROM attempt GROUP BY tenant, delivery"
          " HAVING MIN(number) <> 1 OR MAX(number) <> COUNT(*)) wrong"),
     RULE("every finished try of a live delivery has its row",
-         "SELECT COUNT(*) FROM queue q WHERE " TRIES_OF("q")
-         " <> q.attempt - CASE WHEN q.state = 1 THEN 1 ELSE 0 END"),
+         "SELECT COUNT(*) FROM queue q WHERE " TRIES_OF(
+             "q") " <> q.attempt - CASE WHEN q.state = 1 THEN 1 ELSE 0 END"),
     // What is called off or answered while it is being sent gets its last row with the late settle.
     RULE("every try of an ended delivery has its row",
          "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF("n") " <> n.attempt AND NOT"
-         " (n.state IN (6, 8) AND " TRIES_OF("n") " = n.attempt - 1)"),
+                                                             " (n.state IN (6, 8) AND " TRIES_OF(
+                                                                 "n") " = n.attempt - 1)"),
     RULE("step and state agree",
          "SELECT COUNT(*) FROM queue WHERE (state = 1) <> (step = 2) OR state > 3"
          " OR (state = 1) <> (started_at IS NOT NULL)"),

@@ -11,8 +11,8 @@
 
 enum { STEPS_MAX = 64 };
 
-static const char *url;        // of PostgreSQL itself
-static char through[256];      // of PostgreSQL through the proxy
+static const char *url;   // of PostgreSQL itself
+static char through[256]; // of PostgreSQL through the proxy
 static Proxy *proxy;
 static uint64_t digests[STEPS_MAX];
 

@@ -14,8 +14,8 @@
 
 // The power is cut before every single call that changes a file while the scenario runs, in a fork
 // of the process: the child sees the I/O errors that follow, as the program would, and when it has
-// given up it looks at what is left on the disk, with SQLite's own VFS. Its database must be the one
-// that the last acknowledged step left, or the step that was under way, whole.
+// given up it looks at what is left on the disk, with SQLite's own VFS. Its database must be the
+// one that the last acknowledged step left, or the step that was under way, whole.
 
 enum {
     CYCLES = 12,
@@ -35,16 +35,16 @@ static struct {
 
 static struct {
     bool is_weak;
-    bool is_child;        // the power was cut in this process, or a sync has failed
-    bool wants_exit;      // it must end by itself, with an error
+    bool is_child;               // the power was cut in this process, or a sync has failed
+    bool wants_exit;             // it must end by itself, with an error
     bool wants_drop, wants_keep; // look at these disks too
-    long call;            // at which it happened
-    size_t acknowledged;  // steps
-    const char *step;     // under way
+    long call;                   // at which it happened
+    size_t acknowledged;         // steps
+    const char *step;            // under way
     int first_seed, seeds;
-    long every;           // so many calls is one a crash
-    long again_every;     // so many crashes is one followed by crashes of the recovery
-    int errno_of_sync;    // for failing syncs
+    long every;        // so many calls is one a crash
+    long again_every;  // so many crashes is one followed by crashes of the recovery
+    int errno_of_sync; // for failing syncs
 } run;
 
 static struct {
@@ -225,8 +225,8 @@ static void fail_sync_here(long call, PowerlossCall kind, const char *file)
     static PowerlossCall before;
     // A commit ends with the sync of what it wrote to the log. What a checkpoint could not sync it
     // writes again next time, for the log still has it.
-    bool is_commit = before == POWERLOSS_WRITE && is_in_a_step() &&
-                     str_ends(str_from(file), S("-wal"));
+    bool is_commit =
+        before == POWERLOSS_WRITE && is_in_a_step() && str_ends(str_from(file), S("-wal"));
     before = kind;
     note_call(call, kind, file);
     if (kind == POWERLOSS_SYNC && is_child_of_fork(call)) {

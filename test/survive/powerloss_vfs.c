@@ -141,7 +141,7 @@ static void put_sector(const DiskFile *file, size_t sector, bool is_torn, Random
                        const Found *found)
 {
     uint8_t bytes[SECTOR] = { 0 };
-    const uint8_t *new = file->view.at + sector * SECTOR;
+    const uint8_t *new = file->view.at + sector *SECTOR;
     size_t len = sector_length(sector, file->view.size);
     size_t room = sector_length(sector, found->size);
     len = len < room ? len : room;

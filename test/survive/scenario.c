@@ -205,7 +205,8 @@ static Err post_visits(Scenario *scenario, Error *error)
 static Err post_keyed(Scenario *scenario, Error *error)
 {
     int first = cycle_of(scenario) * 100 + 50;
-    Str items[] = { visit_item(scenario, first, first), visit_item(scenario, first + 1, first + 1) };
+    Str items[] = { visit_item(scenario, first, first),
+                    visit_item(scenario, first + 1, first + 1) };
     Str key = str_format(&scenario->scratch, "call-%d", first);
     return post(scenario, S("visit"), items, ARRAY_LEN(items), key, error);
 }
@@ -213,7 +214,8 @@ static Err post_keyed(Scenario *scenario, Error *error)
 static Err post_recall(Scenario *scenario, Error *error)
 {
     int first = cycle_of(scenario) * 100;
-    Str items[] = { str_format(&scenario->scratch, "{\"payload\":{\"number\":\"%d\"}}", first + 2) };
+    Str items[] = { str_format(&scenario->scratch, "{\"payload\":{\"number\":\"%d\"}}",
+                               first + 2) };
     return post(scenario, S("visit-gone"), items, ARRAY_LEN(items), STR_NONE, error);
 }
 
@@ -473,11 +475,12 @@ static Err replace_work(Tx *tx, void *with, Error *error)
 {
     Scenario *scenario = with;
     Definition replaced;
-    Str body = str_format(&tx->arena,
-                          "{\"id\":\"plain\",\"eventKind\":\"visit\",\"channel\":\"memory:default\","
-                          "\"dedupRecipe\":[\"candidate.number\"],"
-                          "\"retry\":{\"policy\":\"fixed\",\"interval\":\"%ds\",\"max\":2}}",
-                          11 + cycle_of(scenario));
+    Str body =
+        str_format(&tx->arena,
+                   "{\"id\":\"plain\",\"eventKind\":\"visit\",\"channel\":\"memory:default\","
+                   "\"dedupRecipe\":[\"candidate.number\"],"
+                   "\"retry\":{\"policy\":\"fixed\",\"interval\":\"%ds\",\"max\":2}}",
+                   11 + cycle_of(scenario));
     TRY(definition_replace(tx, TENANT_FIRST, DEFINITION_TRIGGER, S("plain"), DEFINITION_ANY_VERSION,
                            body, &replaced, error));
     return tx_sync(tx, error);

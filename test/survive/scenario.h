@@ -14,8 +14,8 @@ enum { SCENARIO_CLAIM_MAX = 8 };
 
 typedef struct ScenarioOptions {
     Str url;
-    int cycles;   // how often the middle part is repeated
-    bool is_weak; // see DbOptions
+    int cycles;                                 // how often the middle part is repeated
+    bool is_weak;                               // see DbOptions
     int (*fault)(void *with, const char *call); // see WriterOptions
     void *fault_with;
 } ScenarioOptions;

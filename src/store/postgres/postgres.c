@@ -8,14 +8,28 @@
 // The store on PostgreSQL: binary parameters, prepared statements, everything pipelined between
 // two syncs.
 //
-// Writer connections switch off the plans that read whole tables: all their statements look up rows by
-// index, and a generic plan that was made while the queue was small must not scan it when it holds
-// a million rows.
+// Writer connections switch off the plans that read whole tables: all their statements look up rows
+// by index, and a generic plan that was made while the queue was small must not scan it when it
+// holds a million rows.
 
 enum { PREPARED_SLOTS = 512, PARAMS_MAX = 32 };
 
-enum { OID_BOOL = 16, OID_BYTEA = 17, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25, OID_VARCHAR = 1043, OID_UUID = 2950 };
-enum { OID_BYTEA_ARRAY = 1001, OID_TEXT_ARRAY = 1009, OID_INT8_ARRAY = 1016, OID_UUID_ARRAY = 2951 };
+enum {
+    OID_BOOL = 16,
+    OID_BYTEA = 17,
+    OID_INT8 = 20,
+    OID_INT2 = 21,
+    OID_INT4 = 23,
+    OID_TEXT = 25,
+    OID_VARCHAR = 1043,
+    OID_UUID = 2950
+};
+enum {
+    OID_BYTEA_ARRAY = 1001,
+    OID_TEXT_ARRAY = 1009,
+    OID_INT8_ARRAY = 1016,
+    OID_UUID_ARRAY = 2951
+};
 
 // Expected is one result that the server owes us.
 typedef struct Expected {
@@ -75,10 +89,10 @@ static Err err_of_state(const char *state)
         const char *prefix;
         Err err;
     } classes[] = {
-        { "53100", ERR_DISK_FULL },   { "40001", ERR_BUSY },        { "40P01", ERR_BUSY },
-        { "55P03", ERR_BUSY },        { "57014", ERR_BUSY },        { "08", ERR_UNAVAILABLE },
-        { "57P", ERR_UNAVAILABLE },   { "53", ERR_UNAVAILABLE },    { "25006", ERR_UNAVAILABLE },
-        { "25P03", ERR_UNAVAILABLE }, { "XX001", ERR_CORRUPT },     { "XX002", ERR_CORRUPT },
+        { "53100", ERR_DISK_FULL },   { "40001", ERR_BUSY },     { "40P01", ERR_BUSY },
+        { "55P03", ERR_BUSY },        { "57014", ERR_BUSY },     { "08", ERR_UNAVAILABLE },
+        { "57P", ERR_UNAVAILABLE },   { "53", ERR_UNAVAILABLE }, { "25006", ERR_UNAVAILABLE },
+        { "25P03", ERR_UNAVAILABLE }, { "XX001", ERR_CORRUPT },  { "XX002", ERR_CORRUPT },
     };
     if (!state)
         return ERR_UNAVAILABLE;
@@ -344,7 +358,8 @@ static void drain(PostgresDb *self)
 static Err sync(Db *db, Error *error)
 {
     PostgresDb *self = (PostgresDb *) db;
-    bool is_lost = fault(self, "sync"); // tests: the connection ends once everything was handed over
+    bool is_lost =
+        fault(self, "sync"); // tests: the connection ends once everything was handed over
     if (db->is_broken)
         note(self, ERR_UNAVAILABLE, "sync", "the connection is lost");
     else if (!PQpipelineSync(self->conn))
@@ -484,13 +499,22 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
         "-c join_collapse_limit=1 -c from_collapse_limit=1"
         " -c jit=off -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s"
         " -c default_transaction_read_only=on";
-    const char *keys[] = { "dbname", "application_name", "connect_timeout", "client_encoding",
-                           "options", "tcp_user_timeout", NULL };
+    const char *keys[] = { "dbname",
+                           "application_name",
+                           "connect_timeout",
+                           "client_encoding",
+                           "options",
+                           "tcp_user_timeout",
+                           NULL };
     const char *values[] = { str_z(scratch, options->url),
-                             str_format(scratch, "peal %.*s", STR_ARG(options->is_reader ? S("reader") : options->name)).at,
-                             "5", "UTF8",
+                             str_format(scratch, "peal %.*s",
+                                        STR_ARG(options->is_reader ? S("reader") : options->name))
+                                 .at,
+                             "5",
+                             "UTF8",
                              options->is_reader ? reader_options : writer_options,
-                             "10000", NULL };
+                             "10000",
+                             NULL };
     PostgresDb *self = memory_new(sizeof *self);
     self->db.driver = &postgres_driver;
     self->is_reader = options->is_reader;

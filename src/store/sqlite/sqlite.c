@@ -126,11 +126,11 @@ static Value column(sqlite3_stmt *stmt, int i, Arena *arena)
     case SQLITE_INTEGER:
         return value_i64(sqlite3_column_int64(stmt, i));
     case SQLITE_TEXT:
-        return value_text(str_dup(arena, (Str){ (const char *) sqlite3_column_text(stmt, i), len }));
+        return value_text(
+            str_dup(arena, (Str){ (const char *) sqlite3_column_text(stmt, i), len }));
     case SQLITE_BLOB:
         // An empty blob has no address in SQLite, but it is not NULL.
-        return value_bytes(
-            str_dup(arena, (Str){ len ? sqlite3_column_blob(stmt, i) : "", len }));
+        return value_bytes(str_dup(arena, (Str){ len ? sqlite3_column_blob(stmt, i) : "", len }));
     default:
         return value_null();
     }
@@ -174,13 +174,15 @@ static void send(Db *db, Arena *arena, const Statement *statement, const Value *
 
     size_t params = strlen(statement->params);
     for (size_t row = 0; row < row_count && self->failed == ERR_OK; row++) {
-        for (size_t p = 0; p < params; p++)
+        int rc = SQLITE_OK;
+        for (size_t p = 0; p < params && rc == SQLITE_OK; p++)
             if (prepared->index[p] > 0)
-                bind(prepared->stmt, prepared->index[p], &values[row * params + p]);
-        int rc;
-        while ((rc = sqlite3_step(prepared->stmt)) == SQLITE_ROW)
-            if (ret)
+                rc = bind(prepared->stmt, prepared->index[p], &values[row * params + p]);
+        while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+            rc = sqlite3_step(prepared->stmt);
+            if (rc == SQLITE_ROW && ret)
                 take_row(prepared->stmt, arena, &builder, &rows);
+        }
         if (rc != SQLITE_DONE)
             note(self, sqlite3_extended_errcode(self->sqlite), statement->name);
         else if (!sqlite3_stmt_readonly(prepared->stmt))
@@ -310,7 +312,8 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     SqliteDb *self = memory_new(sizeof *self);
     self->db.driver = &sqlite_driver;
     self->lock_fd = lock_fd;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(str_z(scratch, path), &self->sqlite, flags,
                              vfs.len ? str_z(scratch, vfs) : NULL);
     if (rc == SQLITE_OK)
@@ -319,7 +322,8 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
         note(self, rc, "open");
     Err err = sync_db(&self->db, error);
     if (err != ERR_OK) {
-        fail(error, ERR_UNAVAILABLE, "cannot open %.*s: %s", STR_ARG(path), sqlite3_errmsg(self->sqlite));
+        fail(error, ERR_UNAVAILABLE, "cannot open %.*s: %s", STR_ARG(path),
+             sqlite3_errmsg(self->sqlite));
         close_db(&self->db);
         return ERR_UNAVAILABLE;
     }
