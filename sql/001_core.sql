@@ -206,6 +206,13 @@ CREATE TABLE counter (
     PRIMARY KEY (writer, tenant, lane, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
+-- What each writer is committing, or committed last: by this a COMMIT whose reply was lost is
+-- resolved. PostgreSQL only: a local COMMIT never loses its reply.
+CREATE TABLE ticket (
+    writer {I64} NOT NULL PRIMARY KEY,
+    n {I64} NOT NULL
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
 CREATE TABLE node (
     node {I64} NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,

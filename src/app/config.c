@@ -101,7 +101,10 @@ static Str host_name(Arena *arena)
     char name[256] = "node";
     if (gethostname(name, sizeof name - 1) != 0)
         name[0] = '\0';
-    return str_format(arena, "%s-%d", name, (int) getpid());
+    // The number of a process is no name: in a container every one is the first.
+    Random random = random_system();
+    return str_format(arena, "%s-%d-%04x", name, (int) getpid(),
+                      (unsigned) (random_u64(&random) & 0xffff));
 }
 
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -84,6 +85,10 @@ int serve_run(Arena *arena, const Config *config)
 // harden keeps secrets out of core files and asks for the descriptors that the limits promise.
 static void harden(void)
 {
+    // Large blocks of an arena go back to the system when a big batch is over, and threads share
+    // what they free.
+    mallopt(M_MMAP_THRESHOLD, 192 * 1024);
+    mallopt(M_ARENA_MAX, 2);
     prctl(PR_SET_DUMPABLE, 0);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {

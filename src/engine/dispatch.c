@@ -5,7 +5,7 @@
 // dispatch starts an attempt for every delivery that a round claimed, and turns what comes of it
 // into a settle for a later round.
 
-static void start_waiting(Engine *engine, int64_t lane);
+static void start_waiting(Engine *engine, int64_t number);
 
 static void finish(Flight *flight, const Outcome *outcome)
 {

@@ -106,8 +106,3 @@ Err db_script(Db *db, Str sql, Error *error)
 {
     return db->driver->script(db, sql, error);
 }
-
-Err db_was_committed(Db *db, Str ticket, bool *ret, Error *error)
-{
-    return db->driver->was_committed(db, ticket, ret, error);
-}

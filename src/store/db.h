@@ -111,7 +111,6 @@ typedef struct DbDriver {
     Err (*commit)(Db *db, Error *error);
     void (*rollback)(Db *db);
     Err (*script)(Db *db, Str sql, Error *error);
-    Err (*was_committed)(Db *db, Str ticket, bool *ret, Error *error);
 } DbDriver;
 
 extern const DbDriver sqlite_driver;
@@ -123,7 +122,6 @@ struct Db {
     bool is_broken;      // the connection is lost or unusable: close it and open another
     bool is_fatal;       // the disk broke its promise (a failed fsync): stop the program
     bool commit_unknown; // the connection was lost while committing
-    char ticket[32];     // names the transaction that was being committed, for db_was_committed
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;
 };
@@ -150,6 +148,3 @@ Err db_query(Db *db, Arena *arena, const Statement *statement, const Value *valu
 
 // db_script runs several statements without parameters: migrations.
 Err db_script(Db *db, Str sql, Error *error) MUST_USE;
-
-// db_was_committed asks, on a fresh connection, what became of the transaction with this ticket.
-Err db_was_committed(Db *db, Str ticket, bool *ret, Error *error) MUST_USE;

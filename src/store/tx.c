@@ -25,6 +25,30 @@ static const Statement counter_add = {
         " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
 };
 
+static const Statement ticket_take = {
+    .name = "ticket",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "INSERT INTO ticket (writer, n) VALUES ($1, $2)"
+           " ON CONFLICT (writer) DO UPDATE SET n = excluded.n",
+};
+// A transaction that is still under way holds the row, even one that has just made it: the write
+// waits for it, where a read would miss it.
+static const Statement ticket_status = {
+    .name = "ticket_status",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "INSERT INTO ticket (writer, n) VALUES ($1, 0)"
+           " ON CONFLICT (writer) DO UPDATE SET n = ticket.n RETURNING n",
+};
+static const Statement ticket_patience = {
+    .name = "ticket_patience",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 0",
+    .postgres = "SELECT 0 FROM set_config('lock_timeout', '500ms', true)",
+};
+
 const Statement *const tx_statements[] = { &generation_get, &generation_raise, &counter_add, NULL };
 
 void tx_begin(Tx *tx)
@@ -34,7 +58,26 @@ void tx_begin(Tx *tx)
     tx->changes = NULL;
     tx->change_count = tx->change_room = 0;
     db_begin(tx->db);
+    if (db_is_postgres(tx->db)) {
+        Value args[] = { value_i64(tx->writer), value_i64(tx->ticket) };
+        db_send(tx->db, &tx->arena, &ticket_take, args, NULL);
+    }
     db_send(tx->db, &tx->arena, &generation_get, NULL, &tx->generation);
+}
+
+Err tx_was_committed(Db *db, int64_t writer, int64_t ticket, bool *ret, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Rows rows;
+    Value args[] = { value_i64(writer) };
+    db_begin(db);
+    db_send(db, &arena, &ticket_patience, NULL, &rows);
+    db_send(db, &arena, &ticket_status, args, &rows);
+    Err err = db_sync(db, error);
+    if (err == ERR_OK)
+        *ret = rows.count == 1 && value_to_i64(&rows.values[0]) == ticket;
+    db_rollback(db);
+    return err;
 }
 
 Err tx_sync(Tx *tx, Error *error)
@@ -101,8 +144,8 @@ Err tx_finish(Tx *tx, Error *error)
     send_counters(tx);
     if (tx->changes_definitions)
         db_send(tx->db, &tx->arena, &generation_raise, NULL, NULL);
-    // Nothing commits before the generation was seen, nor (on PostgreSQL) before the transaction's
-    // own number is known, by which a lost COMMIT is resolved.
+    // Nothing commits before the generation was seen, nor (on PostgreSQL) before the server holds
+    // the ticket, by which a lost COMMIT is resolved.
     if (!tx->is_guarded)
         TRY(tx_sync(tx, error));
     return db_commit(tx->db, error);

@@ -18,7 +18,7 @@ typedef struct Tx {
     Db *db;
     Arena arena; // of this try
     Instant now; // one for the whole batch
-    int64_t writer;
+    int64_t writer, ticket; // who commits this, and which of its transactions it is
     Registry *registry;
     Versions *versions;
     Random *random;
@@ -39,6 +39,11 @@ Err tx_sync(Tx *tx, Error *error) MUST_USE;
 
 Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
              Error *error) MUST_USE;
+
+// tx_was_committed asks on a fresh connection what became of the transaction with this ticket, the
+// last that the writer tried; ERR_BUSY while it is still under way. The server's own numbers will
+// not do: after a crash PostgreSQL gives those that were not yet on disk to others.
+Err tx_was_committed(Db *db, int64_t writer, int64_t ticket, bool *ret, Error *error) MUST_USE;
 
 // tx_count notes that n more deliveries (or fewer) stand in a state; written before the commit.
 void tx_count(Tx *tx, int64_t tenant, int64_t lane, DeliveryState state, int64_t n);

@@ -30,6 +30,7 @@ typedef struct Lane {
 struct Writer {
     WriterOptions options;
     _Atomic int64_t node;
+    _Atomic int64_t tickets; // given out; begins anywhere, so that no two processes share one
     Versions *versions;
     Lane lanes[LANES_MAX];
     _Atomic bool is_up;
@@ -121,6 +122,8 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
+    Random chance = random_system();
+    writer->tickets = (int64_t) (random_u64(&chance) >> 2);
     writer->last = &writer->first;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
@@ -343,9 +346,10 @@ static void stop_if_fatal(const Lane *lane, const Error *error)
 }
 
 // resolve finds out what became of a COMMIT whose reply was lost.
-static bool resolve(Lane *lane, const char *ticket, bool *ret_committed, Error *error)
+static bool resolve(Lane *lane, bool *ret_committed, Error *error)
 {
-    if (db_was_committed(lane->db, str_from(ticket), ret_committed, error) != ERR_OK)
+    const Tx *tx = &lane->tx;
+    if (tx_was_committed(lane->db, tx->writer, tx->ticket, ret_committed, error) != ERR_OK)
         return false;
     // It may have changed a definition, after the snapshot of this connection was taken.
     return !*ret_committed || writer_refresh(lane->writer, lane->db, error) == ERR_OK;
@@ -355,7 +359,7 @@ static void run_batch(Lane *lane, Op **ops, size_t count)
 {
     Error error = { 0 };
     Err err = ERR_OK;
-    char ticket[sizeof lane->db->ticket] = "";
+    bool is_open = false; // what became of the last COMMIT is not known
     int replays = 0;
     lane->tx.is_careful = false;
     while (count > 0) {
@@ -365,22 +369,20 @@ static void run_batch(Lane *lane, Op **ops, size_t count)
             continue;
         }
         bool is_committed = false;
-        if (ticket[0] && !resolve(lane, ticket, &is_committed, &error)) {
+        if (is_open && !resolve(lane, &is_committed, &error)) {
             db_close(lane->db);
             lane->db = NULL;
             count = drop_impatient(ops, count, ERR_UNAVAILABLE, &error);
             usleep((useconds_t) RECONNECT_EVERY);
             continue;
         }
-        ticket[0] = '\0';
         if (is_committed || (err = try_batch(lane, ops, count, &error)) == ERR_OK) {
             finish(ops, count, ERR_OK, NULL);
             stop_if_fatal(lane, &error); // told first: what was committed is on disk
             return;
         }
         stop_if_fatal(lane, &error);
-        if (lane->db->commit_unknown)
-            memcpy(ticket, lane->db->ticket, sizeof ticket);
+        is_open = lane->db->commit_unknown;
         if (lane->db->is_broken) {
             db_close(lane->db);
             lane->db = NULL;
@@ -431,6 +433,7 @@ static Err try_batch(Lane *lane, Op **ops, size_t count, Error *error)
     tx->db = lane->db;
     tx->now = clock_now(writer->options.clock);
     tx->writer = writer->node * 16 + lane->index;
+    tx->ticket = ++writer->tickets;
     tx->registry = writer_registry(writer);
     tx->versions = writer->versions;
     tx->random = writer->options.random;

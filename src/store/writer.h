@@ -6,7 +6,7 @@
 // thread after the commit, or when the operation failed; the writer does not touch it afterwards.
 //
 // SQLite has one lane, PostgreSQL has two: while one waits for its commit the other works. A
-// COMMIT whose reply is lost is resolved on a new connection by the transaction's own number. When
+// COMMIT whose reply is lost is resolved on a new connection by the ticket that it left. When
 // the store is away, operations wait until their patience ends and then fail with
 // ERR_UNAVAILABLE. A failed fsync ends the program.
 #pragma once

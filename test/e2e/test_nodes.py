@@ -77,16 +77,29 @@ class Load:
         return self.taken
 
 
-def all_delivered(node, count):
-    rows = deliveries(node)
-    return rows if len(rows) == count and {row["state"] for row in rows} == {"delivered"} else None
+def all_delivered(node, count, seconds=20):
+    """Waits until there are so many deliveries and all arrived; answers them."""
+    seen = []
+
+    def look():
+        seen[:] = deliveries(node)
+        return len(seen) == count and {row["state"] for row in seen} == {"delivered"}
+
+    try:
+        eventually(look, seconds)
+    except AssertionError:
+        left = [row for row in seen if row["state"] != "delivered"]
+        tries = {row["id"]: attempts(node, row["id"]) for row in left[:3]}
+        raise AssertionError(f"{len(seen)} deliveries of {count}, {len(left)} not delivered after "
+                             f"{seconds} s, such as {left[:3]} with {tries}") from None
+    return seen
 
 
 def check_nothing_lost(node, receiver, taken, count, seconds=20):
     """Each event is there once, was delivered, and came once unless an attempt is unknown. Answers
     the ids of the deliveries that came more than once."""
     equal(len(taken), count)
-    rows = eventually(lambda: all_delivered(node, count), seconds)
+    rows = all_delivered(node, count, seconds)
     equal({row["eventId"] for row in rows}, set(taken.values()))
     came = collections.Counter(one.json["deliveryId"] for one in list(receiver.received))
     equal(set(came), {row["id"] for row in rows})
@@ -246,7 +259,7 @@ def test_a_node_that_slept_past_its_lease_changes_nothing(ctx):
     sleeper.sigstop()
     other = ctx.start(clock="system")
     receiver.answer(200)
-    eventually(lambda: all_delivered(other, 4), LEASE + 25)
+    all_delivered(other, 4, LEASE + 25)
     before = [delivery(other, id) for id in ids]
     sleeper.sigcont()
     gate.set()

@@ -110,11 +110,14 @@ def check_nothing_lost(peal, acknowledged, triggers):
     """Every acknowledged event is there, with one delivery for each trigger, and delivered."""
     wanted = {(event_id, trigger) for event_id in acknowledged.values() for trigger in triggers}
 
-    def settled():
-        rows = deliveries(peal)
-        return rows if all(row["state"] == "delivered" for row in rows) else None
+    def open_ones():
+        return [row for row in deliveries(peal) if row["state"] != "delivered"]
 
-    rows = eventually(settled, seconds=45)
+    try:
+        eventually(lambda: not open_ones(), seconds=45)
+    except AssertionError:
+        raise AssertionError(f"not delivered: {open_ones()[:3]}") from None
+    rows = deliveries(peal)
     made = [(row["eventId"], row["triggerId"]) for row in rows]
     equal(len(made), len(set(made)), "a delivery was made twice")
     equal(wanted - set(made), set(), "deliveries lost")

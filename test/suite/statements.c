@@ -25,7 +25,7 @@ static const char *const system_statements[] = {
 // doctor's.
 static const char *const machinery_statements[] = {
     "generation_now", "migrate_table", "migrate_version", "migrate_applied",
-    "migrate_lock",   "ticket",        "ticket_status",
+    "migrate_lock",   "ticket",        "ticket_status",   "ticket_patience",
 };
 static const char *const machinery_files[] = { "api/metrics.c", "app/doctor.c" };
 

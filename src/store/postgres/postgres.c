@@ -48,26 +48,9 @@ typedef struct PostgresDb {
     bool is_prepared[PREPARED_SLOTS];
     Expected *expected;
     size_t expected_count, expected_room;
-    Rows ticket_rows; // of the transaction under way
-    Arena ticket_arena;
-    bool has_ticket;
     Err failed; // sticky until the sync
     Error failure;
 } PostgresDb;
-
-static const Statement ticket_statement = {
-    .name = "ticket",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT CAST(pg_current_xact_id() AS TEXT)",
-};
-
-static const Statement status_statement = {
-    .name = "ticket_status",
-    .scope = STATEMENT_SYSTEM,
-    .params = "t",
-    .sql = "SELECT pg_xact_status(CAST($1 AS xid8))",
-};
 
 static void note(PostgresDb *self, Err err, const char *what, const char *message)
 {
@@ -368,10 +351,6 @@ static Err sync(Db *db, Error *error)
         db->is_broken = true;
     else
         drain(self);
-    if (self->has_ticket && self->ticket_rows.count == 1 && self->db.ticket[0] == '\0') {
-        Str ticket = value_to_str(&self->ticket_rows.values[0]);
-        snprintf(self->db.ticket, sizeof self->db.ticket, "%.*s", STR_ARG(ticket));
-    }
     Err err = self->failed;
     if (err != ERR_OK)
         fail(error, err, "%s", self->failure.detail);
@@ -393,17 +372,7 @@ static void begin(Db *db)
 {
     PostgresDb *self = (PostgresDb *) db;
     db->commit_unknown = false;
-    db->ticket[0] = '\0';
-    self->has_ticket = false;
-    self->ticket_rows = (Rows){ 0 };
-    if (self->is_reader) {
-        send_plain(self, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        return;
-    }
-    send_plain(self, "BEGIN");
-    arena_reset(&self->ticket_arena);
-    send(db, &self->ticket_arena, &ticket_statement, NULL, 1, &self->ticket_rows);
-    self->has_ticket = true;
+    send_plain(self, self->is_reader ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN");
 }
 
 static void rollback(Db *db)
@@ -437,7 +406,7 @@ static Err commit(Db *db, Error *error)
     if (err == ERR_OK)
         return ERR_OK;
     // Once COMMIT was handed over, a lost connection leaves the outcome open.
-    db->commit_unknown = sent && db->is_broken && db->ticket[0] != '\0';
+    db->commit_unknown = sent && db->is_broken;
     rollback(db);
     return err;
 }
@@ -457,26 +426,11 @@ static Err script(Db *db, Str sql, Error *error)
     return err;
 }
 
-static Err was_committed(Db *db, Str ticket, bool *ret, Error *error)
-{
-    DEFER(arena_done) Arena arena = { 0 };
-    Rows rows;
-    Value args[] = { value_text(ticket) };
-    send(db, &arena, &status_statement, args, 1, &rows);
-    TRY(sync(db, error));
-    Str status = rows.count ? value_to_str(&rows.values[0]) : STR_NONE;
-    if (str_eq(status, S("in progress")))
-        return fail(error, ERR_BUSY, "the transaction is still in progress");
-    *ret = str_eq(status, S("committed"));
-    return ERR_OK;
-}
-
 static void close_db(Db *db)
 {
     PostgresDb *self = (PostgresDb *) db;
     PQfinish(self->conn);
     arena_done(&self->scratch);
-    arena_done(&self->ticket_arena);
     free(self->expected);
     free(self);
 }
@@ -542,5 +496,4 @@ const DbDriver postgres_driver = {
     .commit = commit,
     .rollback = rollback,
     .script = script,
-    .was_committed = was_committed,
 };

@@ -239,15 +239,6 @@ static Err script(Db *db, Str sql, Error *error)
     return sync_db(db, error);
 }
 
-static Err was_committed(Db *db, Str ticket, bool *ret, Error *error)
-{
-    (void) db;
-    (void) ticket;
-    (void) error;
-    *ret = false; // a local COMMIT never loses its reply, so nobody asks
-    return ERR_OK;
-}
-
 static void close_db(Db *db)
 {
     SqliteDb *self = (SqliteDb *) db;
@@ -341,5 +332,4 @@ const DbDriver sqlite_driver = {
     .commit = commit,
     .rollback = rollback,
     .script = script,
-    .was_committed = was_committed,
 };
