@@ -40,7 +40,6 @@ void round_submit(Round *round)
     Engine *engine = round->engine;
     engine->rounds_out++;
     round->op.weight = round->settles.count + 1;
-    round->claimed_at_monotonic = clock_monotonic();
     writer_submit(engine->options.writer, &round->op);
 }
 
@@ -94,6 +93,8 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
     }
     if (round->steps_operations)
         TRY(operation_step(tx, SWEEP_MAX, &round->has_more_operations, error));
+    // The lease runs from this try, however long the round waited for the store before.
+    round->claimed_at_monotonic = clock_monotonic();
     round->claim.lanes = round->lanes;
     round->claim.arena = &round->arena;
     round->claim.node = round->engine->options.node;

@@ -420,6 +420,12 @@ static const Test tests[] = {
     TEST(with_weaker_syncing_acknowledged_work_is_lost),
 };
 
+static void clean_up(void)
+{
+    powerloss_forget();
+    remove_folder(folder);
+}
+
 // make_folder prefers memory: the files of a damaged disk are many and short-lived.
 __attribute__((constructor)) static void make_folder(void)
 {
@@ -427,6 +433,7 @@ __attribute__((constructor)) static void make_folder(void)
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(folder))
         abort();
+    atexit(clean_up);
     log_level(LOG_OFF);
     powerloss_register();
 }

@@ -443,16 +443,16 @@ static void ignore_notice(void *with, const char *message)
 
 static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *error)
 {
+    // Joins are written in the order in which they are to be read. Left to itself the planner turns
+    // them around on tables that were never analyzed, and multiplies events by deliveries.
     static const char writer_options[] =
         "-c synchronous_commit=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
         " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off"
+        " -c join_collapse_limit=1 -c from_collapse_limit=1"
         " -c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=10s";
-    // Pages are written in the order in which they are to be read. Left to itself the planner turns
-    // it around on tables that were never analyzed, and then multiplies events by deliveries.
     static const char reader_options[] =
-        "-c join_collapse_limit=1 -c from_collapse_limit=1"
-        " -c jit=off -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s"
-        " -c default_transaction_read_only=on";
+        "-c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1 -c statement_timeout=15s"
+        " -c idle_in_transaction_session_timeout=10s -c default_transaction_read_only=on";
     const char *keys[] = { "dbname",
                            "application_name",
                            "connect_timeout",
