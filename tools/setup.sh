@@ -34,6 +34,7 @@ ROWS
             ;;
         test) cat <<'ROWS'
 postgresql            a server that the tests start for themselves
+faketime              clocks that differ, for the tests of many nodes
 python3               the end-to-end tests
 curl                  a second HTTP client
 sqlite3               looks into the embedded store

@@ -168,25 +168,8 @@ static Err put_miss(Call *call, Db *db, JsonOut *json, const DecisionRow *decisi
 // is_near tells whether b is at most two letters from a, and not another word altogether.
 static bool is_near(Str a, Str b)
 {
-    size_t row[EVENT_KIND_MAX + 1];
-    if (a.len > EVENT_KIND_MAX || b.len > EVENT_KIND_MAX || a.len > b.len + 2 || b.len > a.len + 2)
-        return false;
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t best = diagonal + (a.at[i - 1] != b.at[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b.len] <= 2 && row[b.len] * 2 <= a.len;
+    size_t letters = str_distance(a, b);
+    return letters <= 2 && letters * 2 <= a.len;
 }
 
 static bool has_decided(const Story *story, Str trigger_id)

@@ -193,12 +193,12 @@ static Err make_key(Arena *arena, Str path, Error *error)
     return ERR_OK;
 }
 
-Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
+Err config_keys(Arena *arena, const Config *config, bool may_make, KeyRing *ret, Error *error)
 {
-    bool may_make;
-    Str path = key_path(arena, config, &may_make);
+    bool is_ours;
+    Str path = key_path(arena, config, &is_ours);
     const char *name = str_z(arena, path);
-    if (access(name, F_OK) != 0 && may_make)
+    if (access(name, F_OK) != 0 && may_make && is_ours)
         TRY(make_key(arena, path, error));
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

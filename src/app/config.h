@@ -31,5 +31,7 @@ extern const CommandOption store_options[];
 // config_read takes what the command line and the environment say; error says what is wrong.
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;
 
-// config_keys loads the master key, making it where it may.
-Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error) MUST_USE;
+// config_keys loads the master key; where there is none it makes one, if may_make says so and the
+// place is its to choose.
+Err config_keys(Arena *arena, const Config *config, bool may_make, KeyRing *ret,
+                Error *error) MUST_USE;

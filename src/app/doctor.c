@@ -117,7 +117,7 @@ static void check_key(Report *report, Arena *arena, const Config *config)
 {
     KeyRing ring = { 0 };
     Error error = { 0 };
-    if (config_keys(arena, config, &ring, &error) == ERR_OK)
+    if (config_keys(arena, config, false, &ring, &error) == ERR_OK)
         say(report, FINDING_OK, "master key: %zu", ring.count);
     else
         say(report, FINDING_FAIL, "master key: %s", error.detail);

@@ -70,6 +70,10 @@ int serve_run(Arena *arena, const Config *config)
             return 0;
         }
         err = open_store(&program, &error);
+        if (err != ERR_OK && err != ERR_UNAVAILABLE) {
+            stop(&program, false);
+            return give_up(&error);
+        }
         if (err != ERR_OK) {
             log_warn("store.away", "detail=%s", log_quote(str_from(error.detail)));
             continue;
@@ -118,7 +122,7 @@ static Err open_program(Program *program, Error *error)
                                                : clock_now(&program->real));
     program->random = random_system();
     TRY(make_data_folder(config, error));
-    TRY(config_keys(program->arena, config, &program->ring, error));
+    TRY(config_keys(program->arena, config, true, &program->ring, error));
     program->api = (Api){ .clock = &program->clock,
                           .random = &program->random,
                           .ring = &program->ring,

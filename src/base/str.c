@@ -139,6 +139,29 @@ bool str_to_i64(Str s, int64_t min, int64_t max, int64_t *ret)
     return true;
 }
 
+size_t str_distance(Str a, Str b)
+{
+    uint8_t d[STR_DISTANCE_MAX + 1][STR_DISTANCE_MAX + 1];
+    if (a.len > STR_DISTANCE_MAX || b.len > STR_DISTANCE_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i <= a.len; i++) {
+        for (size_t j = 0; j <= b.len; j++) {
+            size_t best = i + j; // where one of the words has not begun
+            if (i > 0 && j > 0) {
+                best = d[i - 1][j - 1] + (size_t) (a.at[i - 1] != b.at[j - 1]);
+                best = d[i - 1][j] + 1u < best ? d[i - 1][j] + 1u : best;
+                best = d[i][j - 1] + 1u < best ? d[i][j - 1] + 1u : best;
+            }
+            bool is_swapped =
+                i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1];
+            if (is_swapped && d[i - 2][j - 2] + 1u < best)
+                best = d[i - 2][j - 2] + 1u;
+            d[i][j] = (uint8_t) best;
+        }
+    }
+    return d[a.len][b.len];
+}
+
 int str_hex_value(char c)
 {
     if (c >= '0' && c <= '9')

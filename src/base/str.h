@@ -37,6 +37,11 @@ Str str_cut(Str *rest, char separator);
 // str_to_i64 reads the whole of s as a decimal number from min to max; false otherwise.
 bool str_to_i64(Str s, int64_t min, int64_t max, int64_t *ret);
 
+// str_distance counts the edits (a letter more, less, other, or two swapped) from one word to
+// another, for "did you mean". Words over STR_DISTANCE_MAX bytes are too far from anything.
+enum { STR_DISTANCE_MAX = 64 };
+size_t str_distance(Str a, Str b);
+
 // str_hex_value returns what a hexadecimal digit of either case stands for; -1 for anything else.
 int str_hex_value(char c);
 

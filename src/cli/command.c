@@ -195,34 +195,6 @@ static void help_command(const Command *command)
     grid_print(&grid, (GridStyle){ .indent = "  " });
 }
 
-// distance counts the edits (a letter more, less, other, or two swapped) from one word to another.
-enum { WORD_MAX = 32 };
-static size_t distance(Str a, Str b)
-{
-    size_t d[WORD_MAX + 1][WORD_MAX + 1] = { 0 };
-    if (a.len > WORD_MAX || b.len > WORD_MAX)
-        return SIZE_MAX;
-    for (size_t i = 0; i <= a.len; i++) {
-        for (size_t j = 0; j <= b.len; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            size_t best = d[i - 1][j - 1] + (a.at[i - 1] != b.at[j - 1]);
-            if (d[i - 1][j] + 1 < best)
-                best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best)
-                best = d[i][j - 1] + 1;
-            bool swapped =
-                i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1];
-            if (swapped && d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[a.len][b.len];
-}
-
 const char *command_nearest(const char *word, const char *const *names, size_t count)
 {
     Str given = str_from(word);
@@ -233,7 +205,7 @@ const char *command_nearest(const char *word, const char *const *names, size_t c
     for (size_t i = 0; i < count; i++) {
         Str name = str_from(names[i]);
         bool begins = given.len >= 3 && str_starts(name, given);
-        size_t edits = begins ? 1 : distance(given, name);
+        size_t edits = begins ? 1 : str_distance(given, name);
         if (edits < best && edits < name.len) {
             best = edits;
             nearest = names[i];

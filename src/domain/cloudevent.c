@@ -96,17 +96,6 @@ Err cloudevent_structured(Arena *arena, const Json *body, Event *ret, Error *err
     return ERR_OK;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 // decode undoes what the HTTP binding does to a header value: quotes around it, then one round of
 // percent-encoding. A percent sign without two hex digits stands for itself.
 static Str decode(Arena *arena, Str value)
@@ -123,8 +112,8 @@ static Str decode(Arena *arena, Str value)
     Str text = buf_str(&unquoted);
     Buf decoded = buf_new(arena, text.len + 1);
     for (size_t i = 0; i < text.len; i++) {
-        int high = i + 2 < text.len && text.at[i] == '%' ? hex_digit(text.at[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(text.at[i + 2]) : -1;
+        int high = i + 2 < text.len && text.at[i] == '%' ? str_hex_value(text.at[i + 1]) : -1;
+        int low = high >= 0 ? str_hex_value(text.at[i + 2]) : -1;
         if (low >= 0) {
             buf_add_char(&decoded, (char) (high * 16 + low));
             i += 2;

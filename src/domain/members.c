@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-enum { SHOWN_MAX = 60, NAME_MAX_COMPARED = 40, MESSAGE_MAX = 400 };
+enum { SHOWN_MAX = 60, MESSAGE_MAX = 400 };
 
 Members members_open(const Json *object, Str pointer, Error *error)
 {
@@ -60,31 +60,6 @@ void members_note(const Members *members, Str name, const char *code, const char
     error_add(members->error, members_pointer(members, name), code, "%s", message);
 }
 
-// distance counts the letters to change, add or leave out to turn a into b.
-static size_t distance(Str a, Str b)
-{
-    if (a.len > NAME_MAX_COMPARED || b.len > NAME_MAX_COMPARED)
-        return NAME_MAX_COMPARED;
-
-    size_t row[NAME_MAX_COMPARED + 1];
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t best = diagonal + (a.at[i - 1] != b.at[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b.len];
-}
-
 // meant returns the known name that a typo was perhaps meant to be: at most two letters away, and
 // at least half of the letters right, so that short names do not attract everything.
 static const char *meant(Str name, const char *const *known, size_t known_count)
@@ -92,7 +67,7 @@ static const char *meant(Str name, const char *const *known, size_t known_count)
     const char *closest = NULL;
     size_t closest_distance = 3;
     for (size_t i = 0; i < known_count; i++) {
-        size_t letters = distance(name, str_from(known[i]));
+        size_t letters = str_distance(name, str_from(known[i]));
         if (letters < closest_distance && letters * 2 <= name.len) {
             closest = known[i];
             closest_distance = letters;

@@ -98,17 +98,6 @@ const char *guard_head(const RequestHead *head, BodyFraming *ret)
     return NULL;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 // decode undoes percent-encoding. False for a broken escape and for what is not UTF-8.
 static bool decode(Arena *arena, Str s, bool plus_is_blank, Str *ret)
 {
@@ -117,8 +106,8 @@ static bool decode(Arena *arena, Str s, bool plus_is_blank, Str *ret)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.at[i];
         if (c == '%') {
-            int high = i + 2 < s.len ? hex_digit(s.at[i + 1]) : -1;
-            int low = i + 2 < s.len ? hex_digit(s.at[i + 2]) : -1;
+            int high = i + 2 < s.len ? str_hex_value(s.at[i + 1]) : -1;
+            int low = i + 2 < s.len ? str_hex_value(s.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char) (high << 4 | low);

@@ -56,7 +56,7 @@ def event(id, **payload):
 
 
 class Posters:
-    """Threads that post events without end, each until it is acknowledged, whatever comes between."""
+    """Threads that post events for ever, each until it is acknowledged, whatever happens."""
 
     def __init__(self, peal):
         self.peal = peal

@@ -341,6 +341,30 @@ static void numbers_are_printed(void)
     }
 }
 
+static void words_are_as_far_apart_as_their_edits(void)
+{
+    static const struct {
+        Str a, b;
+        size_t edits;
+    } cases[] = {
+        { S(""), S(""), 0 },
+        { S("abc"), S("abc"), 0 },
+        { S("abc"), S("ab"), 1 },
+        { S("abc"), S("axc"), 1 },
+        { S("abc"), S("acb"), 1 },
+        { S("filter"), S("fitler"), 1 },
+        { S("kind"), S("channel"), 6 },
+        { S(""), S("abc"), 3 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_AT(cases[i].b.at, str_distance(cases[i].a, cases[i].b) == cases[i].edits);
+        CHECK_AT(cases[i].b.at, str_distance(cases[i].b, cases[i].a) == cases[i].edits);
+    }
+    char longest[STR_DISTANCE_MAX + 1] = { 0 };
+    CHECK(str_distance((Str){ longest, STR_DISTANCE_MAX + 1 }, S("a")) == SIZE_MAX);
+    CHECK(str_distance((Str){ longest, STR_DISTANCE_MAX }, S("")) == STR_DISTANCE_MAX);
+}
+
 static const Test tests[] = {
     TEST(texts_are_compared_as_bytes),
     TEST(parts_are_found),
@@ -360,5 +384,6 @@ static const Test tests[] = {
     TEST(a_buffer_may_be_filled_to_the_last_byte),
     TEST(an_empty_buffer_is_empty_text_and_not_none),
     TEST(numbers_are_printed),
+    TEST(words_are_as_far_apart_as_their_edits),
 };
 TEST_MAIN(tests)
