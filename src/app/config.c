@@ -202,7 +202,8 @@ Err config_keys(Arena *arena, const Config *config, bool may_make, KeyRing *ret,
         TRY(make_key(arena, path, error));
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail(error, ERR_INVALID, "cannot read the master key %s: %m", name);
+        return fail(error, errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
+                    "cannot read the master key %s: %m", name);
     char text[4096];
     ssize_t len = read(fd, text, sizeof text);
     close(fd);

@@ -117,8 +117,11 @@ static void check_key(Report *report, Arena *arena, const Config *config)
 {
     KeyRing ring = { 0 };
     Error error = { 0 };
-    if (config_keys(arena, config, false, &ring, &error) == ERR_OK)
+    Err err = config_keys(arena, config, false, &ring, &error);
+    if (err == ERR_OK)
         say(report, FINDING_OK, "master key: %zu", ring.count);
+    else if (err == ERR_NOT_FOUND)
+        say(report, FINDING_WARN, "master key: none yet; `peal serve` makes one");
     else
         say(report, FINDING_FAIL, "master key: %s", error.detail);
     crypto_wipe(&ring, sizeof ring);
