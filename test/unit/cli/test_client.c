@@ -20,6 +20,7 @@ enum { ASKED_MAX = 64 * 1024 };
 typedef struct Fake {
     pthread_mutex_t lock; // guards the rest
     const Canned *rows;
+    Canned single; // rows, where there is one that changes
     size_t count;
     char asked[ASKED_MAX]; // a line for each request: method, path with query, headers, body
     size_t asked_len;
@@ -91,6 +92,14 @@ static void serve(const Canned *rows, size_t count)
     fake.asked_len = 0;
     fake.asked[0] = '\0';
     pthread_mutex_unlock(&fake.lock);
+}
+
+static void serve_single(Canned row)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.single = row;
+    pthread_mutex_unlock(&fake.lock);
+    serve(&fake.single, 1);
 }
 
 #define SERVE(...)                                                                                 \
@@ -364,7 +373,7 @@ static void problems_become_exit_statuses(void)
                        "{\"title\":\"It failed\",\"detail\":\"so\",\"requestId\":\"r1\"}", "7" };
         char name[16];
         snprintf(name, sizeof name, "%d", cases[i].status);
-        serve(&row, 1);
+        serve_single(row);
         run(&ran, "peal tick");
         CHECK_AT(name, ran.exit == cases[i].exit);
         CHECK_AT(name, SAYS("Error: It failed\nWhy: so\n"));

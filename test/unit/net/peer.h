@@ -142,6 +142,13 @@ static inline void *peer_server_run(void *with)
     }
 }
 
+// peer_last is the last request. The count is raised after it is kept, so reading the count first
+// orders the two threads.
+static inline Str peer_last(PeerServer *server)
+{
+    return server->requests > 0 ? server->last : STR_NONE;
+}
+
 static inline void peer_server_start(PeerServer *server)
 {
     struct sockaddr_in address = peer_address(0);

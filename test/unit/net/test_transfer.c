@@ -142,7 +142,7 @@ static void a_request_goes_out_as_it_was_described(void)
         CHECK_AT(cases[i].method, str_eq(asked.result.retry_after, S("7")));
         CHECK_AT(cases[i].method, str_eq(asked.result.webhook_delivery_id, S("abc")));
         CHECK_AT(cases[i].method, asked.result.took > 0);
-        Str sent = server.last;
+        Str sent = peer_last(&server);
         CHECK_AT(cases[i].method, str_starts(sent, str_from(cases[i].line)));
         CHECK_AT(cases[i].method, str_contains(sent, S("\r\nX-One: 1: a\"b\r\n")));
         CHECK_AT(cases[i].method, str_contains(sent, S("\r\nx-empty:\r\n")));
@@ -384,7 +384,7 @@ static void proxies_of_the_environment_are_ignored(void)
     Transfer transfer = to(&asked.arena, server.port, "/x");
     transfers_start(transfers, &transfer, keep, &asked);
     finish(transfers);
-    CHECK(asked.result.status == 200 && str_starts(server.last, S("POST /x HTTP/1.1\r\n")));
+    CHECK(asked.result.status == 200 && str_starts(peer_last(&server), S("POST /x HTTP/1.1\r\n")));
     transfers_free(transfers);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         unsetenv(names[i]);
