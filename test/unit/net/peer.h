@@ -116,9 +116,11 @@ struct PeerServer {
     int fd, port;
     pthread_t thread;
     Arena arena; // the thread's, until peer_server_stop()
-    Str last;    // request
+    Str last;    // request; guarded by peer_lock
     _Atomic int connections, requests;
 };
+
+static pthread_mutex_t peer_lock __attribute__((unused)) = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void *peer_server_run(void *with)
 {
@@ -133,7 +135,9 @@ static inline void *peer_server_run(void *with)
             Str request = peer_receive(&server->arena, fd);
             if (request.len == 0)
                 break;
+            pthread_mutex_lock(&peer_lock);
             server->last = request;
+            pthread_mutex_unlock(&peer_lock);
             server->requests++;
             if (!server->turn(server, fd, request))
                 break;
@@ -142,11 +146,13 @@ static inline void *peer_server_run(void *with)
     }
 }
 
-// peer_last is the last request. The count is raised after it is kept, so reading the count first
-// orders the two threads.
+// peer_last is the last request.
 static inline Str peer_last(PeerServer *server)
 {
-    return server->requests > 0 ? server->last : STR_NONE;
+    pthread_mutex_lock(&peer_lock);
+    Str last = server->last;
+    pthread_mutex_unlock(&peer_lock);
+    return last;
 }
 
 static inline void peer_server_start(PeerServer *server)
