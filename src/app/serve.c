@@ -89,10 +89,10 @@ int serve_run(Arena *arena, const Config *config)
 // harden keeps secrets out of core files and asks for the descriptors that the limits promise.
 static void harden(void)
 {
-    // Large blocks of an arena go back to the system when a big batch is over, and threads share
-    // what they free.
-    mallopt(M_MMAP_THRESHOLD, 192 * 1024);
+    // Threads share what they free, and the heap keeps no more of it than a big batch needs again.
     mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
     prctl(PR_SET_DUMPABLE, 0);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
