@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -119,18 +120,26 @@ static int bind(sqlite3_stmt *stmt, int index, const Value *value)
     return SQLITE_MISUSE;
 }
 
+// column_len is asked for texts and blobs only: asking it of a number turns the number into text.
+static size_t column_len(sqlite3_stmt *stmt, int i)
+{
+    return (size_t) sqlite3_column_bytes(stmt, i);
+}
+
 static Value column(sqlite3_stmt *stmt, int i, Arena *arena)
 {
-    size_t len = (size_t) sqlite3_column_bytes(stmt, i);
     switch (sqlite3_column_type(stmt, i)) {
     case SQLITE_INTEGER:
         return value_i64(sqlite3_column_int64(stmt, i));
-    case SQLITE_TEXT:
-        return value_text(
-            str_dup(arena, (Str){ (const char *) sqlite3_column_text(stmt, i), len }));
-    case SQLITE_BLOB:
+    case SQLITE_TEXT: {
+        const char *text = (const char *) sqlite3_column_text(stmt, i);
+        return value_text(str_dup(arena, (Str){ text, column_len(stmt, i) }));
+    }
+    case SQLITE_BLOB: {
         // An empty blob has no address in SQLite, but it is not NULL.
-        return value_bytes(str_dup(arena, (Str){ len ? sqlite3_column_blob(stmt, i) : "", len }));
+        const char *bytes = sqlite3_column_blob(stmt, i);
+        return value_bytes(str_dup(arena, (Str){ bytes ? bytes : "", column_len(stmt, i) }));
+    }
     default:
         return value_null();
     }
@@ -287,6 +296,12 @@ static void configure(SqliteDb *self, bool is_weak)
     run(self, "PRAGMA temp_store=MEMORY");
 }
 
+// set_up_library leaves out the counting of memory, which takes a lock for every allocation.
+static void set_up_library(void)
+{
+    (void) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *error)
 {
     Str path = str_skip(options->url, strlen("sqlite:"));
@@ -296,6 +311,8 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     if (path.len == 0)
         return fail(error, ERR_INVALID, "sqlite: needs a path, such as sqlite:peal.db");
 
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_up_library);
     int lock_fd = -1;
     if (!options->is_reader)
         TRY(lock_file(scratch, path, &lock_fd, error));
