@@ -16,8 +16,8 @@ typedef struct CounterChange {
 
 typedef struct Tx {
     Db *db;
-    Arena arena; // of this try
-    Instant now; // one for the whole batch
+    Arena arena;            // of this try
+    Instant now;            // one for the whole batch
     int64_t writer, ticket; // who commits this, and which of its transactions it is
     Registry *registry;
     Versions *versions;
