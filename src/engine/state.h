@@ -81,7 +81,6 @@ struct Round {
     QueueNext upcoming;
     Renewal *renewals;
     size_t renewal_count;
-    Flight **renewed;
     int64_t other_nodes;
     Span clock_offset;
     Err err;

@@ -29,7 +29,6 @@ struct Op {
     size_t weight; // rows it writes, roughly; 0 counts as 1
     Op *next;      // the writer's own from here on
     Instant waits_until;
-    bool changed_definitions;
 };
 
 typedef struct WriterOptions {
