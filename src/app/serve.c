@@ -30,6 +30,8 @@ typedef struct Program {
     Api api;
     Server *server;
     StoreUp store;
+    Transfers *transfers;
+    Transport transport;
     Engine *engine;
 } Program;
 
@@ -146,12 +148,14 @@ static Err open_store(Program *program, Error *error)
                  &program->random, &program->store, error));
     if (config->is_dev && !config->is_empty)
         TRY(demo_load(program->store.writer, error));
+    program->transfers = transfers_new(&config->addresses);
+    program->transport = transfers_transport(program->transfers);
     EngineOptions options = {
         .writer = program->store.writer,
         .clock = &program->clock,
         .real = &program->real,
         .random = &program->random,
-        .addresses = &config->addresses,
+        .transport = &program->transport,
         .node = program->store.node,
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
@@ -250,6 +254,7 @@ static void stop(Program *program, bool is_up)
     server_close(program->server);
     if (is_up) {
         engine_free(program->engine);
+        transfers_free(program->transfers);
         store_down(&program->store, &program->real);
     }
     crypto_wipe(&program->ring, sizeof program->ring);

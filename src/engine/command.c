@@ -96,7 +96,7 @@ static void submit(Engine *engine, CommandKind kind, Instant to, EngineDone *don
         last = &(*last)->next;
     *last = command;
     pthread_mutex_unlock(&engine->lock);
-    transfers_wake(engine->transfers);
+    transport_wake(engine->options.transport);
 }
 
 void engine_tick(Engine *engine, EngineDone *done, void *with)

@@ -11,7 +11,7 @@ static void finish(Flight *flight, const Outcome *outcome)
 {
     Engine *engine = flight->engine;
     LaneState *lane = &engine->lanes[flight->claimed->lane];
-    Span took = clock_monotonic() - flight->started_monotonic + 1;
+    Span took = clock_monotonic(engine->options.clock) - flight->started_monotonic + 1;
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
     lane->running--;
     const Claimed *claimed = flight->claimed;
@@ -99,13 +99,13 @@ static void send(Flight *flight, const ChannelDefinition *definition)
     }
     transfer.timeout = definition->timeout;
     transfer.pool = flight->claimed->tenant;
-    transfers_start(flight->engine->transfers, &transfer, transfer_done, flight);
+    transport_start(flight->engine->options.transport, &transfer, transfer_done, flight);
 }
 
 static void start(Flight *flight)
 {
     Engine *engine = flight->engine;
-    flight->started_monotonic = clock_monotonic();
+    flight->started_monotonic = clock_monotonic(engine->options.clock);
     engine->lanes[flight->claimed->lane].running++;
     const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
     const RegistryChannel *channel = lane ? lane->channel : NULL;
@@ -157,7 +157,8 @@ void flight_free(Engine *engine, Flight *flight)
 // not send then. What it claimed lapses, and is swept like that of a dead node.
 static void start_or_drop(Engine *engine, Flight *flight)
 {
-    if (clock_monotonic() - flight->round->claimed_at_monotonic <= SEND_LEASE - RENEW_EVERY) {
+    Span age = clock_monotonic(engine->options.clock) - flight->round->claimed_at_monotonic;
+    if (age <= SEND_LEASE - RENEW_EVERY) {
         start(flight);
         return;
     }

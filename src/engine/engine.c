@@ -27,7 +27,7 @@ Instant engine_round(Engine *engine)
 // monotonic time disagree by more than a quarter of a lease, the server is asked first.
 static void watch_clock(Engine *engine, Instant now)
 {
-    Instant monotonic = clock_monotonic();
+    Instant monotonic = clock_monotonic(engine->options.clock);
     Span drift = (now - engine->last_now) - (monotonic - engine->last_monotonic);
     bool is_first = engine->last_monotonic == 0;
     engine->last_now = now;
@@ -163,7 +163,7 @@ static void take_failed(Engine *engine, Round *round)
     engine->wants_probe = true;
     engine->has_operations |= round->steps_operations;
     engine->wants_orphans |= round->sweep.is_orphaned;
-    engine->store_retry_at = clock_monotonic() + RETRY_STORE_EVERY;
+    engine->store_retry_at = clock_monotonic(engine->options.clock) + RETRY_STORE_EVERY;
     round_release(round);
 }
 
@@ -337,7 +337,7 @@ static void ask_upcoming(Engine *engine, Round *round, bool all)
 // begin_round sends a round if there is anything to do, and says whether it did.
 static bool begin_round(Engine *engine, Instant now)
 {
-    Instant monotonic = clock_monotonic();
+    Instant monotonic = clock_monotonic(engine->options.clock);
     if (monotonic < engine->store_retry_at)
         return false;
     Round *round = round_new(engine);
@@ -388,7 +388,7 @@ static Instant wake_at(const Engine *engine, Instant now)
         if (ready > now)
             wake = earlier(wake, ready);
     }
-    Instant monotonic = clock_monotonic();
+    Instant monotonic = clock_monotonic(engine->options.clock);
     if (engine->store_retry_at > monotonic)
         wake = earlier(wake, now + engine->store_retry_at - monotonic);
     return wake;
@@ -398,7 +398,6 @@ Engine *engine_new(const EngineOptions *options)
 {
     Engine *engine = memory_new(sizeof *engine);
     engine->options = *options;
-    engine->transfers = transfers_new(options->addresses);
     engine->finished_last = &engine->finished;
     engine->sweep_due = INSTANT_NONE;
     engine->wants_probe = true;
@@ -413,7 +412,11 @@ void engine_free(Engine *engine)
 {
     while (engine->air)
         flight_free(engine, engine->air);
-    transfers_free(engine->transfers);
+    while (engine->arrived) { // and nobody looked at them: the process is being taken down
+        Round *round = engine->arrived;
+        engine->arrived = round->next;
+        round_release(round);
+    }
     registry_drop(engine->registry);
     while (engine->free_flights) {
         Flight *flight = engine->free_flights;
@@ -446,7 +449,7 @@ void engine_wait(Engine *engine, Instant until)
     Span wait = until - clock_now(engine->options.clock);
     if (wait > SPAN_SECOND)
         wait = SPAN_SECOND;
-    transfers_wait(engine->transfers, wait > 0 ? wait : 0);
+    transport_wait(engine->options.transport, wait > 0 ? wait : 0);
 }
 
 static void *engine_main(void *with)
@@ -467,18 +470,18 @@ void engine_start(Engine *engine)
 void engine_stop(Engine *engine, Span grace)
 {
     engine->is_stopping = true;
-    transfers_wake(engine->transfers);
+    transport_wake(engine->options.transport);
     if (engine->has_thread)
         pthread_join(engine->thread, NULL);
     // From here on this thread runs the engine: nothing is claimed, what is in flight may finish.
-    Instant deadline = clock_monotonic() + grace;
-    while (!engine_is_idle(engine) && clock_monotonic() < deadline) {
+    Instant deadline = clock_monotonic(engine->options.clock) + grace;
+    while (!engine_is_idle(engine) && clock_monotonic(engine->options.clock) < deadline) {
         engine_round(engine);
-        transfers_wait(engine->transfers, 20 * SPAN_MILLISECOND);
+        transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }
     while (engine->rounds_out > 0) {
         take_rounds(engine, 0);
-        transfers_wait(engine->transfers, 20 * SPAN_MILLISECOND);
+        transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }
 }
 
@@ -495,7 +498,7 @@ void engine_note(Engine *engine, int64_t lane, Instant due_at)
                 note->due_at = due_at;
             pthread_mutex_unlock(&engine->lock);
             if (is_new)
-                transfers_wake(engine->transfers);
+                transport_wake(engine->options.transport);
             return;
         }
     }
@@ -504,7 +507,7 @@ void engine_note(Engine *engine, int64_t lane, Instant due_at)
     else
         engine->is_poked = true;
     pthread_mutex_unlock(&engine->lock);
-    transfers_wake(engine->transfers);
+    transport_wake(engine->options.transport);
 }
 
 void engine_poke(Engine *engine)
@@ -512,7 +515,7 @@ void engine_poke(Engine *engine)
     pthread_mutex_lock(&engine->lock);
     engine->is_poked = true;
     pthread_mutex_unlock(&engine->lock);
-    transfers_wake(engine->transfers);
+    transport_wake(engine->options.transport);
 }
 
 Tally engine_tally(Engine *engine)

@@ -2,8 +2,10 @@
 //
 // engine_round() does everything that is due at one instant and returns when it wants to be called
 // again. It never sleeps. The engine's thread calls it around the transfers; a simulation calls it
-// by hand. All state of the engine belongs to whoever calls engine_round(); other threads only
-// leave notes (engine_note, engine_poke) and commands, under the engine's lock.
+// by hand, with a clock, a transport and a writer of its own: nothing else tells the engine what
+// time it is or what the world answered. All state of the engine belongs to whoever calls
+// engine_round(); other threads only leave notes (engine_note, engine_poke) and commands, under the
+// engine's lock.
 //
 //   note or time ─▶ round: settle what is finished + sweep + claim what is free  (one transaction)
 //                    └─▶ flights: one attempt each, over the channel ─▶ finished ─▶ next round
@@ -14,7 +16,7 @@
 
 #include "base/clock.h"
 #include "channels/channel.h"
-#include "net/address.h"
+#include "net/transport.h"
 #include "store/writer.h"
 
 typedef struct Engine Engine;
@@ -24,7 +26,7 @@ typedef struct EngineOptions {
     Clock *clock;
     Clock *real; // the system's, whatever clock runs deliveries
     Random *random;
-    const AddressPolicy *addresses;
+    const Transport *transport; // outlives the engine
     int64_t node;
     bool is_only_node; // the store is open in this process alone
     bool is_dev;       // every channel captures

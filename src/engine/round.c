@@ -55,7 +55,7 @@ static void done(Op *op, Err err, const Error *error)
     round->next = engine->arrived;
     engine->arrived = round;
     pthread_mutex_unlock(&engine->lock);
-    transfers_wake(engine->transfers);
+    transport_wake(engine->options.transport);
 }
 
 static Err beat(Tx *tx, Round *round, Error *error)
@@ -94,7 +94,7 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
     if (round->steps_operations)
         TRY(operation_step(tx, SWEEP_MAX, &round->has_more_operations, error));
     // The lease runs from this try, however long the round waited for the store before.
-    round->claimed_at_monotonic = clock_monotonic();
+    round->claimed_at_monotonic = clock_monotonic(round->engine->options.clock);
     round->claim.lanes = round->lanes;
     round->claim.arena = &round->arena;
     round->claim.node = round->engine->options.node;

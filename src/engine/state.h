@@ -108,7 +108,6 @@ typedef struct EngineCommand {
 
 struct Engine {
     EngineOptions options;
-    Transfers *transfers;
     pthread_t thread;
     bool has_thread;
     _Atomic bool is_stopping;

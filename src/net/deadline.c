@@ -82,7 +82,7 @@ static void drain_lingering(Deadlines *deadlines, Instant now)
 // look does what is due and fills polls with what to wait for next; -1 is to wait without end.
 static int look(Deadlines *deadlines, struct pollfd *polls, size_t *ret_count)
 {
-    Instant now = clock_monotonic();
+    Instant now = clock_machine_monotonic();
     cut_late(deadlines, now);
     drain_lingering(deadlines, now);
     polls[0] = (struct pollfd){ .fd = deadlines->wake_fd, .events = POLLIN };
@@ -196,7 +196,7 @@ void deadlines_linger(Deadlines *deadlines, int fd)
     bool has_room = deadlines->lingering_count < LINGERING_MAX && !deadlines->is_stopping;
     if (has_room)
         deadlines->lingering[deadlines->lingering_count++] =
-            (Lingering){ .fd = fd, .until = clock_monotonic() + LINGER_SPAN };
+            (Lingering){ .fd = fd, .until = clock_machine_monotonic() + LINGER_SPAN };
     pthread_mutex_unlock(&deadlines->lock);
     if (!has_room)
         close(fd);

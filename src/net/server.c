@@ -101,7 +101,7 @@ struct Server {
 
 static Instant now_plus(Span span)
 {
-    return clock_monotonic() + span;
+    return clock_machine_monotonic() + span;
 }
 
 // count_down tells server_close(), if it waits.

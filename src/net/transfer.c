@@ -219,7 +219,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *with)
     Pool *pool = with;
     (void) multi;
     pool->due_at =
-        timeout_ms < 0 ? INSTANT_NONE : clock_monotonic() + timeout_ms * SPAN_MILLISECOND;
+        timeout_ms < 0 ? INSTANT_NONE : clock_machine_monotonic() + timeout_ms * SPAN_MILLISECOND;
     return 0;
 }
 
@@ -379,7 +379,7 @@ static void give_back(Job *job)
     job->next = pool->spare;
     pool->spare = job;
     if (!pool->running)
-        pool->idle_since = clock_monotonic();
+        pool->idle_since = clock_machine_monotonic();
 }
 
 // add_line puts a line in front. libcurl only reads the list, so it may lie in the arena.
@@ -460,7 +460,7 @@ void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDon
     Job *job = take_job(pool);
     job->done = done;
     job->with = with;
-    job->started_at = clock_monotonic();
+    job->started_at = clock_machine_monotonic();
     job->answer = buf_new(&job->arena, transfer->response_max);
     job->received = 0;
     job->was_cut = job->has_opened_socket = false;
@@ -498,7 +498,7 @@ static void finish(Job *job, CURLcode code)
     Pool *pool = job->pool;
     TransferResult result = {
         .problem = judge(job, code),
-        .took = clock_monotonic() - job->started_at,
+        .took = clock_machine_monotonic() - job->started_at,
     };
     if (result.problem == TRANSFER_ANSWERED) {
         long status = 0;
@@ -561,7 +561,7 @@ static size_t tell_refusals(Transfers *transfers)
 
 static void run_timers(Transfers *transfers)
 {
-    Instant now = clock_monotonic();
+    Instant now = clock_machine_monotonic();
     for (size_t i = 0; i < transfers->pool_count; i++) {
         Pool *pool = transfers->pools[i];
         int running;
@@ -627,17 +627,17 @@ static int wait_ms(const Transfers *transfers, Instant now, Instant until)
 
 void transfers_wait(Transfers *transfers, Span timeout)
 {
-    Instant now = clock_monotonic();
+    Instant now = clock_machine_monotonic();
     Instant until = timeout > SPAN_DAY ? now + SPAN_DAY : now + timeout;
     size_t finished = tell_refusals(transfers);
     bool was_woken = false;
     do {
         run_timers(transfers);
         finished += collect(transfers);
-        int ms = finished > 0 ? 0 : wait_ms(transfers, clock_monotonic(), until);
+        int ms = finished > 0 ? 0 : wait_ms(transfers, clock_machine_monotonic(), until);
         was_woken = run_events(transfers, ms);
         finished += collect(transfers);
-        now = clock_monotonic();
+        now = clock_machine_monotonic();
     } while (finished == 0 && !was_woken && now < until);
     purge(transfers, now);
 }

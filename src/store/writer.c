@@ -122,8 +122,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
-    Random chance = random_system();
-    writer->tickets = (int64_t) (random_u64(&chance) >> 2);
+    writer->tickets = (int64_t) (random_u64(options->random) >> 2);
     writer->last = &writer->first;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
@@ -168,8 +167,9 @@ void writer_close(Writer *writer)
 void writer_submit(Writer *writer, Op *op)
 {
     op->next = NULL;
-    op->waits_until = clock_monotonic() + (op->patience ? op->patience : PATIENCE_DEFAULT);
-    if (writer->options.lane_count == 0) {
+    op->waits_until =
+        clock_monotonic(writer->options.clock) + (op->patience ? op->patience : PATIENCE_DEFAULT);
+    if (writer->options.lane_count == 0 && !writer->options.is_stepped) {
         run_batch(&writer->lanes[0], &op, 1);
         return;
     }
@@ -190,6 +190,15 @@ void writer_submit(Writer *writer, Op *op)
         op->done(op, fail(&error, ERR_BUSY, "%d requests are waiting already", WAITING_MAX),
                  &error);
     }
+}
+
+bool writer_step(Writer *writer)
+{
+    assert(writer->options.is_stepped);
+    if (!writer->first)
+        return false;
+    run_batch(&writer->lanes[0], writer->lanes[0].batch, take_batch(&writer->lanes[0]));
+    return true;
 }
 
 void writer_set_node(Writer *writer, int64_t node)
@@ -240,6 +249,9 @@ Err writer_run(Writer *writer, Err (*work)(Tx *tx, void *with, Error *error), vo
     pthread_mutex_init(&errand.lock, NULL);
     pthread_cond_init(&errand.finished, NULL);
     writer_submit(writer, &errand.op);
+    while (writer->options.is_stepped && !errand.is_done)
+        if (!writer_step(writer))
+            return fail(error, ERR_UNAVAILABLE, "the program was stopped");
     pthread_mutex_lock(&errand.lock);
     while (!errand.is_done)
         pthread_cond_wait(&errand.finished, &errand.lock);
@@ -289,9 +301,9 @@ static void finish(Op **ops, size_t count, Err err, const Error *error)
 }
 
 // drop_impatient fails the operations that have waited long enough and keeps the rest.
-static size_t drop_impatient(Op **ops, size_t count, Err err, const Error *error)
+static size_t drop_impatient(const Lane *lane, Op **ops, size_t count, Err err, const Error *error)
 {
-    Instant now = clock_monotonic();
+    Instant now = clock_monotonic(lane->writer->options.clock);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (ops[i]->waits_until <= now)
@@ -335,14 +347,27 @@ static bool connect_lane(Lane *lane, Error *error)
     return true;
 }
 
-// stop_if_fatal ends the program where the disk broke its promise: what is in memory and what is
-// on disk may differ, and only recovery can tell.
-static void stop_if_fatal(const Lane *lane, const Error *error)
+// stops ends the program where the disk broke its promise: what is in memory and what is on disk
+// may differ, and only recovery can tell. It returns true only in a simulation.
+static bool stops(const Lane *lane, const Error *error)
 {
+    const WriterSeams *seams = &lane->writer->options.seams;
     if (!lane->db || !lane->db->is_fatal)
-        return;
+        return false;
     log_error("store.fatal", "detail=%s", log_quote(str_from(error->detail)));
-    _exit(1);
+    if (!seams->stop)
+        _exit(1);
+    seams->stop(seams->with);
+    return true;
+}
+
+static void pause_lane(const Lane *lane)
+{
+    const WriterSeams *seams = &lane->writer->options.seams;
+    if (seams->pause)
+        seams->pause(seams->with, RECONNECT_EVERY);
+    else
+        usleep((useconds_t) RECONNECT_EVERY);
 }
 
 // resolve finds out what became of a COMMIT whose reply was lost.
@@ -364,24 +389,25 @@ static void run_batch(Lane *lane, Op **ops, size_t count)
     lane->tx.is_careful = false;
     while (count > 0) {
         if (!lane->db && !connect_lane(lane, &error)) {
-            count = drop_impatient(ops, count, ERR_UNAVAILABLE, &error);
-            usleep((useconds_t) RECONNECT_EVERY);
+            count = drop_impatient(lane, ops, count, ERR_UNAVAILABLE, &error);
+            pause_lane(lane);
             continue;
         }
         bool is_committed = false;
         if (is_open && !resolve(lane, &is_committed, &error)) {
             db_close(lane->db);
             lane->db = NULL;
-            count = drop_impatient(ops, count, ERR_UNAVAILABLE, &error);
-            usleep((useconds_t) RECONNECT_EVERY);
+            count = drop_impatient(lane, ops, count, ERR_UNAVAILABLE, &error);
+            pause_lane(lane);
             continue;
         }
         if (is_committed || (err = try_batch(lane, ops, count, &error)) == ERR_OK) {
             finish(ops, count, ERR_OK, NULL);
-            stop_if_fatal(lane, &error); // told first: what was committed is on disk
+            (void) stops(lane, &error); // told first: what was committed is on disk
             return;
         }
-        stop_if_fatal(lane, &error);
+        if (stops(lane, &error))
+            return;
         is_open = lane->db->commit_unknown;
         if (lane->db->is_broken) {
             db_close(lane->db);

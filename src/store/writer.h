@@ -9,6 +9,9 @@
 // COMMIT whose reply is lost is resolved on a new connection by the ticket that it left. When
 // the store is away, operations wait until their patience ends and then fail with
 // ERR_UNAVAILABLE. A failed fsync ends the program.
+//
+// A simulation runs the writer by hand (is_stepped): writer_submit() only queues, writer_step()
+// does one batch, and what the writer would ask of the system it asks of WriterSeams.
 #pragma once
 
 #include "base/clock.h"
@@ -31,10 +34,19 @@ struct Op {
     Instant waits_until;
 };
 
+// WriterSeams stand in for the system; NULL members leave it as it is.
+typedef struct WriterSeams {
+    void *with;
+    void (*pause)(void *with, Span span); // instead of sleeping, while the store is away
+    void (*stop)(void *with);             // instead of ending the program
+} WriterSeams;
+
 typedef struct WriterOptions {
     Str url;
-    Str name;       // of the node; may be none
-    int lane_count; // 0: no threads, writer_submit() does the work at once (tests, simulation)
+    Str name;        // of the node; may be none
+    int lane_count;  // 0: no threads, writer_submit() does the work at once (tests)
+    bool is_stepped; // without threads: writer_step() does it
+    WriterSeams seams;
     Clock *clock;
     Random *random;
     const KeyRing *ring;
@@ -50,6 +62,9 @@ void writer_close(Writer *writer); // finishes what is queued
 
 // writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
 void writer_submit(Writer *writer, Op *op);
+
+// writer_step does one batch of what was submitted, as a lane would; false: there was none.
+bool writer_step(Writer *writer);
 
 // writer_run does one thing in a transaction and waits for it: start-up, tests. Not from the
 // writer's own threads.

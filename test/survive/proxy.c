@@ -101,7 +101,7 @@ static void cut_line(Line *line, ProxyCut cut, const char *at, size_t len)
         line->held = memory_new(len);
         memcpy(line->held, at, len);
         line->held_len = len;
-        line->held_until = clock_monotonic() + LATE_BY;
+        line->held_until = clock_machine_monotonic() + LATE_BY;
     }
 }
 
@@ -135,7 +135,7 @@ static void from_server(Line *line)
 
 static void let_go_of_held(Line *line)
 {
-    if (line->held && clock_monotonic() >= line->held_until) {
+    if (line->held && clock_machine_monotonic() >= line->held_until) {
         send_all(line->server, line->held, line->held_len);
         free(line->held);
         line->held = NULL;

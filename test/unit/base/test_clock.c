@@ -37,18 +37,33 @@ static void the_offset_is_added_to_the_system_clock(void)
 
 static void monotonic_time_does_not_go_back(void)
 {
-    Instant last = clock_monotonic();
+    Clock clock;
+    clock_init_manual(&clock, 1000); // it stands, monotonic time does not
+    Instant last = clock_monotonic(&clock);
     for (int i = 0; i < 1000; i++) {
-        Instant next = clock_monotonic();
+        Instant next = clock_monotonic(&clock);
         CHECK(next >= last);
         last = next;
     }
 }
 
+static void a_simulated_clock_is_invented_whole(void)
+{
+    Clock clock;
+    clock_init_simulated(&clock, 1000);
+    Instant begin = clock_monotonic(&clock);
+    CHECK(clock_now(&clock) == 1000 && begin > 0);
+    clock_pass(&clock, 7);
+    CHECK(clock_now(&clock) == 1007 && clock_monotonic(&clock) == begin + 7);
+    clock_set(&clock, 5); // a jump
+    CHECK(clock_now(&clock) == 5 && clock_monotonic(&clock) == begin + 7);
+    clock_set_offset(&clock, 100);
+    CHECK(clock_now(&clock) == 105 && clock_monotonic(&clock) == begin + 7);
+}
+
 static const Test tests[] = {
-    TEST(the_manual_clock_stands_until_it_is_set),
-    TEST(the_system_clock_counts_microseconds),
-    TEST(the_offset_is_added_to_the_system_clock),
-    TEST(monotonic_time_does_not_go_back),
+    TEST(the_manual_clock_stands_until_it_is_set), TEST(the_system_clock_counts_microseconds),
+    TEST(the_offset_is_added_to_the_system_clock), TEST(monotonic_time_does_not_go_back),
+    TEST(a_simulated_clock_is_invented_whole),
 };
 TEST_MAIN(tests)

@@ -472,20 +472,20 @@ static void *wake_soon(void *with)
 static void waiting_ends_when_woken_or_when_time_is_up(void)
 {
     Transfers *transfers = transfers_new(NULL);
-    Instant start = clock_monotonic();
+    Instant start = clock_machine_monotonic();
     transfers_wait(transfers, 20 * SPAN_MILLISECOND);
-    CHECK(clock_monotonic() - start >= 20 * SPAN_MILLISECOND);
+    CHECK(clock_machine_monotonic() - start >= 20 * SPAN_MILLISECOND);
 
     transfers_wake(transfers);
     transfers_wake(transfers);
-    start = clock_monotonic();
+    start = clock_machine_monotonic();
     transfers_wait(transfers, SPAN_HOUR);
     pthread_t waker;
     int failed = pthread_create(&waker, NULL, wake_soon, transfers);
     assert(!failed);
     transfers_wait(transfers, SPAN_HOUR);
     pthread_join(waker, NULL);
-    CHECK(clock_monotonic() - start < 10 * SPAN_SECOND);
+    CHECK(clock_machine_monotonic() - start < 10 * SPAN_SECOND);
     transfers_free(transfers);
 }
 
