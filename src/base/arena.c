@@ -169,6 +169,15 @@ void arena_reset(Arena *arena)
     FORBID(arena->at, (size_t) (arena->end - arena->at));
 }
 
+void arena_wipe(Arena *arena)
+{
+    for (ArenaBlock *block = arena->blocks; block; block = block->next) {
+        PERMIT(block + 1, block->size - sizeof *block);
+        explicit_bzero(block + 1, block->size - sizeof *block);
+    }
+    arena_done(arena);
+}
+
 void arena_done(Arena *arena)
 {
     free_blocks(arena, NULL);

@@ -33,6 +33,9 @@ void arena_reset(Arena *arena);
 // arena_done gives everything back. An Arena on the stack is declared DEFER(arena_done).
 void arena_done(Arena *arena);
 
+// arena_wipe is arena_done() for what held secrets: every byte is overwritten first.
+void arena_wipe(Arena *arena);
+
 #define ARENA_NEW(arena, Type) ((Type *) arena_alloc((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, count) ((Type *) arena_alloc((arena), sizeof(Type) * (count)))
 

@@ -237,6 +237,15 @@ Str crypto_seal(Arena *arena, const KeyRing *ring, Random *random, Str binding, 
     return str_format(arena, "v1.%08x.%.*s", ring->keys[newest].id, STR_ARG(text));
 }
 
+bool crypto_is_newest(const KeyRing *ring, Str sealed)
+{
+    char head[3 + KEY_ID_DIGITS + 2] = "";
+    if (ring->count == 0)
+        return false;
+    snprintf(head, sizeof head, "v1.%08x.", ring->keys[ring->count - 1].id);
+    return str_starts(sealed, str_from(head));
+}
+
 static const uint8_t *find_key(const KeyRing *ring, uint32_t id)
 {
     for (size_t i = 0; i < ring->count; i++)

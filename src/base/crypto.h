@@ -41,5 +41,8 @@ Str crypto_seal(Arena *arena, const KeyRing *ring, Random *random, Str binding, 
 Err crypto_open(Arena *arena, const KeyRing *ring, Str binding, Str sealed, Str *ret,
                 Error *error) MUST_USE;
 
+// crypto_is_newest tells whether a sealed text names the key that seals now.
+bool crypto_is_newest(const KeyRing *ring, Str sealed);
+
 // crypto_wipe overwrites memory that held a secret.
 void crypto_wipe(void *at, size_t len);

@@ -153,16 +153,19 @@ void flight_free(Engine *engine, Flight *flight)
     engine->free_flights = flight;
 }
 
-// start_or_drop starts a claimed flight, unless its lease may be over: a node that was stopped must
-// not send then. What it claimed lapses, and is swept like that of a dead node.
+// start_or_drop starts a claimed flight, unless its lease may be over (a node that was stopped must
+// not send then) or its channel was sealed with another key since. What it claimed lapses, and is
+// swept like that of a dead node.
 static void start_or_drop(Engine *engine, Flight *flight)
 {
+    bool may_send = engine->lanes[flight->claimed->lane].may_send;
     Span age = clock_monotonic(engine->options.clock) - flight->round->claimed_at_monotonic;
-    if (age <= SEND_LEASE - RENEW_EVERY) {
+    if (may_send && age <= SEND_LEASE - RENEW_EVERY) {
         start(flight);
         return;
     }
-    log_warn("claim.late", "delivery=%s", log_quote(flight->claimed->public_id));
+    log_warn(may_send ? "claim.late" : "claim.sealed", "delivery=%s",
+             log_quote(flight->claimed->public_id));
     flight_free(engine, flight);
 }
 

@@ -77,7 +77,8 @@ static void take_registry(Engine *engine)
     registry_drop(engine->registry);
     engine->registry = registry;
     for (size_t i = 0; i < registry->lane_count; i++)
-        lane_state(engine, registry->lanes[i].lane)->is_known = true;
+        lane_state(engine, registry->lanes[i].lane)->may_send =
+            registry_lane_may_send(&registry->lanes[i]);
     if (!engine->polled_at || was_held != registry->is_held)
         engine->wants_probe = true;
 }
@@ -272,7 +273,7 @@ static size_t ask_lanes(Engine *engine, Round *round, Instant now)
         return 0;
     for (size_t i = 0; i < registry->lane_count && left > 0; i++) {
         LaneState *lane = lane_state(engine, registry->lanes[i].lane);
-        if (lane->due_at > now)
+        if (lane->due_at > now || !lane->may_send)
             continue;
         int at_once = lane_concurrency(engine, &registry->lanes[i]);
         int64_t free = at_once + ahead(lane, at_once) - lane->running - lane->waiting - lane->asked;

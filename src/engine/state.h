@@ -25,7 +25,7 @@ typedef struct Flight Flight;
 
 // LaneState is the engine's view of one lane of the queue.
 typedef struct LaneState {
-    bool is_known; // the number is in use
+    bool may_send; // the number is in use, and its channel's secrets could be opened
     int running;   // attempts under way: at most the channel's concurrency
     int waiting;   // claimed ahead, to start as soon as one of them ends
     Flight *first_waiting, *last_waiting;
@@ -38,10 +38,11 @@ typedef struct LaneState {
     Instant blocked_until; // the rate is used up until then
 } LaneState;
 
-// lane_ready_at is when something of the lane may be claimed: it is due, and the rate allows it.
+// lane_ready_at is when something of the lane may be claimed: it is due, and the rate allows it. A
+// lane that may not send is never ready: its deliveries wait.
 static inline Instant lane_ready_at(const LaneState *lane)
 {
-    return !lane->is_known ? INSTANT_NONE : later(lane->due_at, lane->blocked_until);
+    return !lane->may_send ? INSTANT_NONE : later(lane->due_at, lane->blocked_until);
 }
 
 typedef struct Round Round;

@@ -10,6 +10,7 @@
 #define META_IDENTITY S("identity")
 #define META_HOLD S("hold")
 #define META_CLOCK S("clock")
+#define META_MASTER_KEY S("master-key") // store/seal.h
 
 Err meta_get(Db *db, Arena *arena, Str key, Str *ret, Error *error) MUST_USE; // none when absent
 void meta_put(Tx *tx, Str key, Str value);

@@ -134,33 +134,44 @@ static void build_keys(Registry *registry, const Rows *rows)
     registry->key_count = rows->count;
 }
 
-// open_secrets rewrites {"$sealed":…} members of a channel's config as what they hide.
-static const Json *open_secrets(Registry *registry, const KeyRing *ring, int64_t tenant, Str key,
-                                const Json *config)
+// open_config rewrites {"$sealed":…} members of a channel's config as what they hide. A single one
+// that cannot be opened leaves the whole unusable.
+static Err open_config(Arena *secrets, const KeyRing *ring, const RegistryChannel *channel,
+                       const Json **ret, Error *error)
 {
-    Buf out = buf_new(&registry->arena, 1 << 20);
+    enum { OPENED_BYTES_MAX = 1 << 20 };
+    static const KeyRing no_keys = { 0 };
+    Buf out = buf_new(secrets, OPENED_BYTES_MAX);
     JsonOut json = json_out(&out);
     json_open(&json, '{');
-    for (JsonIter it = json_each(config); json_next(&it);) {
+    for (JsonIter it = json_each(channel->definition.config); json_next(&it);) {
         Str sealed = json_str(json_get(it.value, S("$sealed")));
-        Str opened;
-        Error error = { 0 };
-        if (!sealed.at) {
-            json_put_raw(&json, it.key, json_text(&registry->arena, it.value));
-            continue;
-        }
-        Str binding = str_format(&registry->arena, "channel/%lld/%.*s/%.*s", (long long) tenant,
-                                 STR_ARG(key), STR_ARG(it.key));
-        if (ring && crypto_open(&registry->arena, ring, binding, sealed, &opened, &error) == ERR_OK)
-            json_put_raw(&json, it.key, opened);
-        else
-            log_error("channel.secret", "channel=%s member=%s detail=%s", log_quote(key),
-                      log_quote(it.key), log_quote(str_from(error.detail)));
+        Str shown = sealed.at ? STR_NONE : json_text(secrets, it.value);
+        Str binding = str_format(secrets, "channel/%lld/%.*s/%.*s", (long long) channel->tenant,
+                                 STR_ARG(channel->definition.key), STR_ARG(it.key));
+        if (sealed.at)
+            TRY(crypto_open(secrets, ring ? ring : &no_keys, binding, sealed, &shown, error));
+        json_put_raw(&json, it.key, shown);
     }
     json_close(&json, '}');
+    if (out.overflowed)
+        return fail(error, ERR_CORRUPT, "the settings are too large");
+    return json_parse(secrets, buf_str(&out), ret, error);
+}
+
+// open_secrets makes the channel usable, or marks it as one that waits.
+static void open_secrets(Registry *registry, const KeyRing *ring, RegistryChannel *channel)
+{
     const Json *opened = NULL;
     Error error = { 0 };
-    return json_parse(&registry->arena, buf_str(&out), &opened, &error) == ERR_OK ? opened : NULL;
+    channel->is_sealed = open_config(&registry->secrets, ring, channel, &opened, &error) != ERR_OK;
+    channel->definition.config = opened;
+    if (!channel->is_sealed)
+        return;
+    registry->sealed_count++;
+    log_error("channel.waits", "tenant=%lld reason=%s detail=%s", (long long) channel->tenant,
+              log_quote(registry_wait(&registry->arena, channel)),
+              log_quote(str_from(error.detail)));
 }
 
 static void build_channels(Registry *registry, const KeyRing *ring, const Rows *rows)
@@ -180,8 +191,7 @@ static void build_channels(Registry *registry, const KeyRing *ring, const Rows *
                       log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
             continue;
         }
-        channel->definition.config = open_secrets(
-            registry, ring, channel->tenant, channel->definition.key, channel->definition.config);
+        open_secrets(registry, ring, channel);
         count++;
     }
     registry->channels = channels;
@@ -296,6 +306,7 @@ void registry_drop(Registry *registry)
 {
     if (!registry || --registry->holders > 0)
         return;
+    arena_wipe(&registry->secrets);
     arena_done(&registry->arena);
     free(registry);
 }
@@ -356,6 +367,18 @@ const RegistryLane *registry_lane(const Registry *registry, int64_t lane)
             high = middle;
     }
     return NULL;
+}
+
+bool registry_lane_may_send(const RegistryLane *lane)
+{
+    return !lane->channel || !lane->channel->is_sealed;
+}
+
+Str registry_wait(Arena *arena, const RegistryChannel *channel)
+{
+    assert(channel->is_sealed);
+    return str_format(arena, "channel %.*s waits: its secret cannot be opened with this master key",
+                      STR_ARG(channel->definition.key));
 }
 
 RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)

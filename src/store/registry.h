@@ -6,7 +6,12 @@
 // generation (tx.h) and decides anew when it has moved. So a publish is seen by every node before
 // it is answered, without a message between nodes.
 //
-// Snapshots are counted: registry_hold() and registry_drop(). Everything in one lives in its arena.
+// Snapshots are counted: registry_hold() and registry_drop(). Everything in one lives in its arena;
+// opened secrets have one of their own, which is overwritten when the snapshot is freed.
+//
+// A channel whose secret cannot be opened is never sent through: without its signature a message
+// would be a forgery's equal. Its lane waits, and no attempt is spent, until the right key is given
+// or the secret is given anew.
 #pragma once
 
 #include "base/crypto.h"
@@ -54,7 +59,8 @@ typedef struct RegistryKey {
 
 typedef struct RegistryChannel {
     int64_t tenant, version;
-    ChannelDefinition definition; // config has its secrets opened
+    ChannelDefinition definition; // config has its secrets opened; NULL where one cannot be
+    bool is_sealed; // a secret cannot be opened with the keys at hand: nothing may be sent
 } RegistryChannel;
 
 typedef struct RegistryLane {
@@ -66,7 +72,7 @@ typedef struct RegistryLane {
 typedef struct Registry {
     _Atomic int holders;
     int64_t generation;
-    Arena arena;
+    Arena arena, secrets;
     const RegistryTenant *tenants; // by number
     size_t tenant_count;
     const RegistryKey *keys; // by hash
@@ -76,7 +82,7 @@ typedef struct Registry {
     const Trigger **recallers; // those with cancelOn, by tenant and its event kind
     size_t recaller_count;
     const RegistryChannel *channels; // by tenant and key
-    size_t channel_count;
+    size_t channel_count, sealed_count;
     const RegistryLane *lanes; // by number
     size_t lane_count;
     bool is_held;
@@ -94,6 +100,13 @@ const RegistryTenant *registry_tenant_named(const Registry *registry, Str id);
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
+
+// registry_lane_may_send is false while a lane must not be claimed from. A lane without a channel,
+// or with one that is disabled, is claimed from: its deliveries park.
+bool registry_lane_may_send(const RegistryLane *lane);
+
+// registry_wait is the sentence that tells why a channel waits.
+Str registry_wait(Arena *arena, const RegistryChannel *channel);
 
 // registry_retry is the policy a delivery is tried under: the trigger's, else the channel's, else
 // the default.

@@ -293,10 +293,17 @@ void publish(Store *store, int64_t tenant, const char *trigger)
 
 void channel(Store *store, int64_t tenant, const char *key)
 {
+    channel_with(store, tenant, key, S("{}"));
+}
+
+void channel_with(Store *store, int64_t tenant, const char *key, Str config)
+{
     Publication publication = {
         .tenant = tenant, .kind = DEFINITION_CHANNEL, .id = str_from(key), .channel = str_from(key)
     };
-    publication.body = str_format(&store->arena, "{\"key\":\"%s\",\"type\":\"memory\"}", key);
+    publication.body =
+        str_format(&store->arena, "{\"key\":\"%s\",\"type\":\"memory\",\"config\":%.*s}", key,
+                   STR_ARG(config));
     MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
 }
 

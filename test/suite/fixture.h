@@ -78,6 +78,7 @@ int64_t ask_i64(Store *store, const char *sql);
 // channel of type memory.
 void publish(Store *store, int64_t tenant, const char *trigger);
 void channel(Store *store, int64_t tenant, const char *key);
+void channel_with(Store *store, int64_t tenant, const char *key, Str config);
 int64_t tenant_new(Store *store, const char *id);
 int64_t lane_of(Store *store, int64_t tenant, const char *channel_key);
 

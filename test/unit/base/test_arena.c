@@ -118,6 +118,16 @@ static void the_newest_piece_grows_in_place(void)
     CHECK(is_all(after, 16, 0));
 }
 
+static void a_wipe_gives_everything_back(void)
+{
+    Arena arena = { 0 };
+    memset(arena_alloc(&arena, 100), 's', 100);
+    memset(arena_alloc(&arena, 500000), 's', 500000); // a block of its own
+    arena_wipe(&arena);
+    CHECK(arena.bytes == 0 && !arena.blocks);
+    arena_wipe(&arena); // of nothing
+}
+
 static void heap_memory_is_zeroed_and_grows(void)
 {
     char *at = memory_new(100);
@@ -137,6 +147,7 @@ static const Test tests[] = {
     TEST(a_giant_leaves_the_room_of_the_newest_block_in_use),
     TEST(reset_keeps_one_block_and_no_giant),
     TEST(the_newest_piece_grows_in_place),
+    TEST(a_wipe_gives_everything_back),
     TEST(heap_memory_is_zeroed_and_grows),
 };
 TEST_MAIN(tests)
