@@ -45,8 +45,7 @@ static const Statement schema_table_sqlite = {
     .scope = STATEMENT_SYSTEM,
     .params = "",
     .sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'",
-    .postgres = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = "
-                "'migration'",
+    .postgres = "SELECT 1 FROM pg_tables WHERE schemaname = 'peal' AND tablename = 'migration'",
 };
 static const Statement schema_version = {
     .name = "migrate_version",
@@ -67,6 +66,36 @@ static const Statement schema_lock = {
     .sql = "SELECT 1",
     .postgres = "SELECT 1 FROM pg_advisory_xact_lock(7325)", // two nodes may start at once
 };
+
+// schema_room is asked on PostgreSQL only: whether schema peal is there, else who may not make it.
+static const Statement schema_room = {
+    .name = "migrate_room",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 1, 1, '', ''",
+    .postgres = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'peal'),"
+                " has_database_privilege(current_database(), 'CREATE'),"
+                " CAST(current_user AS TEXT), CAST(current_database() AS TEXT)",
+};
+
+// make_room makes the schema that holds the tables. SQLite has nothing of the kind.
+static Err make_room(Db *db, Arena *arena, Error *error)
+{
+    Rows rows;
+    TRY(db_query(db, arena, &schema_room, NULL, &rows, error));
+    bool is_there = value_to_i64(&rows.values[0]) != 0,
+         may_make = value_to_i64(&rows.values[1]) != 0;
+    Str role = value_to_str(&rows.values[2]), database = value_to_str(&rows.values[3]);
+    if (is_there)
+        return ERR_OK;
+    if (!may_make)
+        return fail(
+            error, ERR_CONFLICT,
+            "role \"%.*s\" may not make schema peal in database \"%.*s\": have its owner run"
+            " CREATE SCHEMA peal AUTHORIZATION \"%.*s\"",
+            STR_ARG(role), STR_ARG(database), STR_ARG(role));
+    return db_script(db, S("CREATE SCHEMA peal"), error);
+}
 
 static Err version(Db *db, Arena *arena, int *ret, Error *error)
 {
@@ -115,6 +144,8 @@ Err migrate_run(Db *db, int *ret_applied, Error *error)
     db_begin(db);
     db_send(db, &arena, &schema_lock, NULL, &rows);
     Err err = db_sync(db, error);
+    if (err == ERR_OK)
+        err = make_room(db, &arena, error);
     if (err == ERR_OK)
         err = version(db, &arena, &have, error);
     if (err == ERR_OK)

@@ -67,10 +67,11 @@ class Databases:
         return f"{self.url.rpartition('/')[0]}/{database}"
 
     def query(self, sql, url=None):
-        """Runs one statement and returns its rows as lists of text."""
+        """Runs one statement and returns its rows as lists of text; Peal's tables come first."""
         done = subprocess.run([program("psql"), "-XAtq", "-F", "\x1f", "-v", "ON_ERROR_STOP=1",
                                "-d", url or self.url, "-c", sql],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "PGOPTIONS": "-c search_path=peal,public"})
         if done.returncode != 0:
             raise RuntimeError(f"{sql}: {done.stderr}")
         return [line.split("\x1f") for line in done.stdout.splitlines()]

@@ -366,6 +366,35 @@ def test_doctor_and_migrate_on_postgresql(ctx):
         assert word in ran.out, ran.out
 
 
+@only("postgres")
+def test_the_tables_are_in_a_schema_of_their_own(ctx):
+    """Tables of the same names elsewhere are somebody else's: neither read nor touched."""
+    server = ctx.private_postgres()
+    url = server.create_database()
+    server.query("CREATE TABLE public.migration (number INTEGER, name TEXT)", url)
+    server.query("INSERT INTO public.migration VALUES (9999, 'theirs')", url)
+    equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 1})
+    equal(server.query("SELECT name FROM public.migration", url), [["theirs"]])
+    equal(server.query("SELECT DISTINCT schemaname FROM pg_tables"
+                       " WHERE tablename IN ('event', 'queue', 'migration') ORDER BY 1", url),
+          [["peal"], ["public"]])
+    equal(server.query("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", url), [["1"]])
+
+
+@only("postgres")
+def test_a_role_that_may_not_make_the_schema_is_told(ctx):
+    server = ctx.private_postgres()
+    url = server.create_database()
+    server.query("CREATE ROLE plain LOGIN")
+    as_plain = url.replace("postgres@", "plain@")
+    refused = run_cli(ctx, "migrate", "--store", as_plain)
+    equal(refused.code, 5)
+    assert 'CREATE SCHEMA peal AUTHORIZATION "plain"' in refused.err, refused.err
+    server.query('CREATE SCHEMA peal AUTHORIZATION "plain"', url)
+    equal(json.loads(run_cli(ctx, "migrate", "--store", as_plain, "--json").out), {"applied": 1})
+    equal(run_cli(ctx, "doctor", "--store", as_plain).code, 0)
+
+
 def run_cli(ctx, *words):
     return run_peal(*words, cwd=ctx.folder, env={"HOME": str(ctx.folder)})
 

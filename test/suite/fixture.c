@@ -76,7 +76,7 @@ Str suite_database(void)
 {
     static char url[128];
     if (suite_is_postgres()) {
-        run_script(S("DROP SCHEMA public CASCADE; CREATE SCHEMA public"));
+        run_script(S("DROP SCHEMA IF EXISTS peal CASCADE"));
         has_tables = false;
         return postgres_url;
     }
@@ -90,7 +90,7 @@ static void make_tables(Store *store)
 {
     if (has_tables) {
         run_script(S("DO $$ DECLARE t TEXT; BEGIN FOR t IN SELECT tablename FROM pg_tables"
-                     " WHERE schemaname = 'public' AND tablename NOT IN ('migration', 'generation')"
+                     " WHERE schemaname = 'peal' AND tablename NOT IN ('migration', 'generation')"
                      " LOOP EXECUTE format('DELETE FROM %I', t); END LOOP; END $$;"
                      " UPDATE generation SET n = 1"));
         store->url = postgres_url;

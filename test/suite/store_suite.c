@@ -96,7 +96,7 @@ static Figures figures_of(Store *store, const char *table)
     Value args[] = { value_text(str_from(table)) };
     Rows rows = ask(store,
                     "SELECT n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables"
-                    " WHERE schemaname = 'public' AND relname = $1",
+                    " WHERE schemaname = 'peal' AND relname = $1",
                     "t", args);
     MUST(store, rows.count == 1 ? ERR_OK : ERR_CORRUPT);
     return (Figures){ rows.values[0].i64, rows.values[1].i64, rows.values[2].i64 };

@@ -20,7 +20,7 @@ static Err clear(Error *error)
 {
     Db *db;
     TRY(db_open(&(DbOptions){ .url = str_from(url) }, &db, error));
-    Err err = db_script(db, S("DROP SCHEMA public CASCADE; CREATE SCHEMA public"), error);
+    Err err = db_script(db, S("DROP SCHEMA IF EXISTS peal CASCADE"), error);
     db_close(db);
     return err;
 }

@@ -78,7 +78,7 @@ static Err clear(const ScenarioOptions *options, Error *error)
     if (!postgres_url)
         return ERR_OK;
     TRY(db_open(&(DbOptions){ .url = options->url }, &db, error));
-    Err err = db_script(db, S("DROP SCHEMA public CASCADE; CREATE SCHEMA public"), error);
+    Err err = db_script(db, S("DROP SCHEMA IF EXISTS peal CASCADE"), error);
     db_close(db);
     return err;
 }

@@ -6,7 +6,8 @@
 #include <libpq-fe.h>
 
 // The store on PostgreSQL: binary parameters, prepared statements, everything pipelined between
-// two syncs.
+// two syncs. The tables are looked for in schema peal and nowhere else: the same names in another
+// schema are somebody else's.
 //
 // Writer connections switch off the plans that read whole tables: all their statements look up rows
 // by index, and a generic plan that was made while the queue was small must not scan it when it
@@ -446,13 +447,15 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     // Joins are written in the order in which they are to be read. Left to itself the planner turns
     // them around on tables that were never analyzed, and multiplies events by deliveries.
     static const char writer_options[] =
-        "-c synchronous_commit=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
+        "-c search_path=peal -c synchronous_commit=on -c plan_cache_mode=force_generic_plan -c "
+        "enable_seqscan=off"
         " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off"
         " -c join_collapse_limit=1 -c from_collapse_limit=1"
         " -c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=10s";
     static const char reader_options[] =
-        "-c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1 -c statement_timeout=15s"
-        " -c idle_in_transaction_session_timeout=10s -c default_transaction_read_only=on";
+        "-c search_path=peal -c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1"
+        " -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s -c "
+        "default_transaction_read_only=on";
     const char *keys[] = { "dbname",
                            "application_name",
                            "connect_timeout",
