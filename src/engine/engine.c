@@ -162,6 +162,7 @@ static void take_failed(Engine *engine, Round *round)
     }
     engine->is_probing = false;
     engine->wants_probe = true;
+    engine->renewed_at = 0; // leases grow old meanwhile
     engine->has_operations |= round->steps_operations;
     engine->wants_orphans |= round->sweep.is_orphaned;
     engine->store_retry_at = clock_monotonic(engine->options.clock) + RETRY_STORE_EVERY;
@@ -354,7 +355,8 @@ static bool begin_round(Engine *engine, Instant now)
         ask_upcoming(engine, round, engine->wants_probe || polls);
         engine->polled_at = polls ? monotonic : engine->polled_at;
     }
-    if (engine->air && monotonic - engine->renewed_at >= RENEW_EVERY)
+    // A round that sweeps renews first: after an outage, what is in the air here looks lapsed.
+    if (engine->air && (round->sweeps || monotonic - engine->renewed_at >= RENEW_EVERY))
         take_renewals(engine, round, monotonic);
     round->beats = monotonic - engine->beaten_at >= RENEW_EVERY;
     round->steps_operations = engine->has_operations;

@@ -87,6 +87,8 @@ static Err disable_gone(Tx *tx, const Round *round, Error *error)
 static Err apply_one(Tx *tx, Round *round, Error *error)
 {
     TRY(queue_settle(tx, &round->settles, error));
+    if (round->renewal_count)
+        TRY(queue_renew(tx, round->renewals, round->renewal_count, tx->now + SEND_LEASE, error));
     if (round->sweeps) {
         TRY(tx_sync(tx, error));
         TRY(queue_sweep(tx, &round->sweep, error));
@@ -112,8 +114,6 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
         TRY(queue_claim_take(tx, &round->claim, error));
     if (round->probes)
         queue_next_take(&round->upcoming);
-    if (round->renewal_count)
-        TRY(queue_renew(tx, round->renewals, round->renewal_count, tx->now + SEND_LEASE, error));
     if (round->beats)
         TRY(beat(tx, round, error));
     return ERR_OK;

@@ -291,6 +291,18 @@ void publish(Store *store, int64_t tenant, const char *trigger)
     MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
 }
 
+void channel_of(Store *store, int64_t tenant, const char *definition)
+{
+    const Json *body = json(store, definition);
+    Str key = json_str(json_get(body, S("key")));
+    Publication publication = { .tenant = tenant,
+                                .kind = DEFINITION_CHANNEL,
+                                .id = key,
+                                .channel = key,
+                                .body = json_text(&store->arena, body) };
+    MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
+}
+
 void channel(Store *store, int64_t tenant, const char *key)
 {
     channel_with(store, tenant, key, S("{}"));
@@ -298,13 +310,10 @@ void channel(Store *store, int64_t tenant, const char *key)
 
 void channel_with(Store *store, int64_t tenant, const char *key, Str config)
 {
-    Publication publication = {
-        .tenant = tenant, .kind = DEFINITION_CHANNEL, .id = str_from(key), .channel = str_from(key)
-    };
-    publication.body =
-        str_format(&store->arena, "{\"key\":\"%s\",\"type\":\"memory\",\"config\":%.*s}", key,
-                   STR_ARG(config));
-    MUST(store, writer_run(store->writer, apply_publication, &publication, &store->error));
+    channel_of(store, tenant,
+               str_format(&store->arena, "{\"key\":\"%s\",\"type\":\"memory\",\"config\":%.*s}",
+                          key, STR_ARG(config))
+                   .at);
 }
 
 typedef struct NewTenant {

@@ -74,9 +74,10 @@ Str json_compact(Store *store, const char *text);
 Rows ask(Store *store, const char *sql, const char *params, const Value *values);
 int64_t ask_i64(Store *store, const char *sql);
 
-// publish makes or replaces a trigger or a channel of a tenant, with its lane. channel adds a
-// channel of type memory.
+// publish makes or replaces a trigger of a tenant, channel_of a channel, each with its lane;
+// channel adds one of type memory.
 void publish(Store *store, int64_t tenant, const char *trigger);
+void channel_of(Store *store, int64_t tenant, const char *definition);
 void channel(Store *store, int64_t tenant, const char *key);
 void channel_with(Store *store, int64_t tenant, const char *key, Str config);
 int64_t tenant_new(Store *store, const char *id);

@@ -1,0 +1,172 @@
+#include "rig.h"
+
+enum { TURN_MAX = 200 };
+
+static void start(void *with, const Transfer *transfer, TransferDone *done, void *done_with)
+{
+    Rig *rig = with;
+    MUST(&rig->store, rig->sent_count < RIG_SENT_MAX ? ERR_OK : ERR_INTERNAL);
+    rig->sent[rig->sent_count++] = (Sending){ .body = str_dup(&rig->store.arena, transfer->body),
+                                              .url = str_dup(&rig->store.arena, transfer->url),
+                                              .done = done,
+                                              .with = done_with };
+}
+
+static void answer_usually(Rig *rig)
+{
+    for (int i = 0; rig->status && i < rig->sent_count; i++)
+        if (rig->sent[i].done)
+            answer(rig, i, rig->status);
+}
+
+// wait_for is where the engine's own loops wait: the writer works and time goes by.
+static void wait_for(void *with, Span timeout)
+{
+    Rig *rig = with;
+    while (writer_step(rig->store.writer))
+        ;
+    answer_usually(rig);
+    clock_pass(&rig->store.clock, timeout);
+}
+
+static void wake(void *with)
+{
+    (void) with;
+}
+
+static int fault(void *with, const char *call)
+{
+    Rig *rig = with;
+    bool begins = strncmp(call, "BEGIN", 5) == 0;
+    rig->transactions += begins;
+    bool is_broken = rig->broken && strcmp(call, rig->broken) == 0;
+    return (rig->is_away && begins) || is_broken; // 1 is SQLITE_ERROR
+}
+
+static void start_engine(Rig *rig)
+{
+    rig->transport = (Transport){ .with = rig, .start = start, .wait = wait_for, .wake = wake };
+    clock_init_system(&rig->real);
+    EngineOptions options = {
+        .writer = rig->store.writer,
+        .clock = &rig->store.clock,
+        .real = &rig->real,
+        .random = &rig->store.random,
+        .transport = &rig->transport,
+        .node = ++rig->node,
+        .is_only_node = !suite_is_postgres(),
+    };
+    rig->engine = engine_new(&options);
+}
+
+void rig_open(Rig *rig)
+{
+    store_open_with(&rig->store,
+                    (WriterOptions){ .is_stepped = true, .fault = fault, .fault_with = rig });
+    clock_init_simulated(&rig->store.clock, BEGINNING);
+    rig->node = NODE;
+    start_engine(rig);
+}
+
+void rig_close(Rig *rig)
+{
+    rig->is_away = false;
+    rig->broken = NULL;
+    while (writer_step(rig->store.writer))
+        ;
+    engine_free(rig->engine);
+    store_close(&rig->store);
+}
+
+void restart(Rig *rig)
+{
+    while (writer_step(rig->store.writer))
+        ;
+    engine_free(rig->engine);
+    for (int i = 0; i < rig->sent_count; i++)
+        rig->sent[i].done = NULL; // nobody waits for it any more
+    start_engine(rig);
+}
+
+void turn(Rig *rig)
+{
+    rig->rounds = 0;
+    for (int quiet = 0; quiet < 2 && rig->rounds < TURN_MAX;) {
+        bool worked = false;
+        engine_round(rig->engine);
+        while (writer_step(rig->store.writer))
+            worked = true;
+        answer_usually(rig);
+        rig->rounds += worked;
+        quiet = worked ? 0 : quiet + 1;
+    }
+    CHECK_AT("the engine comes to rest", rig->rounds < TURN_MAX);
+}
+
+void lapse(Rig *rig, Span span)
+{
+    const Span step = 250 * SPAN_MILLISECOND;
+    for (; span > 0; span -= step) {
+        clock_pass(&rig->store.clock, span < step ? span : step);
+        turn(rig);
+    }
+}
+
+void jump(Rig *rig, Span span)
+{
+    clock_set(&rig->store.clock, now(&rig->store) + span);
+}
+
+void answer(Rig *rig, int number, int status)
+{
+    Sending *sending = &rig->sent[number];
+    TransferDone *done = sending->done;
+    MUST(&rig->store, number < rig->sent_count && done ? ERR_OK : ERR_INTERNAL);
+    sending->done = NULL;
+    TransferResult result = { .problem = status ? TRANSFER_ANSWERED : TRANSFER_NO_ANSWER,
+                              .problem_text = status ? STR_NONE : S("no answer"),
+                              .status = status,
+                              .body = S("as told") };
+    done(sending->with, &result);
+}
+
+void http(Rig *rig, const char *name, const char *members, const char *trigger_members)
+{
+    Store *store = &rig->store;
+    channel_of(
+        store, TENANT,
+        str_format(&store->arena,
+                   "{'key':'http:%s','type':'http','config':{'url':'http://192.0.2.1/%s'}%s}", name,
+                   name, members)
+            .at);
+    publish(store, TENANT,
+            str_format(&store->arena, "{'id':'%s','eventKind':'%s','channel':'http:%s'%s}", name,
+                       name, name, trigger_members)
+                .at);
+}
+
+void visits(Rig *rig, const char *kind, int count)
+{
+    Store *store = &rig->store;
+    for (int i = 0; i < count; i++)
+        take(store, TENANT,
+             str_format(&store->arena, "{'kind':'%s','recipient':{'address':'x'}}", kind).at);
+    while (writer_step(store->writer))
+        ;
+    engine_poke(rig->engine);
+}
+
+int in_state(Rig *rig, DeliveryState state)
+{
+    Value args[] = { value_i64(state) };
+    Rows rows = ask(&rig->store,
+                    "SELECT COUNT(*) FROM (SELECT state FROM queue UNION ALL"
+                    " SELECT state FROM ended) AS s WHERE state = $1",
+                    "i", args);
+    return (int) value_to_i64(&rows.values[0]);
+}
+
+int attempts(Rig *rig)
+{
+    return (int) ask_i64(&rig->store, "SELECT COUNT(*) FROM attempt");
+}

@@ -1,0 +1,62 @@
+// rig.h - the real engine on a real store, with everything else invented: time passes when a test
+// says so, the far side answers what and when it is told, the store fails on command.
+//
+// A rig's engine has no thread. turn() lets it do all that is due at this instant, with the writer;
+// lapse() lets time pass in small steps and does the same after each. What the engine sends is
+// listed in the order in which it was started.
+#pragma once
+
+#include "engine/engine.h"
+#include "fixture.h"
+
+enum { RIG_SENT_MAX = 256 };
+
+// Sending is one request on its way to the far side.
+typedef struct Sending {
+    Str body;
+    Str url;
+    TransferDone *done; // NULL: answered
+    void *with;
+} Sending;
+
+typedef struct Rig {
+    Store store;
+    Clock real;
+    Transport transport;
+    Engine *engine;
+    Sending sent[RIG_SENT_MAX];
+    int sent_count;
+    int status; // what every request is answered at once; 0: nothing, until answer()
+    int64_t node;
+    const char *broken; // a statement that fails whenever it is sent; NULL
+    bool is_away;       // no transaction begins
+    int rounds;         // that the engine was asked for, in the last turn
+    int transactions;   // begun since the rig was set up
+} Rig;
+
+void rig_open(Rig *rig);
+void rig_close(Rig *rig);
+
+// At the end of its scope a rig's store is checked, and all is closed.
+#define RIG(name)                                                                                  \
+    DEFER(rig_close) Rig name = { 0 };                                                             \
+    rig_open(&name)
+
+// restart lets the process die as it stands, and starts another on the same store.
+void restart(Rig *rig);
+
+void turn(Rig *rig);
+void lapse(Rig *rig, Span span); // in steps of 250 ms
+void jump(Rig *rig, Span span);  // wall time alone: the machine's clock is set
+
+// answer ends a request with a status; 0: no answer came.
+void answer(Rig *rig, int number, int status);
+
+// http makes a channel "http:NAME" of the first tenant, further members as JSON, and a trigger that
+// listens to NAME. visits hands in count events of a kind, and tells the engine as the API does.
+void http(Rig *rig, const char *name, const char *members, const char *trigger_members);
+void visits(Rig *rig, const char *kind, int count);
+
+// state_is counts the deliveries in a state, wherever they stand.
+int in_state(Rig *rig, DeliveryState state);
+int attempts(Rig *rig); // that are on record
