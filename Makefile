@@ -17,10 +17,10 @@ test: ## unit tests, suites and end-to-end tests; the last line is "N passed, N 
 	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
 	@tools/run_tests.py --build $(BUILD)
 
-bench: all ## measure Peal and its peers on this machine
+bench: all ## measure Peal and its peers on this machine (MEASURES="drain_sqlite …" for some)
 	@$(SETUP) test
 	@$(SETUP) bench
-	@bench/run.py
+	@bench/run $(MEASURES)
 
 lint: ## layout, folders, headers, house rules and clang-tidy
 	@$(SETUP) lint
