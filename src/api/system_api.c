@@ -106,15 +106,22 @@ static void clock_saved(Op *op, Err err, const Error *error)
     call_reply(call);
 }
 
+// is_refused answers for a command that the engine did not carry out.
+static bool is_refused(Call *call, const EngineReport *report)
+{
+    Error error = { 0 };
+    if (report->err == ERR_OK)
+        return false;
+    call_fail(call, fail(&error, report->err, "%s", report->refused), &error);
+    return true;
+}
+
 static void clock_moved(void *with, const EngineReport *report)
 {
     static const OpKind kind = { .name = "clock", .apply = save_clock };
     Call *call = with;
-    if (report->refused) {
-        Error error = { 0 };
-        call_fail(call, fail(&error, ERR_CONFLICT, "%s", report->refused), &error);
+    if (is_refused(call, report))
         return;
-    }
     ClockOp *op = ARENA_NEW(call->arena, ClockOp);
     op->op.kind = &kind;
     op->op.done = clock_saved;
@@ -136,6 +143,8 @@ void clock_post(Call *call)
 static void ticked(void *with, const EngineReport *report)
 {
     Call *call = with;
+    if (is_refused(call, report))
+        return;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_i64(json, S("claimed"), report->tally.claimed);

@@ -249,9 +249,14 @@ static void stop(Program *program, bool is_up)
 {
     log_info("stopping", "grace_ms=%lld", (long long) (STOP_GRACE / SPAN_MILLISECOND));
     server_quiesce(program->server);
-    if (is_up)
-        engine_stop(program->engine, STOP_GRACE);
-    server_close(program->server);
+    bool is_idle = !is_up || engine_stop(program->engine, STOP_GRACE);
+    bool is_closed = server_close(program->server);
+    if (!is_idle || !is_closed) {
+        // The store does not answer. What was acknowledged is on disk; the rest was not.
+        log_error("stop.late",
+                  "detail=\"the store answers nothing: ended without waiting for it\"");
+        _exit(1);
+    }
     if (is_up) {
         engine_free(program->engine);
         transfers_free(program->transfers);

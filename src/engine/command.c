@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 
+#define STOPPING "Peal is stopping"
+
 // Commands run between rounds. A tick ends when nothing that is due now is left to do. An advance
 // does the same at every due moment up to its goal, so that each sees the clock at its own time.
 
@@ -13,7 +15,13 @@ static Instant next_due(const Engine *engine)
     return next;
 }
 
-static void report(Engine *engine, const char *refused)
+static void refuse(EngineCommand *command, Err err, const char *why)
+{
+    command->done(command->with, &(EngineReport){ .err = err, .refused = why });
+    free(command);
+}
+
+static void report(Engine *engine)
 {
     EngineCommand *command = engine->command;
     Tally before = command->before, after = engine->tally;
@@ -24,7 +32,6 @@ static void report(Engine *engine, const char *refused)
                    after.stale - before.stale },
         .next_at = next_due(engine),
         .now = clock_now(engine->options.clock),
-        .refused = refused,
     };
     engine->command = NULL;
     command->done(command->with, &result);
@@ -52,12 +59,13 @@ bool command_run(Engine *engine, Instant now)
         return false;
     EngineCommand *command = engine->command;
     if (command->kind == COMMAND_ADVANCE && engine->other_nodes > 0) {
-        report(engine, "the clock cannot be moved while another node lives");
+        engine->command = NULL;
+        refuse(command, ERR_CONFLICT, "the clock cannot be moved while another node lives");
         return true;
     }
     if (command->kind == COMMAND_ADVANCE && !command->has_begun && command->to < now) {
         clock_set(engine->options.clock, command->to);
-        report(engine, NULL);
+        report(engine);
         return true;
     }
     command->has_begun = true;
@@ -77,7 +85,7 @@ bool command_run(Engine *engine, Instant now)
     if (next <= now)
         return true;
     if (command->kind == COMMAND_TICK || now >= command->to)
-        report(engine, NULL);
+        report(engine);
     else
         clock_set(engine->options.clock, earlier(next, command->to));
     return true;
@@ -91,12 +99,34 @@ static void submit(Engine *engine, CommandKind kind, Instant to, EngineDone *don
     command->done = done;
     command->with = with;
     pthread_mutex_lock(&engine->lock);
+    bool is_refused = engine->refuses_commands;
     EngineCommand **last = &engine->commands;
     while (*last)
         last = &(*last)->next;
-    *last = command;
+    if (!is_refused)
+        *last = command;
     pthread_mutex_unlock(&engine->lock);
-    transport_wake(engine->options.transport);
+    if (is_refused)
+        refuse(command, ERR_UNAVAILABLE, STOPPING);
+    else
+        transport_wake(engine->options.transport);
+}
+
+void command_refuse_all(Engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->refuses_commands = true;
+    EngineCommand *waiting = engine->commands;
+    engine->commands = NULL;
+    pthread_mutex_unlock(&engine->lock);
+    if (engine->command)
+        refuse(engine->command, ERR_UNAVAILABLE, STOPPING);
+    engine->command = NULL;
+    while (waiting) {
+        EngineCommand *command = waiting;
+        waiting = command->next;
+        refuse(command, ERR_UNAVAILABLE, STOPPING);
+    }
 }
 
 void engine_tick(Engine *engine, EngineDone *done, void *with)

@@ -470,22 +470,26 @@ void engine_start(Engine *engine)
         abort();
 }
 
-void engine_stop(Engine *engine, Span grace)
+bool engine_stop(Engine *engine, Span grace)
 {
+    const Clock *clock = engine->options.clock;
     engine->is_stopping = true;
     transport_wake(engine->options.transport);
     if (engine->has_thread)
         pthread_join(engine->thread, NULL);
     // From here on this thread runs the engine: nothing is claimed, what is in flight may finish.
-    Instant deadline = clock_monotonic(engine->options.clock) + grace;
-    while (!engine_is_idle(engine) && clock_monotonic(engine->options.clock) < deadline) {
+    command_refuse_all(engine);
+    Instant deadline = clock_monotonic(clock) + grace;
+    while (!engine_is_idle(engine) && clock_monotonic(clock) < deadline) {
         engine_round(engine);
         transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }
-    while (engine->rounds_out > 0) {
+    deadline = later(deadline, clock_monotonic(clock)) + LAST_ROUNDS;
+    while (engine->rounds_out > 0 && clock_monotonic(clock) < deadline) {
         take_rounds(engine, 0);
         transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }
+    return engine->rounds_out == 0;
 }
 
 void engine_note(Engine *engine, int64_t lane, Instant due_at)

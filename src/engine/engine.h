@@ -36,10 +36,11 @@ typedef struct EngineOptions {
 Engine *engine_new(const EngineOptions *options);
 void engine_free(Engine *engine);
 
-// engine_start runs rounds on a thread of its own until engine_stop, which lets what is in flight
-// finish for at most grace, and settles it.
+// engine_start runs rounds on a thread of its own until engine_stop, which refuses every command
+// that is outstanding, lets what is in flight finish for at most grace, and settles it. It returns
+// false where the writer has not given every round back in time: the engine cannot be freed then.
 void engine_start(Engine *engine);
-void engine_stop(Engine *engine, Span grace);
+bool engine_stop(Engine *engine, Span grace);
 
 // engine_round and engine_wait, for those who run the engine by hand.
 Instant engine_round(Engine *engine);
@@ -61,12 +62,13 @@ typedef struct EngineReport {
     Tally tally;     // of this command
     Instant next_at; // the next due moment; INSTANT_NONE
     Instant now;
-    const char *refused; // a sentence; NULL when done
+    Err err;             // ERR_OK when it was done
+    const char *refused; // a sentence; NULL when it was done
 } EngineReport;
 
 // engine_tick does all that is due now. engine_advance moves the manual clock to the given time
-// through every due moment on the way, or straight to it when it lies behind. done() runs on the
-// engine's thread.
+// through every due moment on the way, or straight to it when it lies behind. done() runs once, on
+// the engine's thread, or at once on the caller's where the engine is stopping.
 typedef void EngineDone(void *with, const EngineReport *report);
 void engine_tick(Engine *engine, EngineDone *done, void *with);
 void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with);

@@ -19,6 +19,7 @@ enum {
 #define AHEAD_WHILE_UNDER ((Span) 50 * SPAN_MILLISECOND)
 #define RENEW_EVERY ((Span) 5 * SPAN_SECOND)
 #define POLL_EVERY ((Span) 1 * SPAN_SECOND)
+#define LAST_ROUNDS ((Span) 3 * SPAN_SECOND) // for the writer, when the engine stops
 #define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
 
 typedef struct Flight Flight;
@@ -139,6 +140,7 @@ struct Engine {
     bool is_poked;           // guarded by lock
     Round *arrived;          // guarded by lock
     EngineCommand *commands; // guarded by lock
+    bool refuses_commands;   // guarded by lock: the engine is stopping
     Tally shown;             // guarded by lock
 };
 
@@ -156,3 +158,4 @@ void flight_free(Engine *engine, Flight *flight);
 
 // command.c
 bool command_run(Engine *engine, Instant now); // true: call the next round at once
+void command_refuse_all(Engine *engine);       // those to come too

@@ -720,6 +720,8 @@ static ServerOptions with_defaults(const ServerOptions *given)
         options.body_bytes_max = (size_t) 8 * 1024 * 1024;
     if (options.header_bytes_max == 0)
         options.header_bytes_max = (size_t) 16 * 1024;
+    if (options.owed_wait == 0)
+        options.owed_wait = 8 * SPAN_SECOND;
     if (options.request_deadline == 0)
         options.request_deadline = 30 * SPAN_SECOND;
     if (options.idle_timeout == 0)
@@ -811,22 +813,32 @@ void server_quiesce(Server *server)
     shutdown(server->listen_fd, SHUT_RDWR);
 }
 
-void server_close(Server *server)
+// wait_none waits until there are none of what counter counts, for at most span. With the lock.
+static bool wait_none(Server *server, const _Atomic size_t *counter, Span span)
+{
+    Instant until = now_plus(span);
+    struct timespec at = { .tv_sec = until / SPAN_SECOND,
+                           .tv_nsec = (long) (until % SPAN_SECOND * 1000) };
+    while (atomic_load(counter) > 0)
+        if (pthread_cond_timedwait(&server->changed, &server->lock, &at) == ETIMEDOUT)
+            return atomic_load(counter) == 0;
+    return true;
+}
+
+bool server_close(Server *server)
 {
     if (!server)
-        return;
+        return true;
     server_quiesce(server);
     pthread_mutex_lock(&server->lock);
     atomic_store(&server->is_closing, true);
-    while (atomic_load(&server->owed) > 0)
-        pthread_cond_wait(&server->changed, &server->lock);
-    Instant until = now_plus(LAST_ANSWERS_SPAN);
-    struct timespec at = { .tv_sec = until / SPAN_SECOND,
-                           .tv_nsec = (long) (until % SPAN_SECOND * 1000) };
-    while (atomic_load(&server->sending) > 0)
-        if (pthread_cond_timedwait(&server->changed, &server->lock, &at) == ETIMEDOUT)
-            break;
+    bool is_even = wait_none(server, &server->owed, server->options.owed_wait);
+    if (is_even)
+        wait_none(server, &server->sending, LAST_ANSWERS_SPAN);
     pthread_mutex_unlock(&server->lock);
+    if (!is_even)
+        return false;
     MHD_stop_daemon(server->daemon);
     server_free(server);
+    return true;
 }

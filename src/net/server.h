@@ -66,6 +66,7 @@ typedef struct ServerOptions {
     size_t header_bytes_max;            // default 16 KiB
     Span request_deadline;              // for a whole request to arrive; default 30 s
     Span idle_timeout;                  // of a kept-alive connection; default 60 s
+    Span owed_wait;                     // for owners to answer when it closes; default 8 s
 
     // begin runs when the headers are in. ret_body_max starts as body_bytes_max and may be
     // lowered. Anything but ERR_OK refuses the request; fill error. May be NULL.
@@ -78,7 +79,8 @@ typedef struct ServerOptions {
 Err server_open(const ServerOptions *options, Server **ret, Error *error) MUST_USE;
 int server_port(const Server *server);
 
-// server_quiesce stops accepting; server_close waits for the exchanges under way to be answered
-// (they must be, by their owners) and stops.
+// server_quiesce stops accepting. server_close waits for the exchanges under way to be answered, by
+// their owners, and stops. Where one is still unanswered after owed_wait it returns false and the
+// server stands as it was, refusing: end the process, or answer and call again.
 void server_quiesce(Server *server);
-void server_close(Server *server);
+bool server_close(Server *server);

@@ -1,4 +1,7 @@
 """T16: the engine runs by itself; an administrator's call runs one tick and says what it did."""
+import http.client
+import threading
+
 from harness import equal, eventually, like, main
 from steps import (advance, attempts, deliveries, delivery, ingest, ingest_one, make_channel,
                    make_trigger, make_user, moment, settle, tick, visit)
@@ -53,6 +56,24 @@ def test_only_the_first_key_may_tick(ctx):
     equal(ctx.peal.with_key(None).post("/v1/tick").status, 401)
     for role in ("read", "ingest", "operator", "author", "admin"):
         equal(make_user(ctx.peal, role).post("/v1/tick").status, 403, role)
+
+
+def test_the_program_ends_while_a_tick_waits_for_a_slow_receiver(ctx):
+    """H10: nobody answered the tick, and the server waited for it without end."""
+    receiver = ctx.receiver()
+    receiver.answer(200, hold=threading.Event())
+    ctx.peal.post("/v1/channels", {"key": "http:slow", "type": "http", "timeout": "5m",
+                                   "config": {"url": receiver.url}}, expect=201)
+    make_trigger(ctx.peal, channel="http:slow")
+    ingest_one(ctx.peal)
+    receiver.wait_for(1)
+    ticking = http.client.HTTPConnection(ctx.peal.host, timeout=60)
+    ticking.request("POST", "/v1/tick", headers={"Authorization": f"Bearer {ctx.peal.key}"})
+    for _ in range(2):  # the loop has been around once: it has seen the tick
+        ctx.peal.get("/livez", expect=200)
+    equal(ctx.peal.stop(), 0)
+    equal(ticking.getresponse().status, 503)
+    ticking.close()
 
 
 def test_a_tick_is_not_a_get(ctx):

@@ -627,6 +627,22 @@ static void closing_waits_for_what_is_owed(void)
     host_stop(&host);
 }
 
+static void closing_does_not_wait_for_ever(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .owed_wait = 20 * SPAN_MILLISECOND });
+    DEFER(arena_done) Arena arena = { 0 };
+    int busy = peer_dial(host.port);
+    peer_send(busy, S("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"));
+    Exchange *exchange = wait_for_held(&host);
+    CHECK(!server_close(host.server));
+    CHECK(!server_close(host.server));
+    describe(exchange);
+    CHECK(peer_status(peer_receive(&arena, busy)) == 200);
+    close(busy);
+    host_stop(&host);
+}
+
 static void a_request_that_arrives_while_closing_is_turned_away(void)
 {
     Host host = { 0 };
@@ -826,6 +842,7 @@ static const Test tests[] = {
     TEST(a_request_being_handled_and_an_idle_connection_are_not_cut),
     TEST(a_client_that_leaves_does_no_harm),
     TEST(closing_waits_for_what_is_owed),
+    TEST(closing_does_not_wait_for_ever),
     TEST(a_request_that_arrives_while_closing_is_turned_away),
     TEST(many_clients_at_once_get_their_own_answers),
     TEST(an_address_that_cannot_be_used_is_told),
