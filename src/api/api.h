@@ -2,7 +2,8 @@
 //
 // A route's work says where its handler runs. READ handlers run on a reader's thread with a
 // connection. WRITE handlers run inside the writer's transaction, may be replayed, and are answered
-// after the commit; they check before they write, so that a refusal leaves nothing behind. START
+// after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
+// a WRITE route with a RouteSet are written together, as many as one transaction holds. START
 // handlers run on the server's thread, must not block, and answer later by themselves.
 //
 // Idempotency-Key is handled here for every POST, in the same transaction as the work.
@@ -36,13 +37,36 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
 #define ANYONE 0xffffffffu // without a key
 #define SYSTEM 0x80000000u // a key with the system right
 
-typedef struct Route {
-    const char *method, *path; // {name} stands for one segment
-    uint32_t roles;
+// RouteSet is the work of a WRITE route whose calls are written many at once. think() comes before
+// the transaction, without a connection: it reads the body and decides what it can. write() does
+// all calls of a set in the transaction; a call that it refuses with call_refuse() has left
+// nothing. answer() writes a call's answer once it is known what was written, committed() tells
+// whoever must know of it after the commit.
+typedef struct RouteSet {
+    Err (*write)(Tx *tx, Call *const *calls, size_t count, Error *error);
+    void (*answer)(Call *call);
+    void (*committed)(const Call *call);
+} RouteSet;
+
+enum {
+    BODY_LARGE = 1, // up to API_BODY_BYTES_MAX
+    BODY_ANY = 2,   // of any content type; think() reads it
+};
+
+typedef struct RouteRun {
     RouteWork work;
     Err (*read)(Call *call, Db *db, Error *error);
     Err (*write)(Call *call, Tx *tx, Error *error);
     void (*start)(Call *call);
+    Err (*think)(Call *call, Error *error);
+    const RouteSet *set; // with think, instead of write
+    unsigned body;
+} RouteRun;
+
+typedef struct Route {
+    const char *method, *path; // {name} stands for one segment
+    uint32_t roles;
+    RouteRun run;
     const char *summary;  // one line, for OpenAPI
     const char *request;  // example body, or NULL
     const char *response; // status and what it holds, for OpenAPI
@@ -67,6 +91,8 @@ struct Call {
     Buf out;                     // its body, as it grows
     JsonOut json;
     Str idempotency_key; // none
+    void *with;          // what its route's handlers share
+    size_t weight;       // see Op
     union {
         Op op;
         Read read;
@@ -90,9 +116,8 @@ void call_header(Call *call, Str name, Str value);
 // call_secret says that the answer holds a secret: kept for an Idempotency-Key, it is sealed.
 void call_secret(Call *call);
 
-// call_idempotency tells the key and what it stands for, for a START route that keeps its answer
-// itself (store/idempotency.h); false when there is no such key.
-bool call_idempotency(const Call *call, Str *ret_key, Sha256 *ret_request);
+// call_refuse makes the error the answer of a call that was handed to RouteSet.write().
+void call_refuse(Call *call, Err err, const Error *error);
 
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);

@@ -25,7 +25,9 @@ typedef struct Served {
     Sha256 hash;    // of the key it named
     Sha256 request; // what the idempotency key stands for
     bool is_secret;
-    Err doubt; // what became of the second look at its key
+    bool is_refused; // by call_refuse(), in this try
+    bool is_written; // by its route's set, in this try
+    Err doubt;       // what became of the second look at its key
 } Served;
 
 static Err find_route(Served *served, Error *error);
@@ -46,7 +48,7 @@ static Writer *store_of(Api *api)
 // needs_store is false for the few routes that answer while the store is away.
 static bool needs_store(const Route *route)
 {
-    return route->roles != ANYONE || route->work != WORK_START;
+    return route->roles != ANYONE || route->run.work != WORK_START;
 }
 
 // is_doubtful is true for a key that another node may have made a moment ago.
@@ -68,7 +70,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     size_t max = BODY_BYTES_MAX;
     if (served->allow.at)
         max = REFUSED_BYTES_MAX;
-    else if (call->route->start == ingest_post || call->route->start == event_post)
+    else if (call->route->run.body & BODY_LARGE)
         max = API_BODY_BYTES_MAX;
     if (max < *ret_body_max)
         *ret_body_max = max;
@@ -199,7 +201,8 @@ static Err check_head(Served *served, Error *error)
     }
 
     Str type = exchange_header(exchange, S("Content-Type"));
-    if (type.at && has_body(exchange) && call->route->start != event_post && !is_json(type))
+    bool is_any = (call->route->run.body & BODY_ANY) != 0;
+    if (type.at && has_body(exchange) && !is_any && !is_json(type))
         return fail(error, ERR_MEDIA_TYPE, "send application/json");
 
     Str key = exchange_header(exchange, S("Idempotency-Key"));
@@ -268,7 +271,7 @@ static Err read_body(Served *served, Error *error)
         served->request = sha256(buf_str(&request));
     }
     // An event may be a CloudEvent, whose content need not be JSON: its handler reads it.
-    if (exchange->body.len == 0 || call->route->start == event_post ||
+    if (exchange->body.len == 0 || (call->route->run.body & BODY_ANY) ||
         (!is_post && !str_eq(exchange->method, S("PUT"))))
         return ERR_OK;
     return json_parse(call->arena, exchange->body, &call->body, error);
@@ -288,7 +291,7 @@ static Call *call_of_op(Op *op)
 static void begin_anew(Served *served)
 {
     served->error = (Error){ .arena = served->call.arena };
-    served->is_secret = false;
+    served->is_secret = served->is_refused = served->is_written = false;
     served->call.reply = (Reply){ 0 };
     served->call.out = (Buf){ 0 };
 }
@@ -357,7 +360,7 @@ static Err run_read(Read *read, Db *db, Error *error)
     Err err = readmit(served, newest, clock_now(call->api->clock), &served->error);
     registry_drop(newest);
     if (err == ERR_OK)
-        err = call->route->read(call, db, &served->error);
+        err = call->route->run.read(call, db, &served->error);
     return conclude(served, err, error);
 }
 
@@ -390,28 +393,65 @@ static Err repeat(Call *call, const Idempotency *state, Error *error)
     return ERR_OK;
 }
 
-static Err write_once(Served *served, Tx *tx, Error *error)
+// Entry is how a call comes into a transaction.
+typedef enum Entry {
+    ENTRY_GO,       // to be done
+    ENTRY_ANSWERED, // a refusal, or what was answered before
+    ENTRY_WAITS,    // for one before it in the set, which has the same Idempotency-Key
+} Entry;
+
+static Err take_key(Served *served, Tx *tx, Entry *ret, Error *error)
 {
     Call *call = &served->call;
     Idempotency state;
-    Str key = call->idempotency_key;
-    TRY(idempotency_begin(tx, call->tenant, key, &served->request, &state, error));
-    if (state.is_repeat)
-        return repeat(call, &state, error);
-    Err err = call->route->write(call, tx, error);
-    if (err != ERR_OK) {
-        // Refused and not kept: a corrected request may come with the same key.
-        if (err_http(err) < 500)
-            idempotency_cancel(tx, call->tenant, key);
-        return err;
-    }
+    if (!call->idempotency_key.at)
+        return ERR_OK;
+    TRY(idempotency_begin(tx, call->tenant, call->idempotency_key, &served->request, &state,
+                          error));
+    if (state.is_under_way)
+        *ret = ENTRY_WAITS;
+    if (!state.is_repeat)
+        return ERR_OK;
+    *ret = ENTRY_ANSWERED;
+    return repeat(call, &state, error);
+}
+
+// enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
+static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
+{
+    begin_anew(served);
+    *ret = ENTRY_GO;
+    Err err = readmit(served, tx->registry, tx->now, &served->error);
+    if (err == ERR_OK)
+        err = take_key(served, tx, ret, &served->error);
+    if (err != ERR_OK)
+        *ret = ENTRY_ANSWERED;
+    return conclude(served, err, error);
+}
+
+static Err keep_answer(Served *served, Tx *tx, Error *error)
+{
+    Call *call = &served->call;
     Str body = answer_body(call);
     if (served->is_secret && (!call->api->ring || call->api->ring->count == 0))
         return fail(error, ERR_INTERNAL, "there is no master key to seal the answer with");
     if (served->is_secret)
         body = crypto_seal(call->arena, call->api->ring, tx->random, seal_binding(call), body);
-    idempotency_finish(tx, call->tenant, key, call->reply.status, body);
+    idempotency_finish(tx, call->tenant, call->idempotency_key, call->reply.status, body);
     return ERR_OK;
+}
+
+// leave ends the work of a call that came in. What is refused is not kept: a corrected request may
+// come with the same key.
+static Err leave(Served *served, Tx *tx, Err err, Error *error)
+{
+    Call *call = &served->call;
+    bool is_refused = served->is_refused || (err != ERR_OK && err_http(err) < 500);
+    if (call->idempotency_key.at && is_refused)
+        idempotency_cancel(tx, call->tenant, call->idempotency_key);
+    else if (call->idempotency_key.at && err == ERR_OK)
+        err = keep_answer(served, tx, &served->error);
+    return conclude(served, err, error);
 }
 
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
@@ -419,13 +459,56 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
     for (size_t i = 0; i < count; i++) {
         Call *call = call_of_op(ops[i]);
         Served *served = (Served *) call;
-        begin_anew(served);
-        Err err = readmit(served, tx->registry, tx->now, &served->error);
-        if (err == ERR_OK && call->idempotency_key.at)
-            err = write_once(served, tx, &served->error);
-        else if (err == ERR_OK)
-            err = call->route->write(call, tx, &served->error);
-        TRY(conclude(served, err, error));
+        Entry entry;
+        TRY(enter(served, tx, &entry, error));
+        assert(entry != ENTRY_WAITS); // each ends before the next begins
+        if (entry == ENTRY_GO)
+            TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
+    }
+    return ERR_OK;
+}
+
+// write_set does the calls that may go now and leaves those that have to wait in calls.
+static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error)
+{
+    Call **going = ARENA_ARRAY(&tx->arena, Call *, *count);
+    size_t going_count = 0, waiting = 0;
+    for (size_t i = 0; i < *count; i++) {
+        Entry entry;
+        TRY(enter((Served *) calls[i], tx, &entry, error));
+        if (entry == ENTRY_GO)
+            going[going_count++] = calls[i];
+        else if (entry == ENTRY_WAITS)
+            calls[waiting++] = calls[i];
+    }
+    assert(waiting == 0 || going_count > 0); // whoever waits, waits for one that goes
+    *count = waiting;
+    if (going_count == 0)
+        return ERR_OK;
+    const RouteSet *set = going[0]->route->run.set;
+    TRY(set->write(tx, going, going_count, error));
+    for (size_t i = 0; i < going_count; i++) {
+        Served *served = (Served *) going[i];
+        served->is_written = !served->is_refused;
+        // A kept answer is part of the transaction; any other is written after it.
+        if (served->is_written && going[i]->idempotency_key.at)
+            set->answer(going[i]);
+        TRY(leave(served, tx, ERR_OK, error));
+    }
+    return ERR_OK;
+}
+
+// apply_set writes calls of one set's routes together. Calls with the same Idempotency-Key cannot
+// be in one set: the later ones follow in the next and find the answer of the first.
+static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    Call **calls = ARENA_ARRAY(&tx->arena, Call *, count);
+    for (size_t from = 0, to; from < count; from = to) {
+        const RouteSet *set = call_of_op(ops[from])->route->run.set;
+        for (to = from; to < count && call_of_op(ops[to])->route->run.set == set; to++)
+            calls[to - from] = call_of_op(ops[to]);
+        for (size_t left = to - from; left > 0;)
+            TRY(write_set(tx, calls, &left, error));
     }
     return ERR_OK;
 }
@@ -452,21 +535,48 @@ static void write_done(Op *op, Err err, const Error *error)
     finish(call, err, error);
 }
 
+static void set_done(Op *op, Err err, const Error *error)
+{
+    Call *call = call_of_op(op);
+    const RouteSet *set = call->route->run.set;
+    if (err == ERR_OK && ((Served *) call)->is_written) {
+        set->committed(call);
+        if (!call->idempotency_key.at)
+            set->answer(call);
+    }
+    finish(call, err, error);
+}
+
+static void submit_write(Call *call)
+{
+    static const OpKind one = { .name = "call", .apply = apply };
+    static const OpKind many = { .name = "set", .apply = apply_set };
+    bool is_set = call->route->run.set != NULL;
+    call->op = (Op){ .kind = is_set ? &many : &one,
+                     .done = is_set ? set_done : write_done,
+                     .weight = call->weight };
+    writer_submit(store_of(call->api), &call->op);
+}
+
 static void dispatch(Served *served)
 {
-    static const OpKind kind = { .name = "call", .apply = apply };
     Call *call = &served->call;
-    switch (call->route->work) {
+    Error error = { .arena = call->arena };
+    Err err = call->route->run.think ? call->route->run.think(call, &error) : ERR_OK;
+    if (err != ERR_OK) {
+        call_fail(call, err, &error);
+        return;
+    }
+    switch (call->route->run.work) {
     case WORK_READ:
         call->read = (Read){ .run = run_read, .done = read_done };
         reader_submit(call->api->reader, &call->read);
         return;
     case WORK_WRITE:
-        call->op = (Op){ .kind = &kind, .done = write_done };
-        writer_submit(store_of(call->api), &call->op);
+        submit_write(call);
         return;
     case WORK_START:
-        call->route->start(call);
+        call->route->run.start(call);
         return;
     }
 }
@@ -490,15 +600,6 @@ void call_secret(Call *call)
     ((Served *) call)->is_secret = true;
 }
 
-bool call_idempotency(const Call *call, Str *ret_key, Sha256 *ret_request)
-{
-    if (!call->idempotency_key.at)
-        return false;
-    *ret_key = call->idempotency_key;
-    *ret_request = ((const Served *) call)->request;
-    return true;
-}
-
 // refuse makes the error the answer.
 static void refuse(Call *call, const Error *error)
 {
@@ -513,6 +614,14 @@ static void refuse(Call *call, const Error *error)
         call_header(call, S("Retry-After"), S("2"));
     if (status == 507)
         call_header(call, S("Retry-After"), S("60"));
+}
+
+void call_refuse(Call *call, Err err, const Error *error)
+{
+    Error told = *error;
+    told.err = err;
+    ((Served *) call)->is_refused = true;
+    refuse(call, &told);
 }
 
 // answer lets go of the snapshot, then of the call: after the reply its memory is another's.

@@ -24,8 +24,9 @@ Err key_create(Call *call, Tx *tx, Error *error);
 Err key_delete(Call *call, Tx *tx, Error *error);
 
 // ingest_api.c
-void ingest_post(Call *call);
-void event_post(Call *call);
+Err ingest_read(Call *call, Error *error);
+Err event_read(Call *call, Error *error);
+extern const RouteSet event_set;
 
 // events_api.c
 Err event_list(Call *call, Db *db, Error *error);

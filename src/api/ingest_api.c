@@ -2,54 +2,44 @@
 
 #include "domain/cloudevent.h"
 #include "engine/engine.h"
-#include "intake/ingest.h"
-#include "store/idempotency.h"
+#include "store/accept.h"
 
 // Events come in here as a batch of one kind (/v1/ingest), as one event, or as CloudEvents in their
-// three modes (/v1/events). All end in ingest_accept(); this file reads and answers.
+// three modes (/v1/events). Reading differs; all are decided and written as store/accept.h says.
 
 typedef enum Shape { SHAPE_BATCH, SHAPE_EVENT, SHAPE_CLOUD_BATCH } Shape;
 
 typedef struct Posting {
-    Ingest ingest;
-    Call *call;
+    Accept accept;
     Shape shape;
-    Sha256 request; // of the idempotency key
 } Posting;
-
-static void done(Ingest *ingest, Err err, const Error *error);
-static Err before_all(Ingest *ingest, Tx *tx, bool *ret_settled, Error *error);
-static Err before_commit(Ingest *ingest, Tx *tx, Error *error);
 
 static Posting *posting_new(Call *call, Shape shape, size_t count)
 {
     Posting *posting = ARENA_NEW(call->arena, Posting);
-    posting->call = call;
     posting->shape = shape;
-    posting->ingest = (Ingest){
+    posting->accept = (Accept){
         .arena = call->arena,
         .tenant = call->tenant,
-        .items = ARENA_ARRAY(call->arena, IngestItem, count + 1),
+        .items = ARENA_ARRAY(call->arena, AcceptItem, count + 1),
         .count = count,
         .now = clock_now(call->api->clock),
-        .done = done,
     };
+    call->with = posting;
     return posting;
 }
 
-static void accept(Posting *posting)
+// decide ends the reading: what can be known ahead of the transaction is known.
+static Err decide(Call *call, Error *error)
 {
-    assert(posting); // a reader that succeeds has made it
-    Call *call = posting->call;
-    if (call_idempotency(call, &call->idempotency_key, &posting->request)) {
-        posting->ingest.before_all = before_all;
-        posting->ingest.before_commit = before_commit;
-    }
-    ingest_accept(call->api->writer, call->api->random, &posting->ingest);
+    Posting *posting = call->with;
+    TRY(accept_decide(&posting->accept, call->registry, call->api->random, error));
+    call->weight = posting->accept.weight;
+    return ERR_OK;
 }
 
 // take_item notes an item's error with the item: one bad item fails alone.
-static void take_item(IngestItem *item, Err err, const Error *error, Arena *arena)
+static void take_item(AcceptItem *item, Err err, const Error *error, Arena *arena)
 {
     item->err = err;
     if (err != ERR_OK)
@@ -77,24 +67,19 @@ static Err read_batch(Call *call, Str *ret_kind, const Json **ret_items, Error *
     return error_close(error, ERR_INVALID);
 }
 
-void ingest_post(Call *call)
+Err ingest_read(Call *call, Error *error)
 {
-    Error error = { .arena = call->arena };
     Str kind;
     const Json *items;
-    Err err = read_batch(call, &kind, &items, &error);
-    if (err != ERR_OK) {
-        call_fail(call, err, &error);
-        return;
-    }
+    TRY(read_batch(call, &kind, &items, error));
     Posting *posting = posting_new(call, SHAPE_BATCH, json_count(items));
     for (JsonIter it = json_each(items); json_next(&it);) {
-        IngestItem *item = &posting->ingest.items[it.index - 1];
+        AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
-        err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
+        Err err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
         take_item(item, err, &item_error, call->arena);
     }
-    accept(posting);
+    return decide(call, error);
 }
 
 // media_is says whether the content type is the given one, whatever its parameters.
@@ -103,7 +88,7 @@ static bool media_is(Str type, Str wanted)
     return str_eq_nocase(str_trim(str_cut(&type, ';')), wanted);
 }
 
-static Err read_cloud_batch(Call *call, Posting **ret, Error *error)
+static Err read_cloud_batch(Call *call, Error *error)
 {
     const Json *body;
     TRY(json_parse(call->arena, call->exchange->body, &body, error));
@@ -111,9 +96,9 @@ static Err read_cloud_batch(Call *call, Posting **ret, Error *error)
         return fail(error, ERR_INVALID, "a batch of CloudEvents is an array");
     if (json_count(body) > EVENT_ITEMS_MAX)
         return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
-    *ret = posting_new(call, SHAPE_CLOUD_BATCH, json_count(body));
+    Posting *posting = posting_new(call, SHAPE_CLOUD_BATCH, json_count(body));
     for (JsonIter it = json_each(body); json_next(&it);) {
-        IngestItem *item = &(*ret)->ingest.items[it.index - 1];
+        AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
         take_item(item, err, &item_error, call->arena);
@@ -131,13 +116,9 @@ static Err read_binary(Call *call, Str type, Event *ret, Error *error)
     return cloudevent_binary(call->arena, cloud, count, type, call->exchange->body, ret, error);
 }
 
-static Err read_event(Call *call, Posting **ret, Error *error)
+static Err read_one(Call *call, Str type, Error *error)
 {
-    Str type = exchange_header(call->exchange, S("content-type"));
-    if (media_is(type, S("application/cloudevents-batch+json")))
-        return read_cloud_batch(call, ret, error);
-    *ret = posting_new(call, SHAPE_EVENT, 1);
-    Event *event = &(*ret)->ingest.items[0].event;
+    Event *event = &posting_new(call, SHAPE_EVENT, 1)->accept.items[0].event;
     bool is_structured = media_is(type, S("application/cloudevents+json"));
     if (!is_structured && exchange_header(call->exchange, S("ce-specversion")).at)
         return read_binary(call, type, event, error);
@@ -150,15 +131,30 @@ static Err read_event(Call *call, Posting **ret, Error *error)
                          : event_build(call->arena, body, event, error);
 }
 
-void event_post(Call *call)
+Err event_read(Call *call, Error *error)
 {
-    Error error = { .arena = call->arena };
-    Posting *posting = NULL;
-    Err err = read_event(call, &posting, &error);
-    if (err != ERR_OK)
-        call_fail(call, err, &error);
+    Str type = exchange_header(call->exchange, S("content-type"));
+    if (media_is(type, S("application/cloudevents-batch+json")))
+        TRY(read_cloud_batch(call, error));
     else
-        accept(posting);
+        TRY(read_one(call, type, error));
+    return decide(call, error);
+}
+
+static Err write_postings(Tx *tx, Call *const *calls, size_t count, Error *error)
+{
+    Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        Accept *accept = &((Posting *) calls[i]->with)->accept;
+        Error refusal = { .arena = calls[i]->arena };
+        Err err = accept_decide(accept, tx->registry, tx->random, &refusal);
+        if (err == ERR_OK)
+            accepts[used++] = accept;
+        else
+            call_refuse(calls[i], err, &refusal);
+    }
+    return accept_write(tx, accepts, used, error);
 }
 
 typedef struct Counts {
@@ -166,19 +162,17 @@ typedef struct Counts {
 } Counts;
 
 // Outcome words of an item: failed, else created, else skipped, else unmatched.
-static const char *item_outcome(const IngestItem *item, Counts *counts)
+static const char *item_outcome(const AcceptItem *item, Counts *counts)
 {
     bool created = false, skipped = false, failed = item->err != ERR_OK;
     counts->failed += failed;
     for (size_t i = 0; i < item->pair_count && item->err == ERR_OK; i++) {
-        const IngestPair *pair = &item->pairs[i];
-        bool is_skip =
-            pair->decision.kind == DECISION_CREATED && pair->decision.has_key && !pair->key.is_won;
-        bool is_new = pair->decision.kind == DECISION_CREATED && !is_skip;
-        created |= is_new && !item->is_duplicate;
+        const AcceptPair *pair = &item->pairs[i];
+        bool is_new = accept_made(item, pair), is_skip = accept_skipped(pair);
+        created |= is_new;
         skipped |= is_skip;
         failed |= pair->decision.kind == DECISION_FAILED;
-        counts->created += is_new && !item->is_duplicate;
+        counts->created += is_new;
         counts->skipped += is_skip && !item->is_duplicate;
         counts->failed += pair->decision.kind == DECISION_FAILED;
     }
@@ -194,16 +188,16 @@ static const char *item_outcome(const IngestItem *item, Counts *counts)
     return "unmatched";
 }
 
-static void write_deliveries(JsonOut *json, const IngestItem *item)
+static void write_deliveries(JsonOut *json, const AcceptItem *item)
 {
     char text[UUID_TEXT_LEN + 1];
     json_key(json, S("deliveries"));
     json_open(json, '[');
     for (size_t i = 0; i < item->pair_count && !item->is_duplicate; i++) {
-        const IngestPair *pair = &item->pairs[i];
+        const AcceptPair *pair = &item->pairs[i];
         if (pair->decision.kind != DECISION_CREATED)
             continue;
-        bool is_skip = pair->decision.has_key && !pair->key.is_won;
+        bool is_skip = accept_skipped(pair);
         json_open(json, '{');
         json_put_str(json, S("outcome"), is_skip ? S("skipped") : S("created"));
         json_put_str(json, S("deliveryId"),
@@ -216,7 +210,7 @@ static void write_deliveries(JsonOut *json, const IngestItem *item)
     json_close(json, ']');
 }
 
-static void write_item(JsonOut *json, const IngestItem *item, const char *outcome)
+static void write_item(JsonOut *json, const AcceptItem *item, const char *outcome)
 {
     char text[UUID_TEXT_LEN + 1];
     json_open(json, '{');
@@ -241,14 +235,13 @@ static void write_item(JsonOut *json, const IngestItem *item, const char *outcom
     json_close(json, '}');
 }
 
-static void write_batch(Posting *posting)
+static void write_batch(Call *call, const Accept *accept)
 {
-    Ingest *ingest = &posting->ingest;
     Counts counts = { 0 };
-    const char **outcomes = ARENA_ARRAY(ingest->arena, const char *, ingest->count + 1);
-    for (size_t i = 0; i < ingest->count; i++)
-        outcomes[i] = item_outcome(&ingest->items[i], &counts);
-    JsonOut *json = call_json(posting->call, 200);
+    const char **outcomes = ARENA_ARRAY(call->arena, const char *, accept->count + 1);
+    for (size_t i = 0; i < accept->count; i++)
+        outcomes[i] = item_outcome(&accept->items[i], &counts);
+    JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_i64(json, S("created"), counts.created);
     json_put_i64(json, S("skipped"), counts.skipped);
@@ -256,13 +249,13 @@ static void write_batch(Posting *posting)
     json_put_i64(json, S("unmatched"), counts.unmatched);
     json_key(json, S("items"));
     json_open(json, '[');
-    for (size_t i = 0; i < ingest->count; i++)
-        write_item(json, &ingest->items[i], outcomes[i]);
+    for (size_t i = 0; i < accept->count; i++)
+        write_item(json, &accept->items[i], outcomes[i]);
     json_close(json, ']');
     json_close(json, '}');
 }
 
-static void write_event(JsonOut *json, const IngestItem *item)
+static void write_event(JsonOut *json, const AcceptItem *item)
 {
     char text[UUID_TEXT_LEN + 1];
     json_open(json, '{');
@@ -273,63 +266,44 @@ static void write_event(JsonOut *json, const IngestItem *item)
     json_close(json, '}');
 }
 
-static void write_answer(Posting *posting)
+static void write_cloud_batch(Call *call, const Accept *accept)
 {
-    Ingest *ingest = &posting->ingest;
-    if (posting->shape == SHAPE_BATCH) {
-        write_batch(posting);
-        return;
-    }
-    JsonOut *json = call_json(posting->call, 202);
-    if (posting->shape == SHAPE_EVENT) {
-        write_event(json, &ingest->items[0]);
-        return;
-    }
     Counts counts = { 0 };
+    JsonOut *json = call_json(call, 202);
     json_open(json, '{');
     json_key(json, S("items"));
     json_open(json, '[');
-    for (size_t i = 0; i < ingest->count; i++)
-        write_item(json, &ingest->items[i], item_outcome(&ingest->items[i], &counts));
+    for (size_t i = 0; i < accept->count; i++)
+        write_item(json, &accept->items[i], item_outcome(&accept->items[i], &counts));
     json_close(json, ']');
     json_close(json, '}');
 }
 
-static Err before_all(Ingest *ingest, Tx *tx, bool *ret_settled, Error *error)
+static void write_answer(Call *call)
 {
-    Posting *posting = (Posting *) ingest;
-    Call *call = posting->call;
-    Idempotency found;
-    TRY(idempotency_begin(tx, call->tenant, call->idempotency_key, &posting->request, &found,
-                          error));
-    *ret_settled = found.is_repeat;
-    if (found.is_repeat) {
-        JsonOut *json = call_json(call, found.status);
-        json_add_raw(json, str_dup(call->arena, found.body));
+    const Posting *posting = call->with;
+    switch (posting->shape) {
+    case SHAPE_BATCH:
+        write_batch(call, &posting->accept);
+        return;
+    case SHAPE_EVENT:
+        write_event(call_json(call, 202), &posting->accept.items[0]);
+        return;
+    case SHAPE_CLOUD_BATCH:
+        write_cloud_batch(call, &posting->accept);
+        return;
     }
-    return ERR_OK;
-}
-
-static Err before_commit(Ingest *ingest, Tx *tx, Error *error)
-{
-    Posting *posting = (Posting *) ingest;
-    Call *call = posting->call;
-    (void) error;
-    write_answer(posting);
-    idempotency_finish(tx, call->tenant, call->idempotency_key, call->reply.status,
-                       buf_str(&call->out));
-    return ERR_OK;
 }
 
 // wake_engine tells the engine which lanes have something new; neighbours share a lane mostly.
-static void wake_engine(const Posting *posting)
+static void wake_engine(const Call *call)
 {
-    const Ingest *ingest = &posting->ingest;
-    Engine *engine = posting->call->api->engine;
+    const Accept *accept = &((const Posting *) call->with)->accept;
+    Engine *engine = call->api->engine;
     int64_t lane = 0;
     Instant due_at = INSTANT_NONE;
-    for (size_t i = 0; i < ingest->count; i++) {
-        const IngestItem *item = &ingest->items[i];
+    for (size_t i = 0; i < accept->count; i++) {
+        const AcceptItem *item = &accept->items[i];
         for (size_t p = 0; p < item->pair_count && item->err == ERR_OK; p++) {
             const Decision *decision = &item->pairs[p].decision;
             if (decision->kind != DECISION_CREATED)
@@ -346,18 +320,6 @@ static void wake_engine(const Posting *posting)
         engine_note(engine, lane, due_at);
 }
 
-static void done(Ingest *ingest, Err err, const Error *error)
-{
-    Posting *posting = (Posting *) ingest;
-    Call *call = posting->call;
-    if (err != ERR_OK) {
-        call_fail(call, err, error);
-        return;
-    }
-    if (!ingest->is_settled) {
-        if (!ingest->before_commit)
-            write_answer(posting);
-        wake_engine(posting);
-    }
-    call_reply(call);
-}
+const RouteSet event_set = { .write = write_postings,
+                             .answer = write_answer,
+                             .committed = wake_engine };

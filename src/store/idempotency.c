@@ -42,14 +42,14 @@ Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Id
     if (found.count != 1)
         return fail(error, ERR_BUSY, "an idempotency key vanished meanwhile");
     const Value *row = found.values;
-    Idempotency state = { .is_repeat = taken.changed == 0,
-                          .status = (int) value_to_i64(&row[1]),
-                          .body = value_to_str(&row[2]) };
-    if (state.is_repeat && !str_eq(value_to_str(&row[0]), hash))
+    bool is_taken = taken.changed == 0;
+    int status = (int) value_to_i64(&row[1]);
+    if (is_taken && !str_eq(value_to_str(&row[0]), hash))
         return fail(error, ERR_KEY_REUSED, "another request came with this Idempotency-Key");
-    if (state.is_repeat && state.status == 0)
-        return fail(error, ERR_CONFLICT, "a request with this Idempotency-Key is under way");
-    *ret = state;
+    *ret = (Idempotency){ .is_repeat = is_taken && status != 0,
+                          .is_under_way = is_taken && status == 0,
+                          .status = status,
+                          .body = value_to_str(&row[2]) };
     return ERR_OK;
 }
 

@@ -4,7 +4,8 @@
 // idempotency_begin() takes the key. When it was taken before by the same request, the answer of
 // then is in *ret; by another request: ERR_KEY_REUSED. Whoever took it anew ends with
 // idempotency_finish() when the work is done, or idempotency_cancel() when it was refused, so that
-// a corrected request may use the key.
+// a corrected request may use the key. Requests that are written in one set may meet the key of one
+// before them that has no answer yet (is_under_way): they begin again after that one's end.
 #pragma once
 
 #include "base/crypto.h"
@@ -14,8 +15,9 @@ enum { IDEMPOTENCY_KEY_MAX = 200 };
 
 typedef struct Idempotency {
     bool is_repeat;
-    int status; // of the answer to give again
-    Str body;   // in the transaction's arena
+    bool is_under_way; // in this very transaction
+    int status;        // of the answer to give again
+    Str body;          // in the transaction's arena
 } Idempotency;
 
 Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Idempotency *ret,

@@ -10,18 +10,22 @@ static const Statement file = {
                 " SELECT * FROM unnest($1, $2, $3, $4)",
 };
 
-#define RECALL_FIND                                                                                \
-    "SELECT q.tenant, q.id, q.lane, q.state, q.attempt, q.failures, q.send, q.reminders_left,"     \
-    " q.triggered_at, q.first_due_at, q.last_sent_at FROM recall r"                                \
-    " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"                                   \
-    " WHERE r.tenant = $1 AND r.trigger_id = $2 AND r.hash = $3"
+#define RECALL_COLUMNS                                                                             \
+    "q.tenant, q.id, q.lane, q.state, q.attempt, q.failures, q.send, q.reminders_left,"            \
+    " q.triggered_at, q.first_due_at, q.last_sent_at"
 
 static const Statement find = {
     .name = "recall_find",
     .scope = STATEMENT_TENANT,
     .params = "itb",
-    .sql = RECALL_FIND,
-    .postgres = RECALL_FIND " FOR UPDATE OF q",
+    .many = true,
+    .sql = "SELECT " RECALL_COLUMNS " FROM recall r"
+           " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"
+           " WHERE r.tenant = $1 AND r.trigger_id = $2 AND r.hash = $3",
+    .postgres = "SELECT " RECALL_COLUMNS " FROM unnest($1, $2, $3) AS u (tenant, trigger_id, hash)"
+                " JOIN recall r ON r.tenant = u.tenant AND r.trigger_id = u.trigger_id"
+                " AND r.hash = u.hash"
+                " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery FOR UPDATE OF q",
 };
 
 const Statement *const recall_statements[] = { &file, &find, NULL };
@@ -63,12 +67,34 @@ static void cancel(const Value *row, Settle *ret)
     };
 }
 
-Err recall_call(Tx *tx, const RecallKey *key, Error *error)
+static int by_key(const void *a, const void *b)
 {
-    Value args[3];
+    const RecallKey *x = a, *y = b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    int order = str_cmp(x->trigger_id, y->trigger_id);
+    return order ? order : memcmp(x->hash.b, y->hash.b, sizeof x->hash.b);
+}
+
+// send_find asks for each key once: a delivery is filed under one, so none is found twice.
+static void send_find(Tx *tx, RecallKey *keys, size_t count, Rows *ret)
+{
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
+    size_t used = 0;
+    qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || by_key(&keys[i - 1], &keys[i]) != 0)
+            fill(values + used++ * 3, &keys[i]);
+    db_send_many(tx->db, &tx->arena, &find, values, used, ret);
+}
+
+Err recall_call(Tx *tx, RecallKey *keys, size_t count, Error *error)
+{
+    if (count == 0)
+        return ERR_OK;
     Rows rows;
-    fill(args, key);
-    TRY(tx_query(tx, &find, args, &rows, error));
+    send_find(tx, keys, count, &rows);
+    TRY(tx_sync(tx, error));
     SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count + 1),
                           .count = rows.count };
     for (size_t i = 0; i < rows.count; i++)

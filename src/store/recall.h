@@ -16,7 +16,7 @@ typedef struct RecallKey {
 
 void recall_file(Tx *tx, const RecallKey *keys, size_t count);
 
-// recall_call cancels what the key names.
-Err recall_call(Tx *tx, const RecallKey *key, Error *error) MUST_USE;
+// recall_call cancels what the keys name, which it sorts.
+Err recall_call(Tx *tx, RecallKey *keys, size_t count, Error *error) MUST_USE;
 
 extern const Statement *const recall_statements[]; // ends with NULL

@@ -4,6 +4,7 @@ PostgreSQL refuses to run as root, so root runs it as the user postgres (or peal
 there is no such user). Durability is left on, as in production.
 """
 import atexit
+import contextlib
 import glob
 import itertools
 import os
@@ -75,6 +76,20 @@ class Databases:
         if done.returncode != 0:
             raise RuntimeError(f"{sql}: {done.stderr}")
         return [line.split("\x1f") for line in done.stdout.splitlines()]
+
+    @contextlib.contextmanager
+    def locked(self, table, url):
+        """Nobody else writes to the table meanwhile."""
+        session = subprocess.Popen([program("psql"), "-XAtq", "-d", url], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        session.stdin.write(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE; SELECT 'locked';\n")
+        session.stdin.flush()
+        try:
+            if session.stdout.readline() != "locked\n":
+                raise RuntimeError(f"{table} cannot be locked")
+            yield
+        finally:
+            session.communicate("ROLLBACK;\n")
 
     def create_database(self):
         name = f"peal_{os.getpid()}_{next(names)}"

@@ -1,8 +1,9 @@
 """Idempotency-Key: the same request again gets the same answer, and is done once."""
 import http.client
+import re
 import threading
 
-from harness import equal, like, main
+from harness import Cluster, equal, eventually, like, main, only
 from steps import (KIND, act, advance, attempts, change_channel, deliveries, delivery, ingest_one,
                    make_channel, make_tenant, make_trigger, settle, trigger_body, visit)
 
@@ -202,6 +203,39 @@ def test_different_bodies_at_the_same_time_have_one_winner(ctx):
         answers = at_once(lambda: post(ctx.peal, "/v1/events", next(bodies), key=f"r{round}"), 8)
         equal(sorted(answer.status for answer in answers), [202] + [409] * 7)
     equal(count(ctx.peal, "events"), 4)
+
+
+def waiting(peal):
+    """How many operations wait for the writer."""
+    return int(re.search(r"^peal_writer_waiting (\d+)$", peal.get("/metrics").text, re.M)[1])
+
+
+@only("postgres")
+def test_a_reused_key_undoes_nobodys_batch(ctx):
+    """Who reuses a key is refused alone; those in the same transaction do not notice."""
+    peal, posts = ctx.start(clock="system"), 60
+    make_trigger(peal)
+    post(peal, "/v1/events", EVENT, key="mine", expect=202)
+    answers = []
+
+    def one(number):
+        if number % 10 == 9:
+            answers.append(post(peal, "/v1/events", {**EVENT, "source": str(number)}, key="mine"))
+        else:
+            answers.append(peal.post("/v1/events", EVENT))
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(posts)]
+    with Cluster.get().locked("peal.event", ctx.store_url):
+        for thread in threads:
+            thread.start()
+        eventually(lambda: waiting(peal) >= 30)  # the others are with the writers already
+    for thread in threads:
+        thread.join()
+    equal(sorted(answer.status for answer in answers), [202] * 54 + [409] * 6)
+    rows = Cluster.get().query("SELECT COUNT(*), COUNT(DISTINCT xmin::text) FROM peal.event",
+                               ctx.store_url)
+    equal(int(rows[0][0]), 1 + 54)
+    assert int(rows[0][1]) <= 15, f"{rows[0][1]} transactions: the batch was taken apart"
 
 
 def test_it_is_known_after_a_restart(ctx):

@@ -212,6 +212,27 @@ def test_a_key_is_known_and_forgotten_everywhere_at_once(ctx):
 
 
 @only("postgres")
+def test_a_revoked_key_brings_no_event_in_anywhere(ctx):
+    """Also where the first that a node hears of it is the event itself."""
+    one, two = start_nodes(ctx, 2)
+    for turn in range(10):
+        made = one.post("/v1/keys", {"role": "ingest", "name": "k"}, expect=201).json
+        there = two.with_key(made["key"])
+        there.post("/v1/events", {"kind": "a"}, expect=202)
+        one.delete(f"/v1/keys/{made['id']}", expect=204)
+        equal(there.post("/v1/events", {"kind": "b"}).status, 401, f"turn {turn}")
+        made = one.post("/v1/keys", {"role": "ingest", "name": "k"}, expect=201).json
+        there = two.with_key(made["key"])
+        there.post("/v1/ingest", {"eventKind": "a", "items": [{}]}, expect=200)
+        one.delete(f"/v1/keys/{made['id']}", expect=204)
+        equal(there.post("/v1/ingest", {"eventKind": "b", "items": [{}]},
+                         headers={"Idempotency-Key": str(turn)}).status, 401, f"turn {turn}")
+        one, two = two, one
+    kinds = collections.Counter(event["kind"] for event in one.get("/v1/events").json["items"])
+    equal(kinds, {"a": 20})
+
+
+@only("postgres")
 def test_a_hold_holds_every_node(ctx):
     (one, two), receiver = start_nodes(ctx, 2), ctx.receiver()
     make_channel(one, receiver)

@@ -115,6 +115,17 @@ void must(Store *store, Err err, const char *file, int line)
     abort();
 }
 
+// Taken is an accept on its way through the writer, and the snapshot that its decisions refer to.
+struct Taken {
+    Accept accept; // first: an Accept * of the fixture is a Taken *
+    Op op;
+    Registry *registry;
+    TakeAlso *also;
+    void *with;
+    Err err;
+    Taken *next;
+};
+
 static Err bootstrap(Tx *tx, void *with, Error *error)
 {
     Store *store = with;
@@ -145,6 +156,8 @@ void store_open(Store *store)
 void store_close(Store *store)
 {
     store_check(store);
+    for (Taken *taken = store->taken; taken; taken = taken->next)
+        registry_drop(taken->registry);
     writer_close(store->writer);
     db_close(store->db);
     arena_done(&store->arena);
@@ -341,41 +354,88 @@ int64_t lane_of(Store *store, int64_t tenant, const char *channel_key)
     return rows.count ? value_to_i64(&rows.values[0]) : 0;
 }
 
-static void taken(Ingest *ingest, Err err, const Error *error)
+static Taken *taken_of(Op *op)
 {
-    *(Err *) ingest->with = err;
-    if (err != ERR_OK)
-        printf("# ingest: %s: %s\n", err_code(err), error->detail);
+    return (Taken *) ((char *) op - offsetof(Taken, op));
 }
 
-Ingest *ingest_of(Store *store, int64_t tenant, const char *events)
+static void taken_hold(Taken *taken, Registry *registry)
+{
+    registry_drop(taken->registry);
+    taken->registry = registry_hold(registry);
+}
+
+static Err taken_apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count);
+    for (size_t i = 0; i < count; i++) {
+        Taken *taken = taken_of(ops[i]);
+        accepts[i] = &taken->accept;
+        TRY(accept_decide(accepts[i], tx->registry, tx->random, error));
+        taken_hold(taken, tx->registry);
+    }
+    TRY(accept_write(tx, accepts, count, error));
+    for (size_t i = 0; i < count; i++) {
+        Taken *taken = taken_of(ops[i]);
+        if (taken->also)
+            TRY(taken->also(tx, taken->with, error));
+    }
+    return ERR_OK;
+}
+
+static void taken_done(Op *op, Err err, const Error *error)
+{
+    taken_of(op)->err = err;
+    if (err != ERR_OK)
+        printf("# accept: %s: %s\n", err_code(err), error->detail);
+}
+
+Accept *accept_of(Store *store, int64_t tenant, const char *events)
 {
     const Json *source = json(store, events);
     bool is_list = json_type(source) == JSON_ARRAY;
-    Ingest *ingest = ARENA_NEW(&store->arena, Ingest);
-    ingest->arena = &store->arena;
-    ingest->tenant = tenant;
-    ingest->now = now(store);
-    ingest->count = is_list ? json_count(source) : 1;
-    ingest->items = ARENA_ARRAY(&store->arena, IngestItem, ingest->count + 1);
-    ingest->done = taken;
-    ingest->with = ARENA_NEW(&store->arena, Err);
-    for (size_t i = 0; i < ingest->count; i++)
+    size_t count = is_list ? json_count(source) : 1;
+    Taken *taken = ARENA_NEW(&store->arena, Taken);
+    taken->next = store->taken;
+    store->taken = taken;
+    taken->accept = (Accept){ .arena = &store->arena,
+                              .tenant = tenant,
+                              .now = now(store),
+                              .items = ARENA_ARRAY(&store->arena, AcceptItem, count + 1),
+                              .count = count };
+    for (size_t i = 0; i < count; i++)
         MUST(store, event_build(&store->arena, is_list ? json_at(source, i) : source,
-                                &ingest->items[i].event, &store->error));
-    return ingest;
+                                &taken->accept.items[i].event, &store->error));
+    return &taken->accept;
 }
 
-Ingest *take(Store *store, int64_t tenant, const char *events)
+void take_in(Store *store, Accept *accept)
 {
-    Ingest *ingest = ingest_of(store, tenant, events);
-    ingest_accept(store->writer, &store->random, ingest);
-    return ingest;
+    take_with(store, accept, NULL, NULL);
 }
 
-Err take_err(const Ingest *ingest)
+void take_with(Store *store, Accept *accept, TakeAlso *also, void *with)
 {
-    return *(const Err *) ingest->with;
+    static const OpKind kind = { .name = "take", .apply = taken_apply };
+    Taken *taken = (Taken *) accept;
+    taken->registry = writer_registry(store->writer);
+    MUST(store, accept_decide(accept, taken->registry, &store->random, &store->error));
+    taken->also = also;
+    taken->with = with;
+    taken->op = (Op){ .kind = &kind, .done = taken_done, .weight = accept->weight };
+    writer_submit(store->writer, &taken->op);
+}
+
+Accept *take(Store *store, int64_t tenant, const char *events)
+{
+    Accept *accept = accept_of(store, tenant, events);
+    take_in(store, accept);
+    return accept;
+}
+
+Err take_err(const Accept *accept)
+{
+    return ((const Taken *) accept)->err;
 }
 
 static Err apply_claim(Tx *tx, void *with, Error *error)

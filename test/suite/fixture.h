@@ -11,7 +11,7 @@
 // What a test takes for granted is wrapped in MUST(), which ends the program when it fails.
 #pragma once
 
-#include "intake/ingest.h"
+#include "store/accept.h"
 #include "store/delivery.h"
 #include "store/queue.h"
 #include "store/writer.h"
@@ -25,6 +25,7 @@
 enum { TENANT = 1, NODE = 7 };
 
 typedef struct Asked Asked;
+typedef struct Taken Taken;
 
 typedef struct Store {
     Str url;
@@ -35,7 +36,8 @@ typedef struct Store {
     Db *db; // reads
     Asked *asked;
     int asked_count;
-    Error error; // of the last call that was allowed to fail
+    Taken *taken; // whatever came in, newest first
+    Error error;  // of the last call that was allowed to fail
 } Store;
 
 bool suite_is_postgres(void);
@@ -84,12 +86,16 @@ int64_t tenant_new(Store *store, const char *id);
 int64_t lane_of(Store *store, int64_t tenant, const char *channel_key);
 
 // take hands in events: one object or an array of them. What came of them is in the items;
-// take_err is what done() said.
-Ingest *take(Store *store, int64_t tenant, const char *events);
-Err take_err(const Ingest *ingest);
+// take_err is what the writer said.
+Accept *take(Store *store, int64_t tenant, const char *events);
+Err take_err(const Accept *accept);
 
-// ingest_of builds the call without making it.
-Ingest *ingest_of(Store *store, int64_t tenant, const char *events);
+// accept_of builds them, take_in hands them in. take_with does something else in the same
+// transaction, after they are written.
+Accept *accept_of(Store *store, int64_t tenant, const char *events);
+void take_in(Store *store, Accept *accept);
+typedef Err TakeAlso(Tx *tx, void *with, Error *error);
+void take_with(Store *store, Accept *accept, TakeAlso *also, void *with);
 
 // claim takes up to free deliveries from each lane; the lease is LEASE.
 Claim claim(Store *store, const ClaimLane *lanes, size_t lane_count);

@@ -253,7 +253,7 @@ static Item *find_item(Model *model, Uuid id)
     return NULL;
 }
 
-static void add_item(Model *model, const Rule *rule, const IngestPair *pair, int key,
+static void add_item(Model *model, const Rule *rule, const AcceptPair *pair, int key,
                      Instant occurred_at)
 {
     Instant at = now(model->store);
@@ -276,7 +276,7 @@ static void add_item(Model *model, const Rule *rule, const IngestPair *pair, int
 }
 
 // expect_pair compares what one trigger made of one event, and follows it.
-static void expect_pair(Model *model, const IngestPair *pair, int key, Instant occurred_at)
+static void expect_pair(Model *model, const AcceptPair *pair, int key, Instant occurred_at)
 {
     const Rule *rule = NULL;
     for (size_t r = 0; r < RULES; r++)
@@ -327,13 +327,13 @@ static void move_ingest(Model *model)
         buf_add_char(&events, '}');
     }
     buf_add_char(&events, ']');
-    const Ingest *ingest = take(store, TENANT, str_z(&store->arena, buf_str(&events)));
-    EXPECT(model, take_err(ingest) == ERR_OK);
+    const Accept *accept = take(store, TENANT, str_z(&store->arena, buf_str(&events)));
+    EXPECT(model, take_err(accept) == ERR_OK);
     for (int i = 0; i < count && !model->has_failed; i++) {
         if (used[i] == 'd')
             recall_items(model, keys[i]);
-        for (size_t p = 0; p < ingest->items[i].pair_count; p++)
-            expect_pair(model, &ingest->items[i].pairs[p], keys[i], occurred[i]);
+        for (size_t p = 0; p < accept->items[i].pair_count; p++)
+            expect_pair(model, &accept->items[i].pairs[p], keys[i], occurred[i]);
     }
 }
 

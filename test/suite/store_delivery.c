@@ -245,7 +245,7 @@ static void attempts_are_read_by_event_and_by_capture(void)
     STORE(store);
     publish(&store, TENANT, PLAIN);
     publish(&store, TENANT, "{'id':'twin','eventKind':'visit','channel':'memory:default'}");
-    Ingest *ingest = take(&store, TENANT, "{'kind':'visit','payload':{'a':1}}");
+    Accept *accept = take(&store, TENANT, "{'kind':'visit','payload':{'a':1}}");
     pass(&store, SPAN_MILLISECOND);
     take(&store, TENANT, "{'kind':'visit'}");
     Claim taken = claim_lane(&store, 1, 9);
@@ -256,11 +256,11 @@ static void attempts_are_read_by_event_and_by_capture(void)
     }
     AttemptView *log;
     size_t count;
-    MUST(&store, attempt_of_event(store.db, &store.arena, TENANT, ingest->items[0].event.id, 9,
+    MUST(&store, attempt_of_event(store.db, &store.arena, TENANT, accept->items[0].event.id, 9,
                                   &log, &count, &store.error));
     CHECK(count == 2);
     for (size_t i = 0; i < count; i++)
-        CHECK(same_id(log[i].delivery, ingest->items[0].pairs[i].delivery));
+        CHECK(same_id(log[i].delivery, accept->items[0].pairs[i].delivery));
     Captured *captured;
     CapturedFilter filter = { 0 };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 2,

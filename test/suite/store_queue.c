@@ -12,9 +12,9 @@
     "{'id':'reminded','eventKind':'visit','channel':'memory:default','expireAfter':'3d',"          \
     "'schedule':{'reminders':['1d']},'retry':{'policy':'fixed','interval':'1m','max':0}}"
 
-static Uuid made_by(const Ingest *ingest)
+static Uuid made_by(const Accept *accept)
 {
-    return ingest->items[0].pairs[0].delivery;
+    return accept->items[0].pairs[0].delivery;
 }
 
 // visit hands in one event a millisecond after the last, so that ids are in the order of time.
@@ -36,15 +36,15 @@ static void a_claim_says_all_it_takes_to_send(void)
 {
     STORE(store);
     publish(&store, TENANT, PLAIN);
-    Ingest *ingest = take(&store, TENANT,
+    Accept *accept = take(&store, TENANT,
                           "{'kind':'visit','occurredAt':'2025-12-31T23:00:00Z','payload':{'a':1},"
                           "'recipient':{'address':'x@y','locale':'de','customerRef':'anna'}}");
     pass(&store, SPAN_SECOND);
     Claimed claimed = claim_one(&store, 1);
     CHECK(claimed.tenant == TENANT && claimed.lane == 1 && claimed.was == DELIVERY_PENDING);
-    CHECK(same_id(claimed.id, made_by(ingest)));
-    CHECK(same_id(claimed.event, ingest->items[0].event.id));
-    CHECK(str_eq(claimed.public_id, ingest->items[0].pairs[0].public_id));
+    CHECK(same_id(claimed.id, made_by(accept)));
+    CHECK(same_id(claimed.event, accept->items[0].event.id));
+    CHECK(str_eq(claimed.public_id, accept->items[0].pairs[0].public_id));
     CHECK(is_text(claimed.trigger_id, "plain") && claimed.trigger_version == 1);
     CHECK(is_text(claimed.address, "x@y") && is_text(claimed.locale, "de"));
     CHECK(is_text(claimed.customer_ref, "anna") && is_text(claimed.event_kind, "visit"));

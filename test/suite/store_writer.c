@@ -98,18 +98,18 @@ static void calls_of_one_batch_share_their_keys(void)
     ONE_LANE(store);
     publish(&store, TENANT, KEYED);
     Gate gate;
-    Ingest *calls[3];
+    Accept *calls[3];
     for (size_t i = 0; i < 3; i++)
-        calls[i] = ingest_of(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
+        calls[i] = accept_of(&store, TENANT, "{'kind':'visit','id':'1','payload':{'wip':7}}");
     calls[1]->items[0].event.identity = S("2");
     gate_close(&gate, store.writer);
     for (size_t i = 0; i < 3; i++)
-        ingest_accept(store.writer, &store.random, calls[i]);
+        take_in(&store, calls[i]);
     CHECK(writer_waiting(store.writer) == 3);
     gate_move(&gate, &gate.is_open);
     flush(&store);
     gate_free(&gate);
-    const IngestPair *first = &calls[0]->items[0].pairs[0], *second = &calls[1]->items[0].pairs[0];
+    const AcceptPair *first = &calls[0]->items[0].pairs[0], *second = &calls[1]->items[0].pairs[0];
     CHECK(take_err(calls[0]) == ERR_OK && first->key.is_won);
     CHECK(take_err(calls[1]) == ERR_OK && !second->key.is_won);
     CHECK(same_id(second->key.holder, first->delivery));
@@ -120,10 +120,10 @@ static void calls_of_one_batch_share_their_keys(void)
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
 }
 
-static Err refuse(Ingest *ingest, Tx *tx, Error *error)
+static Err refuse(Tx *tx, void *with, Error *error)
 {
-    (void) ingest;
     (void) tx;
+    (void) with;
     return fail(error, ERR_INVALID, "this one is bad");
 }
 
@@ -132,13 +132,12 @@ static void only_the_guilty_one_fails(void)
     ONE_LANE(store);
     publish(&store, TENANT, KEYED);
     Gate gate;
-    Ingest *calls[3];
+    Accept *calls[3];
     for (size_t i = 0; i < 3; i++)
-        calls[i] = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
-    calls[0]->before_commit = refuse;
+        calls[i] = accept_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
     gate_close(&gate, store.writer);
     for (size_t i = 0; i < 3; i++)
-        ingest_accept(store.writer, &store.random, calls[i]);
+        take_with(&store, calls[i], i == 0 ? refuse : NULL, NULL);
     gate_move(&gate, &gate.is_open);
     flush(&store);
     gate_free(&gate);
@@ -185,16 +184,16 @@ static void a_publish_ahead_in_the_line_decides(void)
     Publish off = { .op = { .kind = &publish_kind, .done = publish_done, .weight = 1000000 },
                     .body = json_compact(&store, "{'id':'keyed','eventKind':'visit',"
                                                  "'channel':'memory:default','enabled':false}") };
-    Ingest *ingest = ingest_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    Accept *accept = accept_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
     gate_close(&gate, store.writer);
     writer_submit(store.writer, &off.op);
-    ingest_accept(store.writer, &store.random, ingest); // decides while the trigger is enabled
-    CHECK(ingest->items[0].pairs[0].decision.kind == DECISION_CREATED);
+    take_in(&store, accept); // decides while the trigger is enabled
+    CHECK(accept->items[0].pairs[0].decision.kind == DECISION_CREATED);
     gate_move(&gate, &gate.is_open);
     flush(&store);
     gate_free(&gate);
-    CHECK(take_err(ingest) == ERR_OK);
-    CHECK(ingest->items[0].pairs[0].decision.kind == DECISION_DISABLED);
+    CHECK(take_err(accept) == ERR_OK);
+    CHECK(accept->items[0].pairs[0].decision.kind == DECISION_DISABLED);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 1);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 0);
     CHECK(ask_i64(&store, "SELECT trigger_version FROM decision") == 2);
@@ -228,9 +227,9 @@ static void a_publish_of_another_node_decides(void)
     MUST(&store, writer_run(store.writer, publish_unseen, &body, &store.error));
     Registry *behind = writer_registry(store.writer);
     CHECK(behind == old);
-    Ingest *ingest = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
-    CHECK(take_err(ingest) == ERR_OK);
-    const IngestPair *pair = &ingest->items[0].pairs[0];
+    Accept *accept = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    CHECK(take_err(accept) == ERR_OK);
+    const AcceptPair *pair = &accept->items[0].pairs[0];
     CHECK(pair->decision.trigger->version == 2 && !pair->decision.has_key);
     DeliveryView made = view(&store, TENANT, pair->delivery);
     CHECK(made.trigger_version == 2 && made.due_at == BEGINNING + SPAN_HOUR);
@@ -417,11 +416,11 @@ static void work_survives_a_lost_connection(void)
     for (int i = 0; i < (int) ARRAY_LEN(calls); i++) {
         MUST(&store, writer_run(store.writer, learn_pid, &killer, &store.error));
         killer.call = calls[i];
-        Ingest *ingest = take(
+        Accept *accept = take(
             &store, TENANT,
             str_format(&store.arena, "{'kind':'visit','id':'%d','payload':{'wip':%d}}", i, i).at);
-        CHECK_AT(calls[i], take_err(ingest) == ERR_OK && killer.killed == i + 1);
-        CHECK_AT(calls[i], ingest->items[0].pairs[0].key.is_won && !ingest->items[0].is_duplicate);
+        CHECK_AT(calls[i], take_err(accept) == ERR_OK && killer.killed == i + 1);
+        CHECK_AT(calls[i], accept->items[0].pairs[0].key.is_won && !accept->items[0].is_duplicate);
         CHECK_AT(calls[i], ask_i64(&store, "SELECT COUNT(*) FROM delivery") == i + 1);
     }
     CHECK(writer_is_up(store.writer));

@@ -1,6 +1,6 @@
 #include "scenario.h"
 
-#include "intake/ingest.h"
+#include "store/accept.h"
 #include "store/definition.h"
 #include "store/idempotency.h"
 #include "store/key.h"
@@ -127,59 +127,42 @@ static Err define(Scenario *scenario, Error *error)
 // The way in.
 
 typedef struct Posted {
-    Ingest ingest;
-    Scenario *scenario;
+    Accept accept;
     Str key; // of idempotency; none
-    Err err;
-    Error *error;
 } Posted;
 
-static Err before_all(Ingest *ingest, Tx *tx, bool *ret_settled, Error *error)
+static Err post_work(Tx *tx, void *with, Error *error)
 {
-    const Posted *posted = (const Posted *) ingest;
-    Idempotency found;
+    Posted *posted = with;
+    Accept *accept = &posted->accept;
     Sha256 request = sha256(posted->key);
-    TRY(idempotency_begin(tx, TENANT_FIRST, posted->key, &request, &found, error));
-    *ret_settled = found.is_repeat;
+    Idempotency found = { 0 };
+    TRY(accept_decide(accept, tx->registry, tx->random, error));
+    if (posted->key.at)
+        TRY(idempotency_begin(tx, TENANT_FIRST, posted->key, &request, &found, error));
+    if (found.is_repeat)
+        return ERR_OK;
+    TRY(accept_write(tx, &accept, 1, error));
+    if (posted->key.at)
+        idempotency_finish(tx, TENANT_FIRST, posted->key, 202, S("{\"items\":[]}"));
     return ERR_OK;
-}
-
-static Err before_commit(Ingest *ingest, Tx *tx, Error *error)
-{
-    (void) error;
-    idempotency_finish(tx, TENANT_FIRST, ((const Posted *) ingest)->key, 202, S("{\"items\":[]}"));
-    return ERR_OK;
-}
-
-static void posted(Ingest *ingest, Err err, const Error *error)
-{
-    Posted *self = (Posted *) ingest;
-    self->err = err;
-    if (err != ERR_OK)
-        fail(self->error, err, "%s", error->detail);
 }
 
 static Err post(Scenario *scenario, Str kind, const Str *items, size_t count, Str key, Error *error)
 {
     Arena *arena = &scenario->scratch;
-    Posted self = { .ingest = { .arena = arena,
-                                .tenant = TENANT_FIRST,
-                                .items = ARENA_ARRAY(arena, IngestItem, count),
-                                .count = count,
-                                .now = clock_now(&scenario->clock),
-                                .before_all = key.at ? before_all : NULL,
-                                .before_commit = key.at ? before_commit : NULL,
-                                .done = posted },
-                    .scenario = scenario,
-                    .key = key,
-                    .error = error };
+    Posted posted = { .accept = { .arena = arena,
+                                  .tenant = TENANT_FIRST,
+                                  .items = ARENA_ARRAY(arena, AcceptItem, count),
+                                  .count = count,
+                                  .now = clock_now(&scenario->clock) },
+                      .key = key };
     for (size_t i = 0; i < count; i++) {
         const Json *json;
         TRY(json_parse(arena, items[i], &json, error));
-        TRY(event_build_item(arena, kind, json, &self.ingest.items[i].event, error));
+        TRY(event_build_item(arena, kind, json, &posted.accept.items[i].event, error));
     }
-    ingest_accept(scenario->writer, &scenario->random, &self.ingest);
-    return self.err;
+    return writer_run(scenario->writer, post_work, &posted, error);
 }
 
 // visit_item writes an item. Equal numbers share a dedup key, equal ids an identity.

@@ -1,0 +1,445 @@
+#include "store/accept.h"
+
+#include "domain/dedup.h"
+#include "store/decision.h"
+#include "store/delivery.h"
+#include "store/event.h"
+#include "store/recall.h"
+
+// Deciding comes first in this file, writing second. To write, accepts are flattened to entries,
+// one for each event. All identities are taken in one set, then all dedup keys, then rows are
+// written wave by wave. Mostly there is one wave: a new one begins only where an event calls off
+// what an earlier event of the same tenant may have made in this very set.
+
+static void name_events(Accept *accept, Random *random)
+{
+    for (size_t i = 0; i < accept->count; i++) {
+        Event *event = &accept->items[i].event;
+        event->id = uuid_new(accept->now, random);
+        event->tenant = accept->tenant;
+        event->received_at = accept->now;
+    }
+}
+
+static void decide_identity(const Accept *accept, AcceptItem *item)
+{
+    if (!item->event.identity.len)
+        return;
+    Buf text = buf_new(accept->arena, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
+    buf_add(&text, item->event.source);
+    buf_add_char(&text, 0x1f);
+    buf_add(&text, item->event.identity);
+    item->identity = (DedupKey){ .tenant = accept->tenant,
+                                 .scope = DEDUP_SCOPE_EVENT,
+                                 .hash = sha256(buf_str(&text)),
+                                 .wanted_by = item->event.id };
+}
+
+static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
+                        Random *random)
+{
+    size_t count;
+    const Trigger *const *triggers =
+        registry_triggers(registry, accept->tenant, item->event.kind, &count);
+    if (count > ACCEPT_PAIRS_MAX)
+        count = ACCEPT_PAIRS_MAX;
+    item->pairs = ARENA_ARRAY(accept->arena, AcceptPair, count + 1);
+    item->pair_count = count;
+    item->created_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        AcceptPair *pair = &item->pairs[i];
+        pair->decision = trigger_decide(accept->arena, triggers[i], &item->event, accept->now);
+        if (pair->decision.kind != DECISION_CREATED)
+            continue;
+        item->created_count++;
+        pair->delivery = delivery_id_of(item->event.id, (unsigned) i + 1);
+        pair->public_id = public_id_new(accept->arena, random);
+        pair->key = (DedupKey){ .tenant = accept->tenant,
+                                .scope = triggers[i]->id,
+                                .hash = pair->decision.key,
+                                .wanted_by = pair->delivery };
+    }
+    decide_identity(accept, item);
+}
+
+Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
+{
+    if (accept->depth > ACCEPT_DEPTH_MAX)
+        return fail(error, ERR_CONFLICT, "events make events at most %d times in a row",
+                    ACCEPT_DEPTH_MAX);
+    if (accept->generation == registry->generation)
+        return ERR_OK;
+    if (accept->generation == 0)
+        name_events(accept, random);
+    accept->generation = registry->generation;
+    accept->weight = 0;
+    for (size_t i = 0; i < accept->count; i++) {
+        AcceptItem *item = &accept->items[i];
+        if (item->err != ERR_OK)
+            continue;
+        decide_item(accept, item, registry, random);
+        // An event is a row, a decision one, a delivery three: itself, its place, its key.
+        accept->weight += 1 + item->pair_count + 2 * item->created_count;
+    }
+    return ERR_OK;
+}
+
+bool accept_skipped(const AcceptPair *pair)
+{
+    return pair->decision.kind == DECISION_CREATED && pair->decision.has_key && !pair->key.is_won;
+}
+
+bool accept_made(const AcceptItem *item, const AcceptPair *pair)
+{
+    return pair->decision.kind == DECISION_CREATED && !accept_skipped(pair) && !item->is_duplicate;
+}
+
+// Entry is one event on its way into the store.
+typedef struct Entry {
+    Accept *accept;
+    AcceptItem *item;
+    size_t order; // in which they came
+    size_t wave;  // in which they are written
+    bool calls_off;
+} Entry;
+
+// Batch is what the entries write. Each array grows wave by wave.
+typedef struct Batch {
+    Tx *tx;
+    Entry *entries;
+    size_t count;
+    const Event **events;
+    DeliveryNew *deliveries;
+    QueueNew *queue;
+    DecisionRow *decisions;
+    RecallKey *filed;
+    size_t event_count, delivery_count, decision_count, filed_count;
+} Batch;
+
+static bool calls_off(const Tx *tx, const AcceptItem *item)
+{
+    size_t count;
+    registry_recallers(tx->registry, item->event.tenant, item->event.kind, &count);
+    return count > 0;
+}
+
+static void flatten(Batch *batch, Accept *const *accepts, size_t count)
+{
+    size_t room = 0;
+    for (size_t a = 0; a < count; a++)
+        room += accepts[a]->count;
+    batch->entries = ARENA_ARRAY(&batch->tx->arena, Entry, room + 1);
+    for (size_t a = 0; a < count; a++) {
+        assert(accepts[a]->generation == batch->tx->registry->generation);
+        for (size_t i = 0; i < accepts[a]->count; i++) {
+            AcceptItem *item = &accepts[a]->items[i];
+            size_t at = batch->count;
+            if (item->err == ERR_OK)
+                batch->entries[batch->count++] = (Entry){ .accept = accepts[a],
+                                                          .item = item,
+                                                          .order = at,
+                                                          .calls_off = calls_off(batch->tx, item) };
+        }
+    }
+}
+
+static void make_room(Batch *batch)
+{
+    Arena *arena = &batch->tx->arena;
+    size_t pairs = 0, created = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        pairs += batch->entries[i].item->pair_count;
+        created += batch->entries[i].item->created_count;
+    }
+    batch->events = ARENA_ARRAY(arena, const Event *, batch->count + 1);
+    batch->deliveries = ARENA_ARRAY(arena, DeliveryNew, created + 1);
+    batch->queue = ARENA_ARRAY(arena, QueueNew, created + 1);
+    batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
+    batch->decisions = ARENA_ARRAY(arena, DecisionRow, pairs + 1);
+}
+
+// take_identities finds out which events came before.
+static Err take_identities(Batch *batch, Error *error)
+{
+    DedupKey **keys = ARENA_ARRAY(&batch->tx->arena, DedupKey *, batch->count + 1);
+    size_t used = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        AcceptItem *item = batch->entries[i].item;
+        item->identity.order = i;
+        if (item->event.identity.len)
+            keys[used++] = &item->identity;
+    }
+    TRY(dedup_take(batch->tx, keys, used, error));
+    for (size_t i = 0; i < batch->count; i++) {
+        AcceptItem *item = batch->entries[i].item;
+        item->is_duplicate = item->event.identity.len && !item->identity.is_won;
+    }
+    return ERR_OK;
+}
+
+// wants_key says whether the pair would hold a dedup key.
+static bool wants_key(const AcceptPair *pair)
+{
+    return pair->decision.kind == DECISION_CREATED && pair->decision.has_key;
+}
+
+// take_keys finds out which deliveries would repeat another.
+static Err take_keys(Batch *batch, Error *error)
+{
+    size_t room = 0, used = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        room += batch->entries[i].item->created_count;
+    DedupKey **keys = ARENA_ARRAY(&batch->tx->arena, DedupKey *, room + 1);
+    for (size_t i = 0; i < batch->count; i++) {
+        AcceptItem *item = batch->entries[i].item;
+        for (size_t p = 0; p < item->pair_count && !item->is_duplicate; p++) {
+            AcceptPair *pair = &item->pairs[p];
+            pair->key.order = used;
+            if (wants_key(pair))
+                keys[used++] = &pair->key;
+        }
+    }
+    return dedup_take(batch->tx, keys, used, error);
+}
+
+static int by_tenant(const void *a, const void *b)
+{
+    const Entry *x = a, *y = b;
+    if (x->accept->tenant != y->accept->tenant)
+        return x->accept->tenant < y->accept->tenant ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_wave(const void *a, const void *b)
+{
+    const Entry *x = a, *y = b;
+    if (x->wave != y->wave)
+        return x->wave < y->wave ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+// may_be_called_off says whether the entry makes something that a later event could call off.
+static bool may_be_called_off(const Entry *entry)
+{
+    const AcceptItem *item = entry->item;
+    for (size_t p = 0; p < item->pair_count; p++)
+        if (accept_made(item, &item->pairs[p]) && item->pairs[p].decision.trigger->cancel_kind.len)
+            return true;
+    return false;
+}
+
+// part_waves gives each entry its wave. Within a wave, what is called off goes before what is made:
+// an event that calls off after something was made that can be begins a new one for its tenant.
+static void part_waves(Batch *batch)
+{
+    bool any = false;
+    for (size_t i = 0; i < batch->count && !any; i++)
+        any = batch->entries[i].calls_off;
+    if (!any)
+        return;
+    qsort(batch->entries, batch->count, sizeof *batch->entries, by_tenant);
+    size_t wave = 0;
+    bool is_filed = false; // the tenant's newest wave makes what can be called off
+    for (size_t i = 0; i < batch->count; i++) {
+        Entry *entry = &batch->entries[i];
+        if (i > 0 && entry->accept->tenant != entry[-1].accept->tenant) {
+            wave = 0;
+            is_filed = false;
+        }
+        if (entry->calls_off && is_filed) {
+            wave++;
+            is_filed = false;
+        }
+        entry->wave = wave;
+        is_filed |= may_be_called_off(entry);
+    }
+    qsort(batch->entries, batch->count, sizeof *batch->entries, by_wave);
+}
+
+static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pair)
+{
+    const Accept *accept = entry->accept;
+    const Decision *decision = &pair->decision;
+    const Trigger *trigger = decision->trigger;
+    size_t at = batch->delivery_count++;
+    batch->deliveries[at] = (DeliveryNew){
+        .tenant = accept->tenant,
+        .id = pair->delivery,
+        .event = entry->item->event.id,
+        .public_id = pair->public_id,
+        .trigger_id = trigger->id,
+        .trigger_version = trigger->version,
+        .lane = trigger->lane,
+        .triggered_at = accept->now,
+        .address = decision->address,
+        .locale = decision->locale,
+        .customer_ref = decision->customer_ref,
+        .entity = entry->item->event.entity,
+        .dedup_hash = decision->has_key ? &decision->key : NULL,
+    };
+    batch->queue[at] = (QueueNew){
+        .tenant = accept->tenant,
+        .id = &batch->deliveries[at].id,
+        .lane = trigger->lane,
+        .live = delivery_first(&trigger->plan, decision->due_at, accept->now),
+    };
+}
+
+// recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
+static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, Uuid delivery)
+{
+    return (RecallKey){
+        .tenant = event->tenant,
+        .trigger_id = trigger->id,
+        .hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
+                           trigger->template_id),
+        .delivery = delivery,
+    };
+}
+
+// write_pair turns a decision into rows, now that the keys are known.
+static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
+{
+    const Decision *decision = &pair->decision;
+    const Trigger *trigger = decision->trigger;
+    if (accept_made(entry->item, pair)) {
+        add_delivery(batch, entry, pair);
+        if (trigger->cancel_kind.len)
+            batch->filed[batch->filed_count++] =
+                recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
+        return;
+    }
+    DecisionRow row = { .tenant = entry->accept->tenant,
+                        .event = entry->item->event.id,
+                        .trigger_id = trigger->id,
+                        .trigger_version = trigger->version,
+                        .kind = decision->kind,
+                        .reason = decision->reason,
+                        .leaf = decision->kind == DECISION_FILTERED ? decision->node : -1 };
+    if (accept_skipped(pair)) {
+        row.kind = DECISION_DUPLICATE;
+        row.reason = DECISION_REASON_DUPLICATE_KEY;
+        row.delivery = pair->key.holder;
+    }
+    batch->decisions[batch->decision_count++] = row;
+}
+
+static void write_rows(Batch *batch, const Entry *entries, size_t count)
+{
+    Tx *tx = batch->tx;
+    Batch from = *batch; // what earlier waves have written
+    for (size_t i = 0; i < count; i++) {
+        const AcceptItem *item = entries[i].item;
+        if (item->is_duplicate)
+            continue;
+        batch->events[batch->event_count++] = &item->event;
+        for (size_t p = 0; p < item->pair_count; p++)
+            write_pair(batch, &entries[i], &item->pairs[p]);
+    }
+    event_insert(tx, batch->events + from.event_count, batch->event_count - from.event_count);
+    delivery_insert(tx, batch->deliveries + from.delivery_count,
+                    batch->delivery_count - from.delivery_count);
+    queue_insert(tx, batch->queue + from.delivery_count,
+                 batch->delivery_count - from.delivery_count);
+    decision_insert(tx, batch->decisions + from.decision_count,
+                    batch->decision_count - from.decision_count);
+    recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
+}
+
+// find_calls notes what one event's kind and values call off.
+static void find_calls(Tx *tx, const Event *event, RecallKey *keys, size_t *count)
+{
+    size_t triggers_count;
+    const Trigger *const *triggers =
+        registry_recallers(tx->registry, event->tenant, event->kind, &triggers_count);
+    for (size_t i = 0; i < triggers_count; i++)
+        if (filter_matches(triggers[i]->cancel_filter, event, triggers[i]->template_id, NULL))
+            keys[(*count)++] = recall_key(tx, triggers[i], event, event->id);
+}
+
+// call_off cancels what a wave's events call off. An event that came before calls nothing off
+// again.
+static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error)
+{
+    size_t room = 0, used = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t triggers;
+        const Event *event = &entries[i].item->event;
+        registry_recallers(tx->registry, event->tenant, event->kind, &triggers);
+        room += triggers;
+    }
+    if (room == 0)
+        return ERR_OK;
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, room);
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].calls_off && !entries[i].item->is_duplicate)
+            find_calls(tx, &entries[i].item->event, keys, &used);
+    return recall_call(tx, keys, used, error);
+}
+
+static Err write_waves(Batch *batch, Error *error)
+{
+    for (size_t from = 0, to; from < batch->count; from = to) {
+        const Entry *entries = &batch->entries[from];
+        for (to = from; to < batch->count && batch->entries[to].wave == entries->wave;)
+            to++;
+        TRY(call_off(batch->tx, entries, to - from, error));
+        write_rows(batch, entries, to - from);
+    }
+    return ERR_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const DeliveryNew *x = *(const DeliveryNew *const *) a, *y = *(const DeliveryNew *const *) b;
+    return uuid_cmp(x->id, y->id);
+}
+
+static const DeliveryNew **sort_deliveries(const Batch *batch)
+{
+    const DeliveryNew **sorted =
+        ARENA_ARRAY(&batch->tx->arena, const DeliveryNew *, batch->delivery_count + 1);
+    for (size_t i = 0; i < batch->delivery_count; i++)
+        sorted[i] = &batch->deliveries[i];
+    qsort(sorted, batch->delivery_count, sizeof *sorted, by_id);
+    return sorted;
+}
+
+// tell_holders gives those who came too late the public id of the delivery that holds their key:
+// dedup_take() knows those of before, this set's own are looked up here. The texts are copied: the
+// transaction's arena ends with it.
+static void tell_holders(const Batch *batch)
+{
+    const DeliveryNew **sorted = NULL;
+    for (size_t i = 0; i < batch->count; i++) {
+        const AcceptItem *item = batch->entries[i].item;
+        Arena *arena = batch->entries[i].accept->arena;
+        for (size_t p = 0; p < item->pair_count && !item->is_duplicate; p++) {
+            DedupKey *key = &item->pairs[p].key;
+            if (!accept_skipped(&item->pairs[p]))
+                continue;
+            if (!key->public_id.at) {
+                sorted = sorted ? sorted : sort_deliveries(batch);
+                DeliveryNew wanted = { .id = key->holder };
+                const DeliveryNew *at = &wanted, **found;
+                found = bsearch(&at, sorted, batch->delivery_count, sizeof *sorted, by_id);
+                key->public_id = found ? (*found)->public_id : STR_NONE;
+            }
+            if (key->public_id.at)
+                key->public_id = str_dup(arena, key->public_id);
+        }
+    }
+}
+
+Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error)
+{
+    Batch batch = { .tx = tx };
+    flatten(&batch, accepts, count);
+    make_room(&batch);
+    TRY(take_identities(&batch, error));
+    TRY(take_keys(&batch, error));
+    part_waves(&batch);
+    TRY(write_waves(&batch, error));
+    tell_holders(&batch);
+    return ERR_OK;
+}

@@ -1,0 +1,64 @@
+// accept.h - the one door: whatever makes events comes in here, inside its own transaction.
+//
+// accept_decide() says what every trigger makes of every event. It touches no store, so any thread
+// may do it ahead of the transaction; called again inside, it decides anew only where definitions
+// have changed since. accept_write() then writes the events, what was decided and every delivery
+// into the transaction at hand, beside whatever else that does: all of it is committed, or nothing.
+//
+// Many accepts are written in sets. An event that calls something off (a trigger's cancelOn) sees
+// what its tenant's earlier events made and not what later ones make; nobody else waits for that.
+#pragma once
+
+#include "domain/event.h"
+#include "domain/trigger.h"
+#include "store/dedup.h"
+
+enum {
+    ACCEPT_PAIRS_MAX = 60000, // deliveries one event may make: their ids share 16 bits
+    ACCEPT_DEPTH_MAX = 8,     // events that make events that make events
+};
+
+// AcceptPair is one event meeting one trigger.
+typedef struct AcceptPair {
+    Decision decision;
+    DedupKey key;  // when decision.has_key
+    Uuid delivery; // to make; for a duplicate see key.holder and key.public_id
+    Str public_id; // likewise
+} AcceptPair;
+
+typedef struct AcceptItem {
+    Event event;
+    Err err;      // not ERR_OK: the item is bad and takes no part
+    Error *error; // why
+    AcceptPair *pairs;
+    size_t pair_count;
+    size_t created_count; // pairs that make a delivery, or would but for their key
+    DedupKey identity;    // when the event has one
+    bool is_duplicate;    // its identity came before: identity.holder is the first event
+} AcceptItem;
+
+// Accept is what comes in together: one tenant, one moment.
+typedef struct Accept {
+    Arena *arena; // the caller's; what is decided lies there
+    int64_t tenant;
+    AcceptItem *items;
+    size_t count;
+    Instant now;
+    int depth; // how many events it stems from, one by the other; 0: it came from outside
+
+    int64_t generation; // of the definitions it was decided on; 0: it is not decided yet
+    size_t weight;      // rows it writes, roughly
+} Accept;
+
+// accept_decide takes items whose events are built (or that carry their error), gives them their
+// ids, and decides. The decisions refer to the registry, which the caller holds for as long. A
+// chain of events past ACCEPT_DEPTH_MAX is refused with ERR_CONFLICT.
+Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error) MUST_USE;
+
+// accept_write writes accepts that were decided on tx->registry; of several the earlier came first.
+// What became of each is in its items.
+Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error) MUST_USE;
+
+// accept_made says whether the pair made a delivery; accept_skipped, whether another holds its key.
+bool accept_made(const AcceptItem *item, const AcceptPair *pair);
+bool accept_skipped(const AcceptPair *pair);
