@@ -23,8 +23,9 @@ typedef struct Api {
     Clock *clock;
     Random *random;
     const KeyRing *ring;
-    Str url_template; // of links: https://…/s/{publicId}; none
-    bool is_dev;      // every channel captures
+    bool is_key_foreign; // the ring is not this database's (store/seal.h): nothing may be sealed
+    Str url_template;    // of links: https://…/s/{publicId}; none
+    bool is_dev;         // every channel captures
     Str store_url;
     const char *version;
     Instant started_at;
@@ -122,6 +123,10 @@ void call_refuse(Call *call, Err err, const Error *error);
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);
 void call_fail(Call *call, Err err, const Error *error);
+
+// call_identify finds out, on a route that is open to anyone, who asks all the same: call->key
+// stays NULL where no known key was named. call->registry must be there.
+void call_identify(Call *call);
 
 // call_body requires a JSON body that is an object.
 Err call_body(Call *call, Error *error) MUST_USE;

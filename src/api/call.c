@@ -188,18 +188,22 @@ static bool is_json(Str type)
            str_eq_nocase(str_skip(name, name.len - 5), S("+json"));
 }
 
+static void read_key(Served *served)
+{
+    Str given = exchange_header(served->call.exchange, S("Authorization"));
+    Str scheme = str_cut(&given, ' ');
+    if (!given.at || !str_eq_nocase(scheme, S("Bearer")))
+        return;
+    served->has_key = true;
+    served->hash = sha256(str_trim(given));
+}
+
 // check_head reads what the headers say: the key, the type of the body, the idempotency key.
 static Err check_head(Served *served, Error *error)
 {
     Call *call = &served->call;
     const Exchange *exchange = call->exchange;
-    Str given = exchange_header(exchange, S("Authorization"));
-    Str scheme = str_cut(&given, ' ');
-    if (given.at && str_eq_nocase(scheme, S("Bearer"))) {
-        served->has_key = true;
-        served->hash = sha256(str_trim(given));
-    }
-
+    read_key(served);
     Str type = exchange_header(exchange, S("Content-Type"));
     bool is_any = (call->route->run.body & BODY_ANY) != 0;
     if (type.at && has_body(exchange) && !is_any && !is_json(type))
@@ -223,6 +227,21 @@ static bool may(const Route *route, const RegistryKey *key)
     return key->role == ROLE_ADMIN || (route->roles & 1u << key->role) != 0;
 }
 
+static const RegistryKey *find_key(const Served *served, const Registry *registry, Instant now)
+{
+    const RegistryKey *key = served->has_key ? registry_key(registry, &served->hash) : NULL;
+    return key && key->expires_at > now ? key : NULL;
+}
+
+void call_identify(Call *call)
+{
+    Served *served = (Served *) call;
+    assert(call->route->roles == ANYONE && call->registry);
+    read_key(served);
+    call->key = find_key(served, call->registry, clock_now(call->api->clock));
+    call->tenant = call->key ? call->key->tenant : 0;
+}
+
 // admit lets the call in with what the snapshot says of its key.
 static Err admit(Served *served, const Registry *registry, Instant now, Error *error)
 {
@@ -231,8 +250,8 @@ static Err admit(Served *served, const Registry *registry, Instant now, Error *e
         return ERR_OK;
     if (!served->has_key)
         return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
-    const RegistryKey *key = registry_key(registry, &served->hash);
-    if (!key || key->expires_at <= now)
+    const RegistryKey *key = find_key(served, registry, now);
+    if (!key)
         return fail(error, ERR_NO_KEY, "the key is not known, or has expired");
     if (!may(call->route, key))
         return fail(error, ERR_FORBIDDEN, "a key with the role %s may not %s %s",

@@ -95,6 +95,14 @@ static Err answer_row(Call *call, const Noun *noun, int status, const Definition
     return put_row(call, noun, row, warning, error);
 }
 
+// warn_of_wait tells why a channel's deliveries wait; none for what does not.
+static Str warn_of_wait(Call *call, const Noun *noun, Str id)
+{
+    const RegistryChannel *channel =
+        noun == &channel_noun ? registry_channel(call->registry, call->tenant, id) : NULL;
+    return channel && channel->is_sealed ? registry_wait(call->arena, channel) : STR_NONE;
+}
+
 static Err list(Call *call, Db *db, const Noun *noun, Error *error)
 {
     Page page;
@@ -111,7 +119,7 @@ static Err list(Call *call, Db *db, const Noun *noun, Error *error)
     json_key(out, S("items"));
     json_open(out, '[');
     for (size_t i = 0; i < shown; i++)
-        TRY(put_row(call, noun, &rows[i], STR_NONE, error));
+        TRY(put_row(call, noun, &rows[i], warn_of_wait(call, noun, rows[i].id), error));
     page_close(call, count > shown ? page_cursor(call->arena, rows[shown - 1].id) : STR_NONE);
     return ERR_OK;
 }
@@ -120,7 +128,7 @@ static Err get(Call *call, Db *db, const Noun *noun, Error *error)
 {
     Definition row;
     TRY(definition_get(db, call->arena, call->tenant, noun->kind, call->params[0], &row, error));
-    return answer_row(call, noun, 200, &row, STR_NONE, error);
+    return answer_row(call, noun, 200, &row, warn_of_wait(call, noun, row.id), error);
 }
 
 // expected_version reads If-Match: "7" or 7. What names no version at all never matches.
@@ -246,6 +254,7 @@ typedef struct Config {
     Members given;
     Buf open_text, sealed_text;
     JsonOut open, sealed;
+    bool seals; // something that was given is secret
 } Config;
 
 static bool is_secret(const ChannelType *type, Str name)
@@ -307,6 +316,9 @@ static void add_secret(Config *config, Str name, const Json *value)
         return;
     }
     json_put_raw(&config->open, name, text);
+    config->seals = true;
+    if (call->api->is_key_foreign)
+        return; // nothing of it will be stored
     json_key(&config->sealed, name);
     json_open(&config->sealed, '{');
     json_put_str(
@@ -403,8 +415,6 @@ static Err save_channel(Call *call, Tx *tx, const Json *source, bool is_new, Err
     ChannelDefinition channel;
     Definition row;
     Config config = { .call = call, .tx = tx };
-    if (!call->api->ring || call->api->ring->count == 0)
-        return fail(error, ERR_INTERNAL, "there is no master key to seal secrets with");
     TRY(channel_compile(source, &channel, error));
     TRY(find_type(call, channel.type, &config.type, error));
     if (!is_new)
@@ -417,6 +427,11 @@ static Err save_channel(Call *call, Tx *tx, const Json *source, bool is_new, Err
     config.sealed = json_out(&config.sealed_text);
     read_config(&config);
     TRY(check_config(&config, error));
+    // What this node sealed, no other could open.
+    if (config.seals && call->api->is_key_foreign)
+        return fail(error, ERR_CONFLICT,
+                    "this node's master key is not the one that the database's"
+                    " secrets are sealed with; it cannot seal this one");
 
     Str body = with_config(call, source, buf_str(&config.sealed_text));
     TRY(save(call, tx, &channel_noun, channel.key, body, is_new, &row, error));

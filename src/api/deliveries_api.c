@@ -26,6 +26,14 @@ static Str key_of(Call *call, const Uuid *id)
     return page_cursor(call->arena, (Str){ (const char *) id->b, sizeof id->b });
 }
 
+// put_wait tells what a due delivery waits for; null where nothing holds it up.
+static void put_wait(Call *call, JsonOut *json, const DeliveryView *view)
+{
+    const RegistryLane *lane = registry_lane(call->registry, view->lane);
+    bool waits = lane && view->due_at != INSTANT_NONE && !registry_lane_may_send(lane);
+    json_put_str(json, S("waits"), waits ? registry_wait(call->arena, lane->channel) : STR_NONE);
+}
+
 static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
 {
     Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->event_kind));
@@ -59,6 +67,7 @@ static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_i64(json, S("attemptCount"), view->attempt);
     json_put_i64(json, S("remindersRemaining"), view->reminders_left);
     json_put_str(json, S("lastError"), view->last_error);
+    put_wait(call, json, view);
     json_put_str(json, S("dedupHash"), hash);
     json_put_raw(json, S("payload"), view->payload);
     json_close(json, '}');

@@ -15,13 +15,44 @@ void livez_get(Call *call)
     call_reply(call);
 }
 
+// add_hold tells that nothing is sent; a person's words are for those who have a key.
+static void add_hold(Call *call)
+{
+    Str why = call->key ? call->registry->hold_reason : S("ask with a key to see why");
+    json_add_str(
+        &call->json,
+        str_format(call->arena, "held: %.*s; events are taken in, nothing is sent", STR_ARG(why)));
+}
+
+// add_waiting names the channels that wait for their key to those whose channels they are, and to
+// the system; anyone else learns that there are some.
+static void add_waiting(Call *call)
+{
+    const Registry *registry = call->registry;
+    if (call->api->is_key_foreign)
+        json_add_str(&call->json, S("the master key of this node is not this database's"));
+    if (!call->key && registry->sealed_count > 0)
+        json_add_str(&call->json,
+                     str_format(call->arena,
+                                "channels whose secret cannot be opened with this master key wait:"
+                                " %zu",
+                                registry->sealed_count));
+    for (size_t i = 0; i < registry->channel_count && call->key; i++) {
+        const RegistryChannel *channel = &registry->channels[i];
+        if (channel->is_sealed && (channel->tenant == call->tenant || call->key->is_system))
+            json_add_str(&call->json, registry_wait(call->arena, channel));
+    }
+}
+
 void readyz_get(Call *call)
 {
     Writer *writer = call->api->writer;
     bool is_up = writer && writer_is_up(writer);
     // The route is answered without the store too, so nobody has taken a snapshot for it yet.
-    if (is_up)
+    if (is_up) {
         call->registry = writer_registry(writer);
+        call_identify(call);
+    }
     bool is_held = is_up && call->registry->is_held;
     JsonOut *json = call_json(call, is_up ? 200 : 503);
     json_open(json, '{');
@@ -31,9 +62,9 @@ void readyz_get(Call *call)
     if (!is_up)
         json_add_str(json, S("the store is away; Peal keeps trying to reach it"));
     if (is_held)
-        json_add_str(json,
-                     str_format(call->arena, "held: %.*s; events are taken in, nothing is sent",
-                                STR_ARG(call->registry->hold_reason)));
+        add_hold(call);
+    if (is_up)
+        add_waiting(call);
     json_close(json, ']');
     json_put_bool(json, S("held"), is_held);
     json_close(json, '}');

@@ -17,6 +17,7 @@
     { "clock", "MODE", "system, manual or manual=TIME (PEAL_CLOCK; default system)" },                                     \
     { "allow-private", "CIDR[,…]", "private addresses that outgoing requests may reach (PEAL_ALLOW_PRIVATE; default none)" }, \
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
+    { "new-master-key", NULL, "the earlier master key is lost: take this one, or make one; secrets must be given anew" },   \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
@@ -120,6 +121,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
     if (!ret->listen.at)
         ret->listen = S("127.0.0.1:7325");
     ret->master_key_file = option(&sources, "master-key-file");
+    ret->has_new_key = args_flag(args, "new-master-key");
     ret->url_template = option(&sources, "url-template");
     ret->node_name = option(&sources, "node-name");
     if (!ret->node_name.at)
@@ -163,6 +165,20 @@ static Str key_path(Arena *arena, const Config *config, bool *ret_may_make)
     return str_format(arena, "%.*s/master.key", STR_ARG(folder));
 }
 
+// sync_folder makes a new name in the folder of path as durable as what it names.
+static bool sync_folder(Arena *arena, Str path)
+{
+    size_t len = path.len;
+    while (len > 0 && path.at[len - 1] != '/')
+        len--;
+    int fd =
+        open(len ? str_z(arena, (Str){ path.at, len }) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_synced;
+}
+
 static void make_folders(Arena *arena, Str path)
 {
     for (size_t i = 1; i < path.len; i++)
@@ -188,21 +204,27 @@ static Err make_key(Arena *arena, Str path, Error *error)
     // link() fails where another process was first: then its key counts.
     bool is_there = is_written && (link(temporary.at, str_z(arena, path)) == 0 || errno == EEXIST);
     unlink(temporary.at);
-    if (!is_there)
+    if (!is_there || !sync_folder(arena, path))
         return fail(error, ERR_INTERNAL, "cannot write the master key %.*s", STR_ARG(path));
     return ERR_OK;
 }
 
-Err config_keys(Arena *arena, const Config *config, bool may_make, KeyRing *ret, Error *error)
+Err config_make_key(Arena *arena, const Config *config, KeyRing *ret, Error *error)
 {
-    bool is_ours;
-    Str path = key_path(arena, config, &is_ours);
-    const char *name = str_z(arena, path);
-    if (access(name, F_OK) != 0 && may_make && is_ours)
-        TRY(make_key(arena, path, error));
+    bool may_make;
+    Str path = key_path(arena, config, &may_make);
+    assert(may_make && ret->count == 0);
+    TRY(make_key(arena, path, error));
+    return config_keys(arena, config, ret, error);
+}
+
+Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
+{
+    bool may_make;
+    const char *name = str_z(arena, key_path(arena, config, &may_make));
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail(error, errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
+        return fail(error, errno == ENOENT && may_make ? ERR_NOT_FOUND : ERR_INVALID,
                     "cannot read the master key %s: %m", name);
     char text[4096];
     ssize_t len = read(fd, text, sizeof text);

@@ -18,6 +18,7 @@ typedef struct Config {
     AddressPolicy addresses;
     Str admin_key;       // PEAL_ADMIN_KEY; none
     Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
+    bool has_new_key;    // the master key is meant to replace the one this database knows
     Str url_template;
     Str node_name;
     bool is_dev;
@@ -31,7 +32,9 @@ extern const CommandOption store_options[];
 // config_read takes what the command line and the environment say; error says what is wrong.
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;
 
-// config_keys loads the master key; where there is none it makes one, if may_make says so and the
-// place is its to choose.
-Err config_keys(Arena *arena, const Config *config, bool may_make, KeyRing *ret,
-                Error *error) MUST_USE;
+// config_keys loads the master key. ERR_NOT_FOUND: there is none yet where one may be made.
+Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error) MUST_USE;
+
+// config_make_key makes a master key where there is none, durably, and loads it. Only for a
+// database that holds no secrets yet (store/seal.h): a new key would hide that the old one is lost.
+Err config_make_key(Arena *arena, const Config *config, KeyRing *ret, Error *error) MUST_USE;

@@ -6,6 +6,7 @@
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
+#include "store/seal.h"
 
 #include <stdarg.h>
 
@@ -113,16 +114,36 @@ static void check_clock(Report *report, Db *db)
         "clock: %lld ms from the database's", (long long) (offset / SPAN_MILLISECOND));
 }
 
-static void check_key(Report *report, Arena *arena, const Config *config)
+// check_secrets says whether the keys are this database's, and which channels wait for another.
+static Err check_secrets(Report *report, Db *db, Arena *arena, const KeyRing *ring, Error *error)
+{
+    SealFit fit;
+    Registry *registry;
+    TRY(registry_load(db, ring, &registry, error));
+    Err err = seal_fit(db, arena, ring, registry, &fit, error);
+    if (err == ERR_OK && fit == SEAL_FOREIGN)
+        say(report, FINDING_FAIL, "master key: %s the one that this database is sealed with",
+            ring->count ? "it is not" : "there is none, but it needs");
+    else if (err == ERR_OK && ring->count == 0)
+        say(report, FINDING_WARN, "master key: none yet; `peal serve` makes one");
+    else if (err == ERR_OK)
+        say(report, FINDING_OK, "master key: %zu", ring->count);
+    for (size_t i = 0; i < registry->channel_count; i++)
+        if (registry->channels[i].is_sealed)
+            say(report, FINDING_FAIL, "%.*s",
+                STR_ARG(registry_wait(arena, &registry->channels[i])));
+    registry_drop(registry);
+    return err;
+}
+
+static void check_key(Report *report, Db *db, Arena *arena, const Config *config)
 {
     KeyRing ring = { 0 };
     Error error = { 0 };
-    Err err = config_keys(arena, config, false, &ring, &error);
-    if (err == ERR_OK)
-        say(report, FINDING_OK, "master key: %zu", ring.count);
-    else if (err == ERR_NOT_FOUND)
-        say(report, FINDING_WARN, "master key: none yet; `peal serve` makes one");
-    else
+    Err err = config_keys(arena, config, &ring, &error);
+    if (err == ERR_OK || err == ERR_NOT_FOUND)
+        err = check_secrets(report, db, arena, &ring, &error);
+    if (err != ERR_OK)
         say(report, FINDING_FAIL, "master key: %s", error.detail);
     crypto_wipe(&ring, sizeof ring);
 }
@@ -134,7 +155,7 @@ static void examine(Report *report, Db *db, Arena *arena, const Config *config)
     check_promises(report, db, arena);
     check_hold(report, db, arena, config);
     check_clock(report, db);
-    check_key(report, arena, config);
+    check_key(report, db, arena, config);
 }
 
 int doctor_run(Arena *arena, const Config *config, bool is_json)

@@ -124,7 +124,9 @@ static Err open_program(Program *program, Error *error)
                                                : clock_now(&program->real));
     program->random = random_system();
     TRY(make_data_folder(config, error));
-    TRY(config_keys(program->arena, config, true, &program->ring, error));
+    Err err = config_keys(program->arena, config, &program->ring, error);
+    if (err != ERR_OK && err != ERR_NOT_FOUND) // whether one may be made, the store will tell
+        return err;
     program->api = (Api){ .clock = &program->clock,
                           .random = &program->random,
                           .ring = &program->ring,
@@ -164,6 +166,7 @@ static Err open_store(Program *program, Error *error)
     program->engine = engine_new(&options);
     engine_start(program->engine);
     program->api.engine = program->engine;
+    program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
     program->api.writer = program->store.writer; // last: from here on requests are served
     return ERR_OK;
@@ -207,6 +210,11 @@ static void announce_store(const Program *program)
     if (program->store.was_held)
         printf("held: this database is a copy of another. Events are taken in, nothing is sent.\n"
                "      `peal release` lets it send.\n");
+    if (program->store.is_key_foreign)
+        printf(
+            "the master key is not this database's: channels whose secrets it cannot open wait.\n"
+            "      Give the right one with --master-key-file; where it is lost, start once with\n"
+            "      --new-master-key and give the secrets anew.\n");
     fflush(stdout);
 }
 

@@ -5,10 +5,12 @@
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
+#include "store/seal.h"
 
 typedef struct Start {
     Arena *arena;
     const Config *config;
+    KeyRing *ring;
     Clock *clock, *real;
     StoreUp *up;
     Instant clock_stood_at;
@@ -42,6 +44,24 @@ static Err check_identity(Tx *tx, Start *start, Error *error)
     return ERR_OK;
 }
 
+// check_key sees that all nodes seal with one key. A node whose key does not fit starts all the
+// same: it takes events in and sends what it can, for an intake that stops loses more than channels
+// that wait. But it seals nothing, and no key is made for it. Runs under the lock on definitions,
+// so that of two first starts one makes the key.
+static Err check_key(Tx *tx, Start *start, Error *error)
+{
+    SealFit fit;
+    const Config *config = start->config;
+    TRY(seal_fit(tx->db, &tx->arena, start->ring, tx->registry, &fit, error));
+    bool is_taken = fit == SEAL_UNMARKED || (fit == SEAL_FOREIGN && config->has_new_key);
+    if (is_taken && start->ring->count == 0)
+        TRY(config_make_key(start->arena, config, start->ring, error));
+    if (is_taken || fit == SEAL_OUTDATED)
+        seal_mark(tx, start->ring);
+    start->up->is_key_foreign = fit == SEAL_FOREIGN && !is_taken;
+    return ERR_OK;
+}
+
 static Err begin(Tx *tx, void *with, Error *error)
 {
     Start *start = with;
@@ -50,6 +70,7 @@ static Err begin(Tx *tx, void *with, Error *error)
     TRY(tx_sync(tx, error));
     TRY(check_identity(tx, start, error));
     TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->made_key, error));
+    TRY(check_key(tx, start, error));
     TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
     start->another_lives = others > 0;
     TRY(node_join(tx, start->config->node_name, start->clock->is_manual, clock_now(start->real),
@@ -80,7 +101,7 @@ static Err measure_offset(Tx *tx, void *with, Error *error)
     return ERR_OK;
 }
 
-Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clock, Clock *real,
+Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Clock *real,
              Random *random, StoreUp *ret, Error *error)
 {
     bool is_postgres = db_driver_for(config->store) == &postgres_driver;
@@ -93,7 +114,9 @@ Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clo
                               .ring = ring };
     StoreUp up = { 0 };
     TRY(writer_open(&options, &up.writer, error));
-    Start start = { .arena = arena, .config = config, .clock = clock, .real = real, .up = &up };
+    Start start = {
+        .arena = arena, .config = config, .ring = ring, .clock = clock, .real = real, .up = &up
+    };
     Err err = writer_run(up.writer, measure_offset, &start, error);
     if (err == ERR_OK)
         err = writer_run(up.writer, begin, &start, error);
@@ -104,6 +127,9 @@ Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clo
         writer_close(up.writer);
         return err;
     }
+    if (up.is_key_foreign)
+        log_error("key.foreign", "detail=%s",
+                  log_quote(S("the master key is not this database's: no secret can be sealed")));
     set_clock(&start);
     writer_set_node(up.writer, up.node);
     up.reader = reader_open(up.writer, config->store, 2);

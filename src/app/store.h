@@ -10,12 +10,14 @@ typedef struct StoreUp {
     Writer *writer;
     Reader *reader;
     int64_t node;
-    Str made_key;  // the first key, when one was made; to be shown this once
-    bool was_held; // it starts held because it is a copy
+    Str made_key;        // the first key, when one was made; to be shown this once
+    bool was_held;       // it starts held because it is a copy
+    bool is_key_foreign; // the master key is not this database's: this node seals nothing
 } StoreUp;
 
 // store_up opens everything. ERR_UNAVAILABLE: try again later; anything else will not pass by
 // itself. The manual clock is set to where it stood.
-Err store_up(Arena *arena, const Config *config, const KeyRing *ring, Clock *clock, Clock *real,
+// Where ring is empty and the database holds no secrets, a master key is made.
+Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Clock *real,
              Random *random, StoreUp *ret, Error *error) MUST_USE;
 void store_down(StoreUp *store, Clock *real);

@@ -27,7 +27,7 @@ def release(peal):
 
 
 def readiness(peal):
-    return peal.with_key(None).get("/readyz", expect=200).json
+    return peal.get("/readyz", expect=200).json
 
 
 def test_held_takes_events_and_sends_nothing(ctx):
@@ -50,6 +50,10 @@ def test_readiness_says_that_it_is_held_and_why(ctx):
     told = readiness(ctx.peal)
     like(told, {"status": "ready", "held": True})
     assert "the relay moves" in told["reasons"][0], told
+    # Who has no key learns that it is held, not what somebody wrote about it.
+    anyone = ctx.peal.with_key(None).get("/readyz", expect=200)
+    like(anyone.json, {"held": True})
+    assert anyone.json["reasons"] and "the relay moves" not in anyone.text, anyone
     release(ctx.peal)
     equal(readiness(ctx.peal)["held"], False)
 
