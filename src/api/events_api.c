@@ -132,36 +132,29 @@ static void put_decision(Call *call, JsonOut *json, const DecisionRow *decision)
         json_put_str(json, S("deliveryId"), id_text(call->arena, decision->delivery));
 }
 
-// load_version gives the trigger as it was when it decided. A version that cannot be had leaves
-// *ret NULL: the rest of the answer is worth having without it.
-static Err load_version(const Call *call, Db *db, Str id, int64_t version, const Trigger **ret,
-                        Error *error)
+// put_reason says which part of the filter was false, recomputed from the version that decided.
+static void put_reason(Call *call, JsonOut *json, const Trigger *trigger, int leaf,
+                       const Event *event)
 {
-    Error missing = { .arena = error->arena };
-    Err err = versions_load(writer_versions(call->api->writer), db, call->tenant, id, version, ret,
-                            &missing);
-    if (err == ERR_OK)
-        return ERR_OK;
-    *ret = NULL;
-    if (err == ERR_CORRUPT || err_http(err) < 500)
-        return ERR_OK;
-    return fail(error, err, "%s", missing.detail);
-}
-
-// put_miss says which part of the filter was false, recomputed from the version that decided.
-static Err put_miss(Call *call, Db *db, JsonOut *json, const DecisionRow *decision,
-                    const Event *event, Error *error)
-{
-    const Trigger *trigger;
-    TRY(load_version(call, db, decision->trigger_id, decision->trigger_version, &trigger, error));
-    if (!trigger || !trigger->filter)
-        return ERR_OK;
     FilterReason reason =
-        filter_explain(call->arena, trigger->filter, decision->leaf, event, trigger->template_id);
+        filter_explain(call->arena, trigger->filter, leaf, event, trigger->template_id);
     json_put_str(json, S("path"), reason.path);
     json_put_str(json, S("predicate"), reason.predicate);
     json_put_raw(json, S("seen"), reason.seen);
     json_put_str(json, S("wouldMatchIf"), reason.would_match_if);
+}
+
+// put_miss leaves out what a version that cannot be read would have said: the rest of the answer is
+// worth having without it.
+static Err put_miss(Call *call, Db *db, JsonOut *json, const DecisionRow *decision,
+                    const Event *event, Error *error)
+{
+    const Trigger *trigger;
+    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, decision->trigger_id,
+                      decision->trigger_version, &trigger, error));
+    if (trigger && trigger->filter)
+        put_reason(call, json, trigger, decision->leaf, event);
+    versions_drop(trigger);
     return ERR_OK;
 }
 
@@ -363,14 +356,15 @@ static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moment
     for (size_t i = 0; i < story->delivery_count; i++) {
         const DeliveryView *delivery = &story->deliveries[i];
         const Trigger *trigger;
-        TRY(load_version(call, db, delivery->trigger_id, delivery->trigger_version, &trigger,
-                         error));
+        TRY(versions_load(writer_versions(call->api->writer), db, call->tenant,
+                          delivery->trigger_id, delivery->trigger_version, &trigger, error));
         Moment planned = { .at = delivery->triggered_at, .kind = PLANNED, .order = i };
         planned.delivery = delivery;
         planned.due_at = INSTANT_NONE;
         if (trigger)
             planned.due_at = plan_first_due(&trigger->plan, delivery->occurred_at,
                                             delivery->received_at, delivery->triggered_at);
+        versions_drop(trigger);
         moments[(*count)++] = planned;
         if (delivery->ended_at != INSTANT_NONE)
             moments[(*count)++] = (Moment){

@@ -187,6 +187,11 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
     return (Settlement){ 0 };
 }
 
+Settlement delivery_park(const Live *live, DeliveryReason reason)
+{
+    return park(live, &(Plan){ .await_answer = false }, reason, INSTANT_NONE);
+}
+
 Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at)
 {
     return (Live){

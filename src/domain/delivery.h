@@ -62,7 +62,8 @@
     X(QUIET,              "quiet",               "no answer came within the grace period")           \
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
-    X(CALLED_OFF,         "called-off",          "an event called it off")
+    X(CALLED_OFF,         "called-off",          "an event called it off")                           \
+    X(UNREADABLE,         "unreadable",          "its event or its trigger's version cannot be read")  
 // clang-format on
 
 typedef enum DeliveryState {
@@ -147,6 +148,9 @@ typedef struct Settlement {
 // delivery_settle decides. live is the row as claimed (state SENDING); jitter is from 0 to 1.
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter);
+
+// delivery_park hands a delivery to a person whatever its plan says: there is none to be read.
+Settlement delivery_park(const Live *live, DeliveryReason reason);
 
 // delivery_first is the row a new delivery starts with.
 Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);

@@ -115,6 +115,13 @@ Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error
     return ERR_OK;
 }
 
+Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error)
+{
+    const Json *json;
+    TRY(json_parse(arena, body, &json, error));
+    return trigger_compile(arena, json, ret, error);
+}
+
 static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason reason, int node)
 {
     return (Decision){

@@ -38,6 +38,9 @@ typedef struct Trigger {
 // as the trigger. ERR_TRIGGER_INVALID lists every problem found.
 Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
 
+// trigger_parse is trigger_compile for the text of a definition, which must live as long.
+Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
+
 // clang-format off
 #define DECISION_TABLE(X)             \
     /* name      stored as         */ \

@@ -27,8 +27,9 @@ static void finish(Flight *flight, const Outcome *outcome)
         .id = claimed->id,
         .was = DELIVERY_SENDING,
         .fence = claimed->live.attempt,
-        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &flight->policy, outcome,
-                              now, jitter),
+        .to = claimed->trigger ? delivery_settle(&claimed->live, &claimed->trigger->plan,
+                                                 &flight->policy, outcome, now, jitter)
+                               : delivery_park(&claimed->live, outcome->reason),
         .has_attempt = true,
         .attempt = { .number = claimed->live.attempt,
                      .send = claimed->live.send,
@@ -107,6 +108,10 @@ static void start(Flight *flight)
     Engine *engine = flight->engine;
     flight->started_monotonic = clock_monotonic(engine->options.clock);
     engine->lanes[flight->claimed->lane].running++;
+    if (!flight->claimed->trigger) {
+        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_UNREADABLE });
+        return;
+    }
     const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
     const RegistryChannel *channel = lane ? lane->channel : NULL;
     flight->policy = registry_retry(lane, flight->claimed->trigger);

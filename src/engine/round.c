@@ -31,6 +31,7 @@ Round *round_new(Engine *engine)
 
 void round_release(Round *round)
 {
+    queue_claim_drop(&round->claim);
     round->next = round->engine->free_rounds;
     round->engine->free_rounds = round;
 }

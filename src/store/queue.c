@@ -290,8 +290,16 @@ static void mark_claimed(Tx *tx, const Claim *claim)
     db_send_many(tx->db, &tx->arena, &claim_mark, values, claim->count, NULL);
 }
 
+void queue_claim_drop(Claim *claim)
+{
+    for (size_t i = 0; i < claim->count; i++)
+        versions_drop(claim->claimed[i].trigger);
+    claim->count = 0;
+}
+
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
 {
+    queue_claim_drop(claim); // of an earlier try
     claim->count = claim->rows.count;
     claim->claimed = ARENA_ARRAY(claim->arena, Claimed, claim->count + 1);
     for (size_t i = 0; i < claim->count; i++) {
@@ -481,6 +489,11 @@ Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error 
     return ERR_OK;
 }
 
+static void drop_version(const Trigger **trigger)
+{
+    versions_drop(*trigger);
+}
+
 // settle_swept turns one row of the sweep into what becomes of it.
 static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
 {
@@ -506,12 +519,16 @@ static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
         ret->to.live.state = DELIVERY_EXPIRED;
         return ERR_OK;
     }
-    const Trigger *trigger;
+    DEFER(drop_version) const Trigger *trigger = NULL;
     TRY(versions_load(tx->versions, tx->db, ret->tenant, value_to_str(&row[14]),
                       value_to_i64(&row[15]), &trigger, error));
     Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    RetryPolicy policy = registry_retry(registry_lane(tx->registry, ret->lane), trigger);
-    ret->to = delivery_settle(&live, &trigger->plan, &policy, &outcome, tx->now, 0);
+    if (trigger) {
+        RetryPolicy policy = registry_retry(registry_lane(tx->registry, ret->lane), trigger);
+        ret->to = delivery_settle(&live, &trigger->plan, &policy, &outcome, tx->now, 0);
+    } else {
+        ret->to = delivery_park(&live, REASON_UNREADABLE);
+    }
     ret->has_attempt = true;
     ret->attempt = (AttemptRow){ .number = live.attempt,
                                  .send = live.send,

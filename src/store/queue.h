@@ -35,7 +35,7 @@ typedef struct Claimed {
     Str address, locale, customer_ref;
     Str event_kind, payload;
     Instant occurred_at;
-    const Trigger *trigger; // the version it was made under
+    const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
 } Claimed;
 
 typedef struct Claim {
@@ -51,6 +51,9 @@ typedef struct Claim {
 
 void queue_claim(Tx *tx, Claim *claim);
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error) MUST_USE;
+
+// queue_claim_drop lets go of the versions that a claim holds, once nothing of it is needed.
+void queue_claim_drop(Claim *claim);
 
 // AttemptRow is one complete row of the attempt log.
 typedef struct AttemptRow {

@@ -2,8 +2,6 @@
 
 #include "base/log.h"
 
-#include <pthread.h>
-
 static const char *const role_texts[] = {
 #define ROLE_TEXT(name, text) text,
     ROLE_TABLE(ROLE_TEXT)
@@ -66,17 +64,9 @@ static const Statement load_hold = {
     .params = "",
     .sql = "SELECT value FROM meta WHERE key = 'hold'",
 };
-static const Statement load_version = {
-    .name = "registry_version",
-    .scope = STATEMENT_TENANT,
-    .params = "iti",
-    .sql = "SELECT body FROM definition_version"
-           " WHERE tenant = $1 AND kind = 'trigger' AND id = $2 AND version = $3",
-};
 
 const Statement *const registry_statements[] = {
-    &load_generation, &load_tenants, &load_keys,    &load_definitions,
-    &load_lanes,      &load_hold,    &load_version, NULL,
+    &load_generation, &load_tenants, &load_keys, &load_definitions, &load_lanes, &load_hold, NULL,
 };
 
 // Loaded is what the statements returned, before it is put in order.
@@ -237,17 +227,6 @@ static int by_cancel_kind(const void *a, const void *b)
     return order ? order : str_cmp(x->id, y->id);
 }
 
-static Err compile(Arena *arena, Str body, int64_t tenant, int64_t version, Trigger *ret,
-                   Error *error)
-{
-    const Json *json;
-    TRY(json_parse(arena, body, &json, error));
-    TRY(trigger_compile(arena, json, ret, error));
-    ret->tenant = tenant;
-    ret->version = version;
-    return ERR_OK;
-}
-
 static void build_triggers(Registry *registry, const Rows *rows)
 {
     registry->triggers = ARENA_ARRAY(&registry->arena, const Trigger *, rows->count);
@@ -256,12 +235,13 @@ static void build_triggers(Registry *registry, const Rows *rows)
         const Value *row = rows_at(rows, i);
         Trigger *trigger = ARENA_NEW(&registry->arena, Trigger);
         Error error = { .arena = &registry->arena };
-        if (compile(&registry->arena, value_to_str(&row[3]), value_to_i64(&row[0]),
-                    value_to_i64(&row[2]), trigger, &error) != ERR_OK) {
+        if (trigger_parse(&registry->arena, value_to_str(&row[3]), trigger, &error) != ERR_OK) {
             log_error("trigger.unreadable", "trigger=%s detail=%s",
                       log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
             continue;
         }
+        trigger->tenant = value_to_i64(&row[0]);
+        trigger->version = value_to_i64(&row[2]);
         trigger->lane = lane_of(registry, trigger->tenant, trigger->channel);
         registry->triggers[registry->trigger_count++] = trigger;
         if (trigger->cancel_kind.len)
@@ -422,76 +402,4 @@ const Trigger *const *registry_recallers(const Registry *registry, int64_t tenan
 {
     Trigger wanted = { .tenant = tenant, .cancel_kind = kind };
     return range(registry->recallers, registry->recaller_count, &wanted, by_cancel_kind, ret_count);
-}
-
-enum { VERSION_BUCKETS = 1024 };
-
-typedef struct Version {
-    struct Version *next;
-    Trigger trigger;
-} Version;
-
-struct Versions {
-    pthread_mutex_t lock;
-    Arena arena;                       // guarded by lock
-    Version *buckets[VERSION_BUCKETS]; // guarded by lock
-};
-
-Versions *versions_new(void)
-{
-    Versions *versions = memory_new(sizeof *versions);
-    pthread_mutex_init(&versions->lock, NULL);
-    return versions;
-}
-
-void versions_free(Versions *versions)
-{
-    arena_done(&versions->arena);
-    pthread_mutex_destroy(&versions->lock);
-    free(versions);
-}
-
-static Version **bucket(Versions *versions, int64_t tenant, Str id, int64_t version)
-{
-    uint64_t hash = str_hash(id) ^ (uint64_t) tenant * 31 ^ (uint64_t) version * 131;
-    return &versions->buckets[hash % VERSION_BUCKETS];
-}
-
-const Trigger *versions_find(Versions *versions, int64_t tenant, Str id, int64_t version)
-{
-    pthread_mutex_lock(&versions->lock);
-    Version *found = *bucket(versions, tenant, id, version);
-    while (found && !(found->trigger.version == version && found->trigger.tenant == tenant &&
-                      str_eq(found->trigger.id, id)))
-        found = found->next;
-    pthread_mutex_unlock(&versions->lock);
-    return found ? &found->trigger : NULL;
-}
-
-Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
-                  const Trigger **ret, Error *error)
-{
-    *ret = versions_find(versions, tenant, id, version);
-    if (*ret)
-        return ERR_OK;
-    DEFER(arena_done) Arena scratch = { 0 };
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_text(id), value_i64(version) };
-    TRY(db_query(db, &scratch, &load_version, args, &rows, error));
-    if (rows.count != 1)
-        return fail(error, ERR_CORRUPT, "version %lld of trigger %.*s is missing",
-                    (long long) version, STR_ARG(id));
-
-    pthread_mutex_lock(&versions->lock);
-    Version *entry = ARENA_NEW(&versions->arena, Version);
-    Str body = str_dup(&versions->arena, value_to_str(&rows.values[0]));
-    Err err = compile(&versions->arena, body, tenant, version, &entry->trigger, error);
-    if (err == ERR_OK) {
-        Version **head = bucket(versions, tenant, id, version);
-        entry->next = *head;
-        *head = entry;
-        *ret = &entry->trigger;
-    }
-    pthread_mutex_unlock(&versions->lock);
-    return err;
 }

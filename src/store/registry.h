@@ -119,14 +119,4 @@ const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant
 const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
                                          size_t *ret_count);
 
-// Versions are the trigger versions that live deliveries go on under, compiled once and kept. Any
-// thread may ask; a version never changes, so what it returns stays good until versions_done().
-typedef struct Versions Versions;
-
-Versions *versions_new(void);
-void versions_free(Versions *versions);
-const Trigger *versions_find(Versions *versions, int64_t tenant, Str id, int64_t version);
-Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
-                  const Trigger **ret, Error *error) MUST_USE;
-
 extern const Statement *const registry_statements[]; // ends with NULL

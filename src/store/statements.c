@@ -16,6 +16,7 @@
 #include "store/registry.h"
 #include "store/tenant.h"
 #include "store/tx.h"
+#include "store/versions.h"
 
 const Statement *const *const all_statements[] = {
     attempt_statements,
@@ -34,6 +35,7 @@ const Statement *const *const all_statements[] = {
     registry_statements,
     tenant_statements,
     tx_statements,
+    versions_statements,
     NULL,
 };
 

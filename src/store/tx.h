@@ -7,6 +7,7 @@
 #include "domain/delivery.h"
 #include "store/db.h"
 #include "store/registry.h"
+#include "store/versions.h"
 
 typedef struct CounterChange {
     int64_t tenant, lane;

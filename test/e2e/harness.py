@@ -10,10 +10,12 @@ Decorators: @once for tests that need no store, @only("postgres") for one store,
 --quick leaves out.
 """
 import argparse
+import contextlib
 import inspect
 import os
 import pathlib
 import shutil
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -143,6 +145,14 @@ class Context:
         cluster = Postgres()
         self.closers.append(cluster.close)
         return cluster
+
+    def sql(self, statement):
+        """Does to the store what no API does; servers should be stopped."""
+        if self.store == "postgres":
+            return Cluster.get().query(statement, self.store_url)
+        with contextlib.closing(sqlite3.connect(self.store_url.removeprefix("sqlite:"))) as db:
+            with db:
+                return [list(row) for row in db.execute(statement)]
 
     def write(self, name, text):
         path = self.folder / name

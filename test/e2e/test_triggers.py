@@ -1,6 +1,6 @@
 """T2, T9 and the contract of definitions: what is refused, versions, disabling and deleting."""
 from harness import equal, like, main
-from steps import (KIND, advance, change_trigger, deliveries, delivery, ingest, ingest_one,
+from steps import (KIND, act, advance, attempts, change_trigger, deliveries, delivery, ingest, ingest_one,
                    make_channel, make_tenant, make_trigger, make_user, moment, problems, sends,
                    settle, trigger_body, visit)
 from server import ROOT
@@ -218,6 +218,48 @@ def test_only_the_listed_kind_is_listened_to(ctx):
     make_trigger(ctx.peal)
     equal(ingest(ctx.peal, visit(), kind=KIND.upper())["unmatched"], 1)
     equal(ingest(ctx.peal, visit(), kind=KIND + ".again")["unmatched"], 1)
+
+
+def test_a_version_that_cannot_be_read_parks_its_own_deliveries_only(ctx):
+    """Rules grow stricter and rows get lost: neither stops the deliveries of other triggers."""
+    made = {}
+    for id in ("fine", "stricter", "lost"):
+        make_trigger(ctx.peal, id, eventKind=id, schedule={"initialDelay": "1h"})
+        answer = ingest(ctx.peal, visit(), kind=id)
+        made[id] = answer["items"][0]["deliveries"][0]["deliveryId"]
+        change_trigger(ctx.peal, id, eventKind=id)
+    ctx.peal.stop()
+    ctx.sql("UPDATE definition_version SET body = '{\"no-longer-known\":1}'"
+            " WHERE id = 'stricter' AND version = 1")
+    ctx.sql("DELETE FROM definition_version WHERE id = 'lost' AND version = 1")
+    ctx.peal.start()
+    advance(ctx.peal, "2h")
+    equal(delivery(ctx.peal, made["fine"])["state"], "delivered")
+    for id in ("stricter", "lost"):
+        like(delivery(ctx.peal, made[id]), {"state": "parked", "reason": "unreadable"}, id)
+        like(attempts(ctx.peal, made[id]), [{"outcome": "permanent", "reason": "unreadable"}], id)
+        # The versions that came after go on as ever.
+        equal(ingest(ctx.peal, visit(), kind=id)["created"], 1)
+    settle(ctx.peal)
+    equal(len(deliveries(ctx.peal, "&state=delivered")), 3)
+
+
+def test_a_parked_delivery_goes_on_once_its_version_can_be_read(ctx):
+    make_trigger(ctx.peal)
+    change_trigger(ctx.peal, schedule={"initialDelay": "1h"})
+    id = ingest_one(ctx.peal)
+    ctx.peal.stop()
+    ctx.sql("UPDATE definition_version SET version = 77 WHERE version = 2")
+    ctx.peal.start()
+    advance(ctx.peal, "2h")
+    equal(delivery(ctx.peal, id)["reason"], "unreadable")
+    ctx.peal.stop()
+    ctx.sql("UPDATE definition_version SET version = 2 WHERE version = 77")
+    ctx.peal.start()
+    act(ctx.peal, id, "retry")
+    settle(ctx.peal)
+    equal(delivery(ctx.peal, id)["state"], "delivered")
+    equal([taken["outcome"] for taken in attempts(ctx.peal, id)], ["permanent", "delivered"])
 
 
 if __name__ == "__main__":

@@ -232,15 +232,73 @@ static void old_versions_can_be_loaded(void)
     edit(&store, HIDE, "t", 2, NULL, NULL);
     Versions *versions = writer_versions(store.writer);
     const Trigger *first, *again;
-    CHECK(!versions_find(versions, TENANT, S("t"), 1));
     MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &first, &store.error));
     CHECK(is_text(first->event_kind, "k1") && first->version == 1 && first->tenant == TENANT);
     MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &again, &store.error));
-    CHECK(first == again && versions_find(versions, TENANT, S("t"), 1) == first);
-    CHECK(versions_load(versions, store.db, TENANT, S("t"), 3, &again, &store.error) ==
-          ERR_CORRUPT);
-    CHECK(versions_load(versions, store.db, TENANT + 1, S("t"), 1, &again, &store.error) ==
-          ERR_CORRUPT);
+    CHECK(first == again);
+    versions_drop(first);
+    versions_drop(again);
+    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 3, &again, &store.error));
+    CHECK(!again);
+    MUST(&store, versions_load(versions, store.db, TENANT + 1, S("t"), 1, &again, &store.error));
+    CHECK(!again);
+    versions_drop(again);
+}
+
+static int count_call(void *with, const char *call)
+{
+    *(int *) with += strcmp(call, "version_load") == 0;
+    return 0;
+}
+
+static const Trigger *load_version(Store *store, int64_t version)
+{
+    const Trigger *loaded = NULL;
+    MUST(store, versions_load(writer_versions(store->writer), store->db, TENANT, S("t"), version,
+                              &loaded, &store->error));
+    return loaded;
+}
+
+// Insert is rows that no API writes.
+static Err insert_version(Tx *tx, void *with, Error *error)
+{
+    static const Statement insert = {
+        .name = "suite_version_insert",
+        .scope = STATEMENT_TENANT,
+        .params = "iti",
+        .sql = "INSERT INTO definition_version (tenant, kind, id, version, body, created_at)"
+               " VALUES ($1, 'trigger', 't', $3, $2, 0)",
+    };
+    const Value *args = with;
+    Rows rows;
+    return tx_query(tx, &insert, args, &rows, error);
+}
+
+static void the_cache_of_versions_has_a_ceiling(void)
+{
+    STORE(store);
+    int queries = 0;
+    publish(&store, TENANT, "{'id':'t','eventKind':'k','channel':'memory:default'}");
+    Str body = json_compact(&store, "{'id':'t','eventKind':'k','channel':'memory:default'}");
+    for (int64_t version = 2; version <= VERSIONS_MAX * 2; version++) {
+        Value args[] = { value_i64(TENANT), value_text(body), value_i64(version) };
+        MUST(&store, writer_run(store.writer, insert_version, args, &store.error));
+    }
+    store.db->fault = count_call;
+    store.db->fault_with = &queries;
+    const Trigger *held = load_version(&store, 1);
+    for (int64_t version = 2; version <= VERSIONS_MAX * 2; version++)
+        versions_drop(load_version(&store, version));
+    CHECK(queries == VERSIONS_MAX * 2);
+    CHECK(load_version(&store, 1) == held && queries == VERSIONS_MAX * 2); // held ones stay
+    CHECK(held->version == 1 && is_text(held->id, "t"));
+    versions_drop(load_version(&store, VERSIONS_MAX * 2));
+    CHECK(queries == VERSIONS_MAX * 2); // so do the newest
+    versions_drop(load_version(&store, 2));
+    CHECK(queries == VERSIONS_MAX * 2 + 1); // this one had to go
+    versions_drop(held);
+    versions_drop(held);
+    store.db->fault = NULL;
 }
 
 static Err put_hold(Tx *tx, void *with, Error *error)
@@ -506,6 +564,7 @@ static const Test tests[] = {
     TEST(lanes_are_numbered_and_stay),
     TEST(a_snapshot_holds_what_was_published),
     TEST(old_versions_can_be_loaded),
+    TEST(the_cache_of_versions_has_a_ceiling),
     TEST(a_hold_is_part_of_the_snapshot),
     TEST(a_database_knows_what_it_is),
     TEST(nodes_are_numbered),

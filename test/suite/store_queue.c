@@ -67,6 +67,46 @@ static void a_claim_says_all_it_takes_to_send(void)
         CHECK(row.values[i].i64 == expected[i]);
 }
 
+// lose_version makes the plain trigger's version unreadable, as no API can.
+static Err lose_version(Tx *tx, void *with, Error *error)
+{
+    static const Statement lose = {
+        .name = "suite_version_lose",
+        .scope = STATEMENT_TENANT,
+        .params = "it",
+        .sql = "UPDATE definition_version SET body = $2 WHERE tenant = $1 AND id = 'plain'",
+    };
+    Rows rows;
+    Value args[] = { value_i64(TENANT), value_text(str_from(with)) };
+    return tx_query(tx, &lose, args, &rows, error);
+}
+
+static void an_unreadable_version_is_claimed_and_swept_all_the_same(void)
+{
+    STORE(store);
+    char unknown[] = "{\"id\":\"plain\",\"no-longer-known\":1}";
+    publish(&store, TENANT, PLAIN);
+    publish(&store, TENANT, RETRIED);
+    MUST(&store, writer_run(store.writer, lose_version, unknown, &store.error));
+    // The decisions are made on the snapshot, which knows the version as it was.
+    take(&store, TENANT, "{'kind':'visit'}");
+    Claim taken = claim_lane(&store, 1, 9);
+    CHECK(taken.count == 2);
+    for (size_t i = 0; i < taken.count; i++)
+        CHECK(!taken.claimed[i].trigger == is_text(taken.claimed[i].trigger_id, "plain"));
+
+    // Nothing is known of its plan: whoever lost it, a person decides.
+    pass(&store, LEASE);
+    Sweep swept = sweep(&store, false);
+    CHECK(swept.lapsed == 2 && swept.retried == 1 && swept.parked == 1);
+    for (size_t i = 0; i < taken.count; i++) {
+        if (taken.claimed[i].trigger)
+            continue;
+        DeliveryView parked = view(&store, TENANT, taken.claimed[i].id);
+        CHECK(parked.state == DELIVERY_PARKED && parked.reason == REASON_UNREADABLE);
+    }
+}
+
 static void a_claim_takes_what_each_lane_has_free(void)
 {
     STORE(store);
@@ -544,6 +584,7 @@ static void the_next_due_moments_are_told(void)
 
 static const Test tests[] = {
     TEST(a_claim_says_all_it_takes_to_send),
+    TEST(an_unreadable_version_is_claimed_and_swept_all_the_same),
     TEST(a_claim_takes_what_each_lane_has_free),
     TEST(a_claim_takes_the_oldest_and_only_what_is_due),
     TEST(nothing_is_claimed_twice),

@@ -1,0 +1,175 @@
+#include "store/versions.h"
+
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static const Statement load = {
+    .name = "version_load",
+    .scope = STATEMENT_TENANT,
+    .params = "iti",
+    .sql = "SELECT body FROM definition_version"
+           " WHERE tenant = $1 AND kind = 'trigger' AND id = $2 AND version = $3",
+};
+
+const Statement *const versions_statements[] = { &load, NULL };
+
+// The cache is a table of short chains, each with its newest first. A chain that is full lets go of
+// its last entry that nobody holds; where all are held, it is longer for a while.
+enum { CHAIN_MAX = 8, CHAINS = VERSIONS_MAX / CHAIN_MAX };
+
+typedef struct Version {
+    Trigger trigger; // first: versions_drop() finds its Version by it
+    struct Version *next;
+    _Atomic int holders; // raised under the lock; whoever drops it touches nothing afterwards
+    Arena arena;
+} Version;
+
+_Static_assert(offsetof(Version, trigger) == 0, "a Version is found by its trigger");
+
+struct Versions {
+    pthread_mutex_t lock;
+    Version *chains[CHAINS]; // guarded by lock
+};
+
+Versions *versions_new(void)
+{
+    Versions *versions = memory_new(sizeof *versions);
+    pthread_mutex_init(&versions->lock, NULL);
+    return versions;
+}
+
+static void version_free(Version *version)
+{
+    arena_done(&version->arena);
+    free(version);
+}
+
+void versions_free(Versions *versions)
+{
+    for (size_t i = 0; i < CHAINS; i++) {
+        for (Version *next, *version = versions->chains[i]; version; version = next) {
+            next = version->next;
+            version_free(version);
+        }
+    }
+    pthread_mutex_destroy(&versions->lock);
+    free(versions);
+}
+
+static Version **chain_of(Versions *versions, int64_t tenant, Str id, int64_t version)
+{
+    uint64_t hash = str_hash(id) ^ (uint64_t) tenant * 31 ^ (uint64_t) version * 131;
+    return &versions->chains[hash % CHAINS];
+}
+
+// unlink_entry takes what *at points to out of its chain.
+static Version *unlink_entry(Version **at)
+{
+    Version *version = *at;
+    *at = version->next;
+    return version;
+}
+
+static void put_first(Version **chain, Version *version)
+{
+    version->next = *chain;
+    *chain = version;
+}
+
+// find holds the version if it is there, and makes it its chain's newest. Needs the lock.
+static Version *find(Version **chain, int64_t tenant, Str id, int64_t version)
+{
+    for (Version **at = chain; *at; at = &(*at)->next) {
+        const Trigger *trigger = &(*at)->trigger;
+        if (trigger->version != version || trigger->tenant != tenant || !str_eq(trigger->id, id))
+            continue;
+        Version *found = unlink_entry(at);
+        put_first(chain, found);
+        found->holders++;
+        return found;
+    }
+    return NULL;
+}
+
+// make_room lets go of the oldest that nobody holds, if the chain is full. Needs the lock.
+static void make_room(Version **chain)
+{
+    Version **oldest = NULL;
+    int length = 0;
+    for (Version **at = chain; *at; at = &(*at)->next, length++)
+        if ((*at)->holders == 0)
+            oldest = at;
+    if (length >= CHAIN_MAX && oldest)
+        version_free(unlink_entry(oldest));
+}
+
+// compile makes an entry of a version's text, which it copies; NULL where that cannot be read.
+static Version *compile(int64_t tenant, Str id, int64_t number, Str body)
+{
+    Version *version = memory_new(sizeof *version);
+    Error error = { .arena = &version->arena };
+    Str text = str_dup(&version->arena, body);
+    if (trigger_parse(&version->arena, text, &version->trigger, &error) != ERR_OK) {
+        log_error("version.unreadable", "trigger=%s version=%lld detail=%s", log_quote(id),
+                  (long long) number, log_quote(str_from(error.detail)));
+        version_free(version);
+        return NULL;
+    }
+    version->trigger.tenant = tenant;
+    version->trigger.version = number;
+    version->holders = 1;
+    return version;
+}
+
+// keep adds what was compiled outside the lock. Another thread may have been quicker: then its
+// entry is the one.
+static Version *keep(Versions *versions, Version **chain, Version *made)
+{
+    const Trigger *trigger = &made->trigger;
+    pthread_mutex_lock(&versions->lock);
+    Version *kept = find(chain, trigger->tenant, trigger->id, trigger->version);
+    if (!kept) {
+        make_room(chain);
+        put_first(chain, made);
+        kept = made;
+    }
+    pthread_mutex_unlock(&versions->lock);
+    if (kept != made)
+        version_free(made);
+    return kept;
+}
+
+Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+                  const Trigger **ret, Error *error)
+{
+    Version **chain = chain_of(versions, tenant, id, version);
+    pthread_mutex_lock(&versions->lock);
+    Version *found = find(chain, tenant, id, version);
+    pthread_mutex_unlock(&versions->lock);
+    if (!found) {
+        DEFER(arena_done) Arena scratch = { 0 };
+        Rows rows;
+        Value args[] = { value_i64(tenant), value_text(id), value_i64(version) };
+        TRY(db_query(db, &scratch, &load, args, &rows, error));
+        if (rows.count == 0)
+            log_error("version.missing", "trigger=%s version=%lld", log_quote(id),
+                      (long long) version);
+        else
+            found = compile(tenant, id, version, value_to_str(&rows.values[0]));
+        if (found)
+            found = keep(versions, chain, found);
+    }
+    *ret = found ? &found->trigger : NULL;
+    return ERR_OK;
+}
+
+void versions_drop(const Trigger *trigger)
+{
+    if (!trigger)
+        return;
+    Version *version = (Version *) (uintptr_t) trigger;
+    int before = version->holders--;
+    assert(before > 0);
+}

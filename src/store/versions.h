@@ -1,0 +1,28 @@
+// versions.h - the trigger versions that deliveries go on under, compiled once and kept.
+//
+// A delivery is sent under the version it was made under, however old. Validators grow stricter and
+// rows get lost, so a version may be unreadable: that is an answer (NULL), not an error, for one
+// bad version must not stop the deliveries of all the others. Only the store's own failures are
+// errors.
+//
+// Any thread may ask. What versions_load() returns is held, and stays as it is until
+// versions_drop(). What nobody holds may leave: the cache has a ceiling.
+#pragma once
+
+#include "domain/trigger.h"
+#include "store/db.h"
+
+enum { VERSIONS_MAX = 4096 }; // kept while nobody holds them
+
+typedef struct Versions Versions;
+
+Versions *versions_new(void);
+void versions_free(Versions *versions);
+
+// versions_load holds the version for the caller; *ret is NULL where it is missing or no longer
+// compiles, which is logged.
+Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+                  const Trigger **ret, Error *error) MUST_USE;
+void versions_drop(const Trigger *trigger); // NULL is fine
+
+extern const Statement *const versions_statements[]; // ends with NULL
