@@ -569,11 +569,16 @@ static void set_done(Op *op, Err err, const Error *error)
 static void submit_write(Call *call)
 {
     static const OpKind one = { .name = "call", .apply = apply };
+    static const OpKind first = { .name = "first call", .apply = apply };
     static const OpKind many = { .name = "set", .apply = apply_set };
-    bool is_set = call->route->run.set != NULL;
-    call->op = (Op){ .kind = is_set ? &many : &one,
-                     .done = is_set ? set_done : write_done,
-                     .weight = call->weight };
+    const RouteRun *run = &call->route->run;
+    call->op = (Op){ .kind = run->set        ? &many
+                             : run->is_first ? &first
+                                             : &one,
+                     .done = run->set ? set_done : write_done,
+                     .is_urgent = run->is_first,
+                     .weight = call->weight,
+                     .bytes = call->exchange->body.len };
     writer_submit(store_of(call->api), &call->op);
 }
 

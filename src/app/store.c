@@ -108,7 +108,7 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     TRY(migrate(config, error));
     WriterOptions options = { .url = config->store,
                               .name = config->node_name,
-                              .lane_count = is_postgres ? 2 : 1,
+                              .pen_count = is_postgres ? 2 : 1,
                               .clock = clock,
                               .random = random,
                               .ring = ring };

@@ -26,6 +26,7 @@ Round *round_new(Engine *engine)
     round->op.kind = &round_kind;
     round->op.done = done;
     round->op.patience = SPAN_SECOND;
+    round->op.is_urgent = true;
     return round;
 }
 

@@ -122,6 +122,7 @@ struct Db {
     bool is_broken;      // the connection is lost or unusable: close it and open another
     bool is_fatal;       // the disk broke its promise (a failed fsync): stop the program
     bool commit_unknown; // the connection was lost while committing
+    bool has_timed_out;  // the last transaction waited too long for a lock, or took too long
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;
 };

@@ -59,6 +59,13 @@ static const Statement schema_applied = {
     .params = "it",
     .sql = "INSERT INTO migration (number, name) VALUES ($1, $2)",
 };
+static const Statement schema_patience = {
+    .name = "migrate_patience",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 1",
+    .postgres = "SELECT 1 FROM set_config('lock_timeout', '60s', true)",
+};
 static const Statement schema_lock = {
     .name = "migrate_lock",
     .scope = STATEMENT_SYSTEM,
@@ -142,6 +149,7 @@ Err migrate_run(Db *db, int *ret_applied, Error *error)
     int have = 0;
     *ret_applied = 0;
     db_begin(db);
+    db_send(db, &arena, &schema_patience, NULL, &rows);
     db_send(db, &arena, &schema_lock, NULL, &rows);
     Err err = db_sync(db, error);
     if (err == ERR_OK)

@@ -2,55 +2,52 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/waiting.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-enum {
-    LANES_MAX = 4,
-    BATCH_OPS_MAX = 1024,
-    BATCH_WEIGHT_MAX = 20000,
-    WAITING_MAX = 20000,
-    REPLAYS_MAX = 20,
-};
+enum { REPLAYS_MAX = 20 };
 
 #define PATIENCE_DEFAULT ((Span) 5 * SPAN_SECOND)
 #define RECONNECT_EVERY ((Span) 200 * SPAN_MILLISECOND)
 
-typedef struct Lane {
+// Pen is a thread with a connection: it takes a batch, writes it down, and takes the next.
+typedef struct Pen {
     Writer *writer;
     int index;
     pthread_t thread;
     Db *db; // NULL while the store is away
     Tx tx;
+    bool is_stuck; // writer->waiting.stuck names the kind
     Op *batch[BATCH_OPS_MAX];
     Op *sorted[BATCH_OPS_MAX];
-} Lane;
+} Pen;
 
 struct Writer {
     WriterOptions options;
     _Atomic int64_t node;
     _Atomic int64_t tickets; // given out; begins anywhere, so that no two processes share one
     Versions *versions;
-    Lane lanes[LANES_MAX];
+    Pen pens[PENS_MAX];
     _Atomic bool is_up;
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    Op *first, **last; // guarded by lock
-    size_t waiting;    // guarded by lock
-    int idle;          // guarded by lock: lanes asleep
-    bool is_closing;   // guarded by lock
+    Waiting waiting; // guarded by lock
+    int idle;        // guarded by lock: pens asleep
+    bool is_closing; // guarded by lock
 
     pthread_mutex_t registry_lock;
     Registry *registry; // guarded by registry_lock
 };
 
-static void *lane_main(void *with);
-static size_t take_batch(Lane *lane);
-static void run_batch(Lane *lane, Op **ops, size_t count);
-static Err try_batch(Lane *lane, Op **ops, size_t count, Error *error);
-static bool connect_lane(Lane *lane, Error *error);
+static void *pen_main(void *with);
+static size_t take_batch(Pen *pen);
+static void come_free(Pen *pen);
+static void run_batch(Pen *pen, Op **ops, size_t count);
+static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error);
+static bool connect_pen(Pen *pen, Error *error);
 
 Registry *writer_registry(Writer *writer)
 {
@@ -114,7 +111,7 @@ bool writer_is_shared(const Writer *writer)
 
 size_t writer_waiting(const Writer *writer)
 {
-    return writer->waiting;
+    return writer->waiting.count;
 }
 
 Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
@@ -123,21 +120,21 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     writer->options = *options;
     writer->versions = versions_new();
     writer->tickets = (int64_t) (random_u64(options->random) >> 2);
-    writer->last = &writer->first;
+    waiting_init(&writer->waiting);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
     pthread_cond_init(&writer->wake, NULL);
-    for (int i = 0; i < LANES_MAX; i++) {
-        writer->lanes[i].writer = writer;
-        writer->lanes[i].index = i;
+    for (int i = 0; i < PENS_MAX; i++) {
+        writer->pens[i].writer = writer;
+        writer->pens[i].index = i;
     }
-    if (!connect_lane(&writer->lanes[0], error)) {
+    if (!connect_pen(&writer->pens[0], error)) {
         Err err = error->err;
         writer_close(writer);
         return err;
     }
-    for (int i = 0; i < options->lane_count; i++)
-        if (pthread_create(&writer->lanes[i].thread, NULL, lane_main, &writer->lanes[i]) != 0)
+    for (int i = 0; i < options->pen_count; i++)
+        if (pthread_create(&writer->pens[i].thread, NULL, pen_main, &writer->pens[i]) != 0)
             abort();
     *ret = writer;
     return ERR_OK;
@@ -149,12 +146,12 @@ void writer_close(Writer *writer)
     writer->is_closing = true;
     pthread_cond_broadcast(&writer->wake);
     pthread_mutex_unlock(&writer->lock);
-    for (int i = 0; i < LANES_MAX; i++) {
-        Lane *lane = &writer->lanes[i];
-        if (lane->thread)
-            pthread_join(lane->thread, NULL);
-        db_close(lane->db);
-        arena_done(&lane->tx.arena);
+    for (int i = 0; i < PENS_MAX; i++) {
+        Pen *pen = &writer->pens[i];
+        if (pen->thread)
+            pthread_join(pen->thread, NULL);
+        db_close(pen->db);
+        arena_done(&pen->tx.arena);
     }
     registry_drop(writer->registry);
     versions_free(writer->versions);
@@ -166,38 +163,35 @@ void writer_close(Writer *writer)
 
 void writer_submit(Writer *writer, Op *op)
 {
-    op->next = NULL;
     op->waits_until =
         clock_monotonic(writer->options.clock) + (op->patience ? op->patience : PATIENCE_DEFAULT);
-    if (writer->options.lane_count == 0 && !writer->options.is_stepped) {
-        run_batch(&writer->lanes[0], &op, 1);
+    if (writer->options.pen_count == 0 && !writer->options.is_stepped) {
+        run_batch(&writer->pens[0], &op, 1);
+        come_free(&writer->pens[0]);
         return;
     }
     pthread_mutex_lock(&writer->lock);
-    bool is_full = writer->waiting >= WAITING_MAX && op->patience == 0;
-    bool wake = false;
-    if (!is_full) {
-        *writer->last = op;
-        writer->last = &op->next;
-        writer->waiting++;
-        wake = writer->idle > 0;
-    }
+    bool is_refused = !op->is_urgent && waiting_is_full(&writer->waiting);
+    if (!is_refused)
+        waiting_add(&writer->waiting, op);
+    bool wake = !is_refused && writer->idle > 0;
     pthread_mutex_unlock(&writer->lock);
     if (wake)
         pthread_cond_signal(&writer->wake);
-    if (is_full) {
+    if (is_refused) {
         Error error = { 0 };
-        op->done(op, fail(&error, ERR_BUSY, "%d requests are waiting already", WAITING_MAX),
-                 &error);
+        op->done(op, fail(&error, ERR_BUSY, "too many requests are waiting already"), &error);
     }
 }
 
 bool writer_step(Writer *writer)
 {
     assert(writer->options.is_stepped);
-    if (!writer->first)
+    if (writer->waiting.count == 0)
         return false;
-    run_batch(&writer->lanes[0], writer->lanes[0].batch, take_batch(&writer->lanes[0]));
+    Pen *pen = &writer->pens[0];
+    run_batch(pen, pen->batch, take_batch(pen));
+    come_free(pen);
     return true;
 }
 
@@ -261,37 +255,44 @@ Err writer_run(Writer *writer, Err (*work)(Tx *tx, void *with, Error *error), vo
     return errand.err;
 }
 
-static void *lane_main(void *with)
+static void *pen_main(void *with)
 {
-    Lane *lane = with;
+    Pen *pen = with;
     size_t count;
-    while ((count = take_batch(lane)) > 0)
-        run_batch(lane, lane->batch, count);
+    while ((count = take_batch(pen)) > 0) {
+        run_batch(pen, pen->batch, count);
+        come_free(pen);
+    }
     return NULL;
 }
 
 // take_batch waits for work and takes as much as one transaction should hold; none means: stop.
-static size_t take_batch(Lane *lane)
+static size_t take_batch(Pen *pen)
 {
-    Writer *writer = lane->writer;
+    Writer *writer = pen->writer;
+    size_t count;
     pthread_mutex_lock(&writer->lock);
-    while (!writer->first && !writer->is_closing) {
+    while ((count = waiting_take(&writer->waiting, pen->index, pen->batch)) == 0 &&
+           !writer->is_closing) {
         writer->idle++;
         pthread_cond_wait(&writer->wake, &writer->lock);
         writer->idle--;
     }
-    size_t count = 0, weight = 0;
-    while (writer->first && count < BATCH_OPS_MAX && weight < BATCH_WEIGHT_MAX) {
-        Op *op = writer->first;
-        writer->first = op->next;
-        weight += op->weight ? op->weight : 1;
-        lane->batch[count++] = op;
-    }
-    if (!writer->first)
-        writer->last = &writer->first;
-    writer->waiting -= count;
     pthread_mutex_unlock(&writer->lock);
     return count;
+}
+
+// come_free lets the other pens have the kind again that this one was stuck on.
+static void come_free(Pen *pen)
+{
+    Writer *writer = pen->writer;
+    if (!pen->is_stuck)
+        return;
+    pthread_mutex_lock(&writer->lock);
+    pen->is_stuck = false;
+    writer->waiting.stuck[pen->index] = NULL;
+    pthread_cond_broadcast(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
 }
 
 static void finish(Op **ops, size_t count, Err err, const Error *error)
@@ -301,9 +302,9 @@ static void finish(Op **ops, size_t count, Err err, const Error *error)
 }
 
 // drop_impatient fails the operations that have waited long enough and keeps the rest.
-static size_t drop_impatient(const Lane *lane, Op **ops, size_t count, Err err, const Error *error)
+static size_t drop_impatient(const Pen *pen, Op **ops, size_t count, Err err, const Error *error)
 {
-    Instant now = clock_monotonic(lane->writer->options.clock);
+    Instant now = clock_monotonic(pen->writer->options.clock);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (ops[i]->waits_until <= now)
@@ -324,9 +325,9 @@ static void log_outage(Writer *writer, bool is_up, const Error *error)
         log_error("store.away", "detail=%s", log_quote(str_from(error->detail)));
 }
 
-static bool connect_lane(Lane *lane, Error *error)
+static bool connect_pen(Pen *pen, Error *error)
 {
-    Writer *writer = lane->writer;
+    Writer *writer = pen->writer;
     DbOptions options = { .url = writer->options.url,
                           .name = writer->options.name,
                           .is_weak = writer->options.is_weak };
@@ -342,17 +343,17 @@ static bool connect_lane(Lane *lane, Error *error)
         log_outage(writer, false, error);
         return false;
     }
-    lane->db = db;
+    pen->db = db;
     log_outage(writer, true, error);
     return true;
 }
 
 // stops ends the program where the disk broke its promise: what is in memory and what is on disk
 // may differ, and only recovery can tell. It returns true only in a simulation.
-static bool stops(const Lane *lane, const Error *error)
+static bool stops(const Pen *pen, const Error *error)
 {
-    const WriterSeams *seams = &lane->writer->options.seams;
-    if (!lane->db || !lane->db->is_fatal)
+    const WriterSeams *seams = &pen->writer->options.seams;
+    if (!pen->db || !pen->db->is_fatal)
         return false;
     log_error("store.fatal", "detail=%s", log_quote(str_from(error->detail)));
     if (!seams->stop)
@@ -361,9 +362,9 @@ static bool stops(const Lane *lane, const Error *error)
     return true;
 }
 
-static void pause_lane(const Lane *lane)
+static void pause_pen(const Pen *pen)
 {
-    const WriterSeams *seams = &lane->writer->options.seams;
+    const WriterSeams *seams = &pen->writer->options.seams;
     if (seams->pause)
         seams->pause(seams->with, RECONNECT_EVERY);
     else
@@ -371,100 +372,208 @@ static void pause_lane(const Lane *lane)
 }
 
 // resolve finds out what became of a COMMIT whose reply was lost.
-static bool resolve(Lane *lane, bool *ret_committed, Error *error)
+static bool resolve(Pen *pen, bool *ret_committed, Error *error)
 {
-    const Tx *tx = &lane->tx;
-    if (tx_was_committed(lane->db, tx->writer, tx->ticket, ret_committed, error) != ERR_OK)
+    const Tx *tx = &pen->tx;
+    if (tx_was_committed(pen->db, tx->writer, tx->ticket, ret_committed, error) != ERR_OK)
         return false;
     // It may have changed a definition, after the snapshot of this connection was taken.
-    return !*ret_committed || writer_refresh(lane->writer, lane->db, error) == ERR_OK;
+    return !*ret_committed || writer_refresh(pen->writer, pen->db, error) == ERR_OK;
 }
 
-static void run_batch(Lane *lane, Op **ops, size_t count)
+// Run is a batch on its way: the operations that are not done yet, and what the last try left.
+typedef struct Run {
+    Pen *pen;
+    Op **ops;
+    size_t count;
+    Err err;
+    Error error;
+    bool is_open; // what became of the last COMMIT is not known
+    int replays;
+} Run;
+
+static void drop_impatient_of(Run *run, Err err)
 {
-    Error error = { 0 };
-    Err err = ERR_OK;
-    bool is_open = false; // what became of the last COMMIT is not known
-    int replays = 0;
-    lane->tx.is_careful = false;
-    while (count > 0) {
-        if (!lane->db && !connect_lane(lane, &error)) {
-            count = drop_impatient(lane, ops, count, ERR_UNAVAILABLE, &error);
-            pause_lane(lane);
-            continue;
-        }
-        bool is_committed = false;
-        if (is_open && !resolve(lane, &is_committed, &error)) {
-            db_close(lane->db);
-            lane->db = NULL;
-            count = drop_impatient(lane, ops, count, ERR_UNAVAILABLE, &error);
-            pause_lane(lane);
-            continue;
-        }
-        if (is_committed || (err = try_batch(lane, ops, count, &error)) == ERR_OK) {
-            finish(ops, count, ERR_OK, NULL);
-            (void) stops(lane, &error); // told first: what was committed is on disk
-            return;
-        }
-        if (stops(lane, &error))
-            return;
-        is_open = lane->db->commit_unknown;
-        if (lane->db->is_broken) {
-            db_close(lane->db);
-            lane->db = NULL;
-            log_outage(lane->writer, false, &error);
-            continue;
-        }
-        bool again = lane->tx.is_outdated || lane->tx.was_too_trusting || err == ERR_BUSY;
-        if (lane->tx.is_outdated && writer_refresh(lane->writer, lane->db, &error) != ERR_OK)
-            lane->db->is_broken = true;
-        lane->tx.is_careful |= lane->tx.was_too_trusting;
-        if (again && ++replays < REPLAYS_MAX)
-            continue;
-        if (count > 1 && err != ERR_DISK_FULL) {
-            for (size_t i = 0; i < count; i++)
-                run_batch(lane, &ops[i], 1);
-            return;
-        }
-        finish(ops, count, err, &error);
+    run->count = drop_impatient(run->pen, run->ops, run->count, err, &run->error);
+}
+
+// reach connects where that is needed and finds out about a lost COMMIT. Where it cannot, whoever
+// is out of patience is told, and it is to be tried again.
+static bool reach(Run *run, bool *ret_committed)
+{
+    Pen *pen = run->pen;
+    bool ok = pen->db || connect_pen(pen, &run->error);
+    if (ok && run->is_open && !resolve(pen, ret_committed, &run->error)) {
+        db_close(pen->db);
+        pen->db = NULL;
+        ok = false;
+    }
+    if (!ok) {
+        drop_impatient_of(run, ERR_UNAVAILABLE);
+        pause_pen(pen);
+    }
+    return ok;
+}
+
+// split_kind moves the operations of one kind to the front and returns how many they are.
+static size_t split_kind(Op **ops, size_t count, const OpKind *kind)
+{
+    Op *others[BATCH_OPS_MAX];
+    size_t kept = 0, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i]->kind == kind)
+            ops[kept++] = ops[i];
+        else
+            others[left++] = ops[i];
+    }
+    if (left)
+        memcpy(ops + kept, others, left * sizeof *ops);
+    return kept;
+}
+
+// keep_kind keeps the operations of the first one's kind and gives the rest back to the line. Where
+// another pen is stuck on that kind already, everything goes back: one pen is enough to wait, and
+// the others are needed for what can be done.
+static void keep_kind(Run *run, const OpKind *kind)
+{
+    Pen *pen = run->pen;
+    Writer *writer = pen->writer;
+    size_t kept = split_kind(run->ops, run->count, kind);
+    pthread_mutex_lock(&writer->lock);
+    pen->is_stuck = !waiting_is_left_alone(&writer->waiting, pen->index, kind);
+    if (pen->is_stuck)
+        writer->waiting.stuck[pen->index] = kind;
+    else
+        kept = 0;
+    waiting_return(&writer->waiting, run->ops + kept, run->count - kept);
+    pthread_cond_broadcast(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
+    run->count = kept;
+}
+
+// drop_impatient_waiting fails those that would only come to wait for the same lock.
+static void drop_impatient_waiting(const Run *run, const OpKind *kind)
+{
+    Writer *writer = run->pen->writer;
+    Instant now = clock_monotonic(writer->options.clock);
+    pthread_mutex_lock(&writer->lock);
+    Op *op = waiting_take_impatient(&writer->waiting, kind, now);
+    pthread_mutex_unlock(&writer->lock);
+    while (op) {
+        Op *next = op->next;
+        op->done(op, run->err, &run->error);
+        op = next;
+    }
+}
+
+// part comes after a time-out. The server has waited already, so nobody is made to wait 20 times;
+// halves find the one that is stuck without letting all the others wait for each other.
+static void part(Run *run)
+{
+    const OpKind *kind = run->ops[0]->kind;
+    keep_kind(run, kind);
+    drop_impatient_of(run, run->err);
+    drop_impatient_waiting(run, kind);
+    size_t half = run->count / 2;
+    if (half == 0)
         return;
+    run_batch(run->pen, run->ops, half);
+    run->ops += half;
+    run->count -= half;
+    drop_impatient_of(run, run->err);
+}
+
+// wants_replay says whether the same batch may succeed when it is simply done again.
+static bool wants_replay(Run *run)
+{
+    Pen *pen = run->pen;
+    Tx *tx = &pen->tx;
+    bool again = tx->is_outdated || tx->was_too_trusting || run->err == ERR_BUSY;
+    if (tx->is_outdated && writer_refresh(pen->writer, pen->db, &run->error) != ERR_OK)
+        pen->db->is_broken = true;
+    tx->is_careful |= tx->was_too_trusting;
+    if (!again || ++run->replays >= REPLAYS_MAX)
+        return false;
+    if (run->replays > 1) // the first is nobody's fault and costs no time
+        drop_impatient_of(run, run->err);
+    return true;
+}
+
+// give_up fails the batch, or finds out who of it is to blame.
+static void give_up(Run *run)
+{
+    if (run->count > 1 && run->err != ERR_DISK_FULL)
+        for (size_t i = 0; i < run->count; i++)
+            run_batch(run->pen, &run->ops[i], 1);
+    else
+        finish(run->ops, run->count, run->err, &run->error);
+    run->count = 0;
+}
+
+static void run_batch(Pen *pen, Op **ops, size_t count)
+{
+    Run run = { .pen = pen, .ops = ops, .count = count };
+    pen->tx.is_careful = false;
+    while (run.count > 0) {
+        bool is_committed = false;
+        if (!reach(&run, &is_committed))
+            continue;
+        if (!is_committed)
+            run.err = try_batch(pen, run.ops, run.count, &run.error);
+        if (is_committed || run.err == ERR_OK) {
+            finish(run.ops, run.count, ERR_OK, NULL);
+            (void) stops(pen, &run.error); // told first: what was committed is on disk
+            return;
+        }
+        if (stops(pen, &run.error))
+            return;
+        run.is_open = pen->db->commit_unknown;
+        if (pen->db->is_broken) {
+            db_close(pen->db);
+            pen->db = NULL;
+            log_outage(pen->writer, false, &run.error);
+        } else if (pen->db->has_timed_out) {
+            part(&run);
+        } else if (!wants_replay(&run)) {
+            give_up(&run);
+        }
     }
 }
 
 // apply_by_kind applies the batch kind by kind, in the order in which kinds first appear.
-static Err apply_by_kind(Lane *lane, Op **ops, size_t count, Error *error)
+static Err apply_by_kind(Pen *pen, Op **ops, size_t count, Error *error)
 {
     Op *group[BATCH_OPS_MAX];
     for (size_t i = 0; i < count; i++)
-        lane->sorted[i] = ops[i];
+        pen->sorted[i] = ops[i];
     for (size_t left = count; left > 0;) {
-        const OpKind *kind = lane->sorted[0]->kind;
+        const OpKind *kind = pen->sorted[0]->kind;
         size_t taken = 0, kept = 0;
         for (size_t i = 0; i < left; i++) {
-            if (lane->sorted[i]->kind == kind)
-                group[taken++] = lane->sorted[i];
+            if (pen->sorted[i]->kind == kind)
+                group[taken++] = pen->sorted[i];
             else
-                lane->sorted[kept++] = lane->sorted[i];
+                pen->sorted[kept++] = pen->sorted[i];
         }
         left = kept;
-        TRY(kind->apply(&lane->tx, group, taken, error));
+        TRY(kind->apply(&pen->tx, group, taken, error));
     }
     return ERR_OK;
 }
 
-static Err try_batch(Lane *lane, Op **ops, size_t count, Error *error)
+static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
 {
-    Writer *writer = lane->writer;
-    Tx *tx = &lane->tx;
-    tx->db = lane->db;
+    Writer *writer = pen->writer;
+    Tx *tx = &pen->tx;
+    tx->db = pen->db;
     tx->now = clock_now(writer->options.clock);
-    tx->writer = writer->node * 16 + lane->index;
+    tx->writer = writer->node * 16 + pen->index;
     tx->ticket = ++writer->tickets;
     tx->registry = writer_registry(writer);
     tx->versions = writer->versions;
     tx->random = writer->options.random;
     tx_begin(tx);
-    Err err = apply_by_kind(lane, ops, count, error);
+    Err err = apply_by_kind(pen, ops, count, error);
     if (err == ERR_OK)
         err = tx_finish(tx, error);
     if (err != ERR_OK)
@@ -474,7 +583,7 @@ static Err try_batch(Lane *lane, Op **ops, size_t count, Error *error)
     // The snapshot is renewed before anyone is answered: a publish is seen by what comes next.
     Error ignored = { 0 };
     if (err == ERR_OK && tx->changes_definitions &&
-        writer_refresh(writer, lane->db, &ignored) != ERR_OK)
+        writer_refresh(writer, pen->db, &ignored) != ERR_OK)
         log_warn("registry.refresh", "detail=%s", log_quote(str_from(ignored.detail)));
     return err;
 }

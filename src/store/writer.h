@@ -1,38 +1,26 @@
 // writer.h - group commit: operations in, one transaction for many of them, results after it.
 //
-// An operation is plain data with a kind; operations of one kind in a batch are applied together,
-// so that a kind can work in sets. When a batch fails for a reason that is not the store's, it is
-// rolled back and replayed one by one, and only the guilty one fails. done() runs on the lane's
-// thread after the commit, or when the operation failed; the writer does not touch it afterwards.
+// What an operation is, op.h says; which of them goes next, waiting.h. When a batch fails for a
+// reason that is not the store's, it is rolled back and replayed one by one, and only the guilty
+// one fails.
 //
-// SQLite has one lane, PostgreSQL has two: while one waits for its commit the other works. A
+// SQLite has one pen, PostgreSQL has two: while one waits for its commit the other works. A
 // COMMIT whose reply is lost is resolved on a new connection by the ticket that it left. When
 // the store is away, operations wait until their patience ends and then fail with
 // ERR_UNAVAILABLE. A failed fsync ends the program.
+//
+// Where somebody else holds a lock on a table, or a statement runs out of its time, the batch is
+// parted: what is of another kind goes to the other pen, the rest is tried again in halves, and
+// whoever's patience has ended by then fails with ERR_BUSY.
 //
 // A simulation runs the writer by hand (is_stepped): writer_submit() only queues, writer_step()
 // does one batch, and what the writer would ask of the system it asks of WriterSeams.
 #pragma once
 
 #include "base/clock.h"
-#include "store/tx.h"
+#include "store/op.h"
 
-typedef struct Op Op;
 typedef struct Writer Writer;
-
-typedef struct OpKind {
-    const char *name;
-    Err (*apply)(Tx *tx, Op **ops, size_t count, Error *error);
-} OpKind;
-
-struct Op {
-    const OpKind *kind;
-    void (*done)(Op *op, Err err, const Error *error);
-    Span patience; // how long it waits for a store that is away; 0: the default
-    size_t weight; // rows it writes, roughly; 0 counts as 1
-    Op *next;      // the writer's own from here on
-    Instant waits_until;
-};
 
 // WriterSeams stand in for the system; NULL members leave it as it is.
 typedef struct WriterSeams {
@@ -44,7 +32,7 @@ typedef struct WriterSeams {
 typedef struct WriterOptions {
     Str url;
     Str name;        // of the node; may be none
-    int lane_count;  // 0: no threads, writer_submit() does the work at once (tests)
+    int pen_count;   // 0: no threads, writer_submit() does the work at once (tests)
     bool is_stepped; // without threads: writer_step() does it
     WriterSeams seams;
     Clock *clock;
@@ -55,7 +43,7 @@ typedef struct WriterOptions {
     void *fault_with;
 } WriterOptions;
 
-// writer_open connects and loads the first registry. The tables must be there (migrate.h). Lane i
+// writer_open connects and loads the first registry. The tables must be there (migrate.h). Pen i
 // of node n writes its counters as n * 16 + i.
 Err writer_open(const WriterOptions *options, Writer **ret, Error *error) MUST_USE;
 void writer_close(Writer *writer); // finishes what is queued
@@ -63,7 +51,7 @@ void writer_close(Writer *writer); // finishes what is queued
 // writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
 void writer_submit(Writer *writer, Op *op);
 
-// writer_step does one batch of what was submitted, as a lane would; false: there was none.
+// writer_step does one batch of what was submitted, as a pen would; false: there was none.
 bool writer_step(Writer *writer);
 
 // writer_run does one thing in a transaction and waits for it: start-up, tests. Not from the

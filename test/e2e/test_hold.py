@@ -3,7 +3,7 @@ import shutil
 import subprocess
 import threading
 
-from harness import equal, like, main, only
+from harness import Cluster, Deadline, equal, eventually, like, main, only
 from postgres import program
 from steps import (advance, deliveries, delivery, ingest, ingest_one, make_channel, make_trigger,
                    make_user, moment, settle, tick, visit)
@@ -315,6 +315,51 @@ def test_captures_are_held_too(ctx):
     settle(ctx.peal)
     equal(len(deliveries(ctx.peal, "&state=pending")), 5)
     equal(ctx.peal.get("/v1/captured", expect=200).json["items"], [])
+
+
+class TableLock:
+    """Somebody in psql who holds a table until told to let go."""
+
+    def __init__(self, url, table):
+        self.psql = subprocess.Popen([program("psql"), "-XAtq", "-d", url], text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.say("BEGIN; SELECT format('LOCK TABLE %I.%I', schemaname, tablename) FROM pg_tables"
+                 f" WHERE tablename = '{table}' \\gexec\nSELECT 'locked';")
+        equal(self.psql.stdout.readline().strip(), "locked")
+
+    def say(self, words):
+        self.psql.stdin.write(words + "\n")
+        self.psql.stdin.flush()
+
+    def release(self):
+        self.psql.communicate("ROLLBACK;")
+
+
+@only("postgres")
+def test_a_locked_table_does_not_keep_a_hold_waiting(ctx):
+    make_trigger(ctx.peal)
+    lock = TableLock(ctx.store_url, "event")
+    answers = []
+    posts = [threading.Thread(target=lambda: answers.append(
+        ctx.peal.post("/v1/ingest", {"eventKind": "visit", "items": [visit()]})))
+        for _ in range(4)]
+    for post in posts:
+        post.start()
+    eventually(lambda: "waits for a lock" if waits_for_lock(ctx) else None)
+    held = Deadline(5)
+    hold(ctx.peal)
+    assert not held.has_passed(), "the hold waited for a lock that is none of its business"
+    for post in posts:
+        post.join()
+    equal({answer.status for answer in answers}, {503})
+    assert all(answer.headers["Retry-After"] for answer in answers)
+    lock.release()
+    ingest_one(ctx.peal)
+
+
+def waits_for_lock(ctx):
+    return Cluster.get().query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                               " AND datname = current_database()", ctx.store_url)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ void store_open_with(Store *store, WriterOptions options)
 
 void store_open(Store *store)
 {
-    store_open_with(store, (WriterOptions){ .lane_count = 0 });
+    store_open_with(store, (WriterOptions){ .pen_count = 0 });
 }
 
 void store_close(Store *store)

@@ -50,7 +50,7 @@ Str suite_database(void);
 int suite_failures(void);
 
 // store_open makes a fresh store with the first tenant, its channel memory:default (lane 1) and a
-// key; lane_count as in WriterOptions.
+// key; pen_count as in WriterOptions.
 void store_open(Store *store);
 void store_open_with(Store *store, WriterOptions options);
 void store_close(Store *store);

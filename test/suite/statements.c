@@ -24,8 +24,8 @@ static const char *const system_statements[] = {
 // Statements below the nouns, which are in no list: the machinery's own, the metrics' and the
 // doctor's.
 static const char *const machinery_statements[] = {
-    "generation_now", "migrate_table", "migrate_version", "migrate_applied", "migrate_lock",
-    "migrate_room",   "ticket",        "ticket_status",   "ticket_patience",
+    "generation_now", "migrate_table",    "migrate_version", "migrate_applied", "migrate_lock",
+    "migrate_room",   "migrate_patience", "ticket",          "ticket_status",   "ticket_patience",
 };
 static const char *const machinery_files[] = { "api/metrics.c", "app/doctor.c" };
 

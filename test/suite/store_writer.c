@@ -1,6 +1,7 @@
 #include "fixture.h"
 
 #include "store/definition.h"
+#include "store/waiting.h"
 
 #include <pthread.h>
 
@@ -11,7 +12,7 @@
     "{'id':'keyed','eventKind':'visit','channel':'memory:default','dedupRecipe':['candidate.wip']" \
     "}"
 
-// Gate is an operation that holds the writer's lane until it is opened, so that what is submitted
+// Gate is an operation that holds the writer's pen until it is opened, so that what is submitted
 // meanwhile waits together.
 typedef struct Gate {
     Op op;
@@ -83,19 +84,19 @@ static Err nothing(Tx *tx, void *with, Error *error)
     return ERR_OK;
 }
 
-// flush returns when everything that was submitted before is done: there is one lane.
+// flush returns when everything that was submitted before is done: there is one pen.
 static void flush(Store *store)
 {
     MUST(store, writer_run(store->writer, nothing, NULL, &store->error));
 }
 
-#define ONE_LANE(name)                                                                             \
+#define ONE_PEN(name)                                                                              \
     DEFER(store_close) Store name = { 0 };                                                         \
-    store_open_with(&name, (WriterOptions){ .lane_count = 1 })
+    store_open_with(&name, (WriterOptions){ .pen_count = 1 })
 
 static void calls_of_one_batch_share_their_keys(void)
 {
-    ONE_LANE(store);
+    ONE_PEN(store);
     publish(&store, TENANT, KEYED);
     Gate gate;
     Accept *calls[3];
@@ -129,7 +130,7 @@ static Err refuse(Tx *tx, void *with, Error *error)
 
 static void only_the_guilty_one_fails(void)
 {
-    ONE_LANE(store);
+    ONE_PEN(store);
     publish(&store, TENANT, KEYED);
     Gate gate;
     Accept *calls[3];
@@ -178,12 +179,14 @@ static const OpKind publish_kind = { .name = "publish", .apply = publish_apply }
 
 static void a_publish_ahead_in_the_line_decides(void)
 {
-    ONE_LANE(store);
+    ONE_PEN(store);
     publish(&store, TENANT, KEYED);
     Gate gate;
-    Publish off = { .op = { .kind = &publish_kind, .done = publish_done, .weight = 1000000 },
-                    .body = json_compact(&store, "{'id':'keyed','eventKind':'visit',"
-                                                 "'channel':'memory:default','enabled':false}") };
+    Publish off = {
+        .op = { .kind = &publish_kind, .done = publish_done, .weight = BATCH_WEIGHT_MAX },
+        .body = json_compact(&store, "{'id':'keyed','eventKind':'visit',"
+                                     "'channel':'memory:default','enabled':false}")
+    };
     Accept *accept = accept_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
     gate_close(&gate, store.writer);
     writer_submit(store.writer, &off.op);
@@ -454,12 +457,177 @@ static void a_ticket_tells_what_became_of_a_transaction(void)
     db_close(other);
 }
 
+// Job is an operation that remembers when it was done, and what was said.
+typedef struct Job {
+    Op op;
+    const Statement *statement; // what it does; NULL: nothing
+    int place;                  // among those that are done, from 1; 0: not yet
+    Err err;
+} Job;
+
+static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t jobs_moved = PTHREAD_COND_INITIALIZER;
+static int jobs_done; // guarded by jobs_lock, as are the jobs' results
+
+static Err job_apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Job *job = (const Job *) ops[i];
+        if (job->statement)
+            db_send(tx->db, &tx->arena, job->statement, NULL, NULL);
+    }
+    return tx_sync(tx, error);
+}
+
+static void job_done(Op *op, Err err, const Error *error)
+{
+    Job *job = (Job *) op;
+    (void) error;
+    pthread_mutex_lock(&jobs_lock);
+    job->err = err;
+    job->place = ++jobs_done;
+    pthread_cond_broadcast(&jobs_moved);
+    pthread_mutex_unlock(&jobs_lock);
+}
+
+static const OpKind job_kind = { .name = "job", .apply = job_apply };
+static const OpKind other_kind = { .name = "other job", .apply = job_apply };
+
+static Job job_of(const OpKind *kind, size_t weight)
+{
+    return (Job){ .op = { .kind = kind, .done = job_done, .weight = weight } };
+}
+
+static Err job_await(const Job *job)
+{
+    pthread_mutex_lock(&jobs_lock);
+    while (!job->place)
+        pthread_cond_wait(&jobs_moved, &jobs_lock);
+    Err err = job->err;
+    pthread_mutex_unlock(&jobs_lock);
+    return err;
+}
+
+static bool job_is_done(const Job *job)
+{
+    pthread_mutex_lock(&jobs_lock);
+    bool is_done = job->place > 0;
+    pthread_mutex_unlock(&jobs_lock);
+    return is_done;
+}
+
+static void an_urgent_operation_goes_next(void)
+{
+    ONE_PEN(store);
+    Gate gate;
+    Job bulk[5], urgent = job_of(&other_kind, 1);
+    jobs_done = 0;
+    urgent.op.is_urgent = true;
+    gate_close(&gate, store.writer);
+    for (size_t i = 0; i < ARRAY_LEN(bulk); i++) {
+        bulk[i] = job_of(&job_kind, BATCH_WEIGHT_MAX);
+        writer_submit(store.writer, &bulk[i].op);
+    }
+    writer_submit(store.writer, &urgent.op);
+    gate_move(&gate, &gate.is_open);
+    flush(&store);
+    gate_free(&gate);
+    // One of the others goes along, for a batch is filled; it is not the whole line.
+    CHECK(urgent.err == ERR_OK && urgent.place == 1);
+    for (int i = 0; i < (int) ARRAY_LEN(bulk); i++)
+        CHECK(bulk[i].err == ERR_OK && bulk[i].place == i + 2);
+}
+
+static void what_waits_is_bounded_by_rows_and_by_bytes(void)
+{
+    ONE_PEN(store);
+    Gate gate;
+    for (int by_bytes = 0; by_bytes <= 1; by_bytes++) {
+        Job large = job_of(&job_kind, by_bytes ? 1 : WAITING_WEIGHT_MAX);
+        Job refused = job_of(&job_kind, 1), urgent = job_of(&job_kind, 1);
+        large.op.bytes = by_bytes ? WAITING_BYTES_MAX : 0;
+        urgent.op.is_urgent = true;
+        gate_close(&gate, store.writer);
+        writer_submit(store.writer, &large.op); // however large: nothing else waits
+        writer_submit(store.writer, &refused.op);
+        CHECK(job_is_done(&refused) && refused.err == ERR_BUSY);
+        writer_submit(store.writer, &urgent.op);
+        CHECK(writer_waiting(store.writer) == 2);
+        gate_move(&gate, &gate.is_open);
+        CHECK(job_await(&large) == ERR_OK && job_await(&urgent) == ERR_OK);
+        gate_free(&gate);
+    }
+}
+
+static const Statement needs_event = {
+    .name = "suite_needs_event",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DELETE FROM event WHERE tenant = 0",
+};
+static const Statement needs_meta = {
+    .name = "suite_needs_meta",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DELETE FROM meta WHERE key = 'none'",
+};
+
+// lock_event opens a connection that holds the table until it is rolled back.
+static Db *lock_event(Store *store)
+{
+    static const Statement lock = { .name = "suite_lock",
+                                    .scope = STATEMENT_SYSTEM,
+                                    .params = "",
+                                    .sql = "LOCK TABLE event IN ACCESS EXCLUSIVE MODE" };
+    Db *db = NULL;
+    MUST(store, db_open(&(DbOptions){ .url = store->url }, &db, &store->error));
+    db_begin(db);
+    db_send(db, &store->arena, &lock, NULL, NULL);
+    MUST(store, db_sync(db, &store->error));
+    return db;
+}
+
+// While somebody holds a table, what needs it waits for as long as it has patience, in one batch
+// or in the line, and what does not need it goes on. The rest goes on when the lock goes.
+static void a_locked_table_stops_only_who_needs_it(void)
+{
+    if (!suite_is_postgres())
+        return; // nobody else writes to a file
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .pen_count = 2 });
+    Db *holder = lock_event(&store);
+    Job needy[6], free_of_it[3];
+    for (size_t i = 0; i < ARRAY_LEN(needy); i++) {
+        needy[i] = job_of(&job_kind, 1);
+        needy[i].statement = &needs_event;
+        needy[i].op.patience = i < 3 ? SPAN_SECOND : SPAN_HOUR;
+        writer_submit(store.writer, &needy[i].op);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(free_of_it); i++) {
+        free_of_it[i] = job_of(&other_kind, 1);
+        free_of_it[i].statement = &needs_meta;
+        writer_submit(store.writer, &free_of_it[i].op);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(free_of_it); i++)
+        CHECK(job_await(&free_of_it[i]) == ERR_OK);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(job_await(&needy[i]) == ERR_BUSY);
+    for (size_t i = 3; i < ARRAY_LEN(needy); i++)
+        CHECK(!job_is_done(&needy[i]));
+    db_rollback(holder);
+    db_close(holder);
+    for (size_t i = 3; i < ARRAY_LEN(needy); i++)
+        CHECK(job_await(&needy[i]) == ERR_OK);
+}
+
 static const Test tests[] = {
-    TEST(calls_of_one_batch_share_their_keys), TEST(only_the_guilty_one_fails),
-    TEST(a_publish_ahead_in_the_line_decides), TEST(a_publish_of_another_node_decides),
-    TEST(a_failed_operation_leaves_nothing),   TEST(a_busy_operation_is_replayed),
-    TEST(each_node_counts_in_rows_of_its_own), TEST(a_reader_cannot_write),
-    TEST(a_file_belongs_to_one_process),       TEST(values_come_back_as_they_went),
-    TEST(work_survives_a_lost_connection),     TEST(a_ticket_tells_what_became_of_a_transaction),
+    TEST(calls_of_one_batch_share_their_keys),    TEST(only_the_guilty_one_fails),
+    TEST(a_publish_ahead_in_the_line_decides),    TEST(a_publish_of_another_node_decides),
+    TEST(a_failed_operation_leaves_nothing),      TEST(a_busy_operation_is_replayed),
+    TEST(each_node_counts_in_rows_of_its_own),    TEST(a_reader_cannot_write),
+    TEST(a_file_belongs_to_one_process),          TEST(values_come_back_as_they_went),
+    TEST(work_survives_a_lost_connection),        TEST(a_ticket_tells_what_became_of_a_transaction),
+    TEST(an_urgent_operation_goes_next),          TEST(what_waits_is_bounded_by_rows_and_by_bytes),
+    TEST(a_locked_table_stops_only_who_needs_it),
 };
 PART(writer_part, tests);

@@ -86,6 +86,11 @@ static Err err_of_state(const char *state)
     return ERR_INTERNAL;
 }
 
+static bool is_time_out(const char *state)
+{
+    return state && (strcmp(state, "55P03") == 0 || strcmp(state, "57014") == 0);
+}
+
 static bool fault(PostgresDb *self, const char *call)
 {
     if (!self->db.fault || self->db.fault(self->db.fault_with, call) == 0)
@@ -310,7 +315,9 @@ static void take_result(PostgresDb *self, PGresult *result, const Expected *expe
         note(self, ERR_INTERNAL, name, "skipped after an earlier failure");
         return;
     }
-    Err err = err_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    Err err = err_of_state(state);
+    self->db.has_timed_out |= is_time_out(state);
     if (err == ERR_UNAVAILABLE)
         self->db.is_broken = true;
     note(self, err, name, PQresultErrorMessage(result));
@@ -372,7 +379,7 @@ static void send_plain(PostgresDb *self, const char *sql)
 static void begin(Db *db)
 {
     PostgresDb *self = (PostgresDb *) db;
-    db->commit_unknown = false;
+    db->commit_unknown = db->has_timed_out = false;
     send_plain(self, self->is_reader ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN");
 }
 
@@ -451,7 +458,7 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
         "enable_seqscan=off"
         " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off"
         " -c join_collapse_limit=1 -c from_collapse_limit=1"
-        " -c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=10s";
+        " -c statement_timeout=30s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s";
     static const char reader_options[] =
         "-c search_path=peal -c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1"
         " -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s -c "
