@@ -1,12 +1,12 @@
 #include "api/handlers.h"
 
-#include "channels/channel.h"
+#include "api/channel_config.h"
 #include "domain/members.h"
 #include "store/definition.h"
 #include "store/tenant.h"
 
 // Triggers and channels. They share their verbs; a Noun tells them apart. A body is kept as it was
-// given, but for a channel's secrets: those are sealed on the way in and never shown again.
+// given, but for a channel's secrets (channel_config.h).
 
 typedef struct Noun {
     Str kind;
@@ -28,29 +28,6 @@ static const Noun channel_noun = {
     .invalid = ERR_CHANNEL_INVALID,
 };
 
-// What a sealed member of a channel's config is stored as.
-#define SEALED S("$sealed")
-#define ROTATED_AT S("rotatedAt")
-
-// put_config shows a channel's settings, with a mark in the place of each secret.
-static void put_config(JsonOut *out, Arena *arena, const Json *config)
-{
-    json_key(out, S("config"));
-    json_open(out, '{');
-    for (JsonIter it = json_each(config); json_next(&it);) {
-        if (!json_get(it.value, SEALED)) {
-            json_put_raw(out, it.key, json_text(arena, it.value));
-            continue;
-        }
-        json_key(out, it.key);
-        json_open(out, '{');
-        json_put_bool(out, S("set"), true);
-        json_put_str(out, ROTATED_AT, json_str(json_get(it.value, ROTATED_AT)));
-        json_close(out, '}');
-    }
-    json_close(out, '}');
-}
-
 // put_row shows a definition: what was given, what was not but matters, and what Peal adds.
 static Err put_row(Call *call, const Noun *noun, const Definition *row, Str warning, Error *error)
 {
@@ -65,7 +42,8 @@ static Err put_row(Call *call, const Noun *noun, const Definition *row, Str warn
         if (str_eq(it.key, S("enabled")))
             continue;
         if (noun == &channel_noun && str_eq(it.key, S("config")))
-            put_config(out, call->arena, it.value);
+            channel_config_put(call, channel_type_find(json_str(json_get(body, S("type")))),
+                               it.value);
         else
             json_put_raw(out, it.key, json_text(call->arena, it.value));
     }
@@ -243,125 +221,6 @@ Err trigger_delete(Call *call, Tx *tx, Error *error)
     return hide(call, tx, &trigger_noun, error);
 }
 
-// Config is a channel's settings on their way in, twice: open for the type to check, and with its
-// secrets sealed to be stored.
-typedef struct Config {
-    Call *call;
-    Tx *tx;
-    const ChannelType *type;
-    Str key;         // of the channel
-    const Json *old; // the settings so far, sealed; NULL for a new channel
-    Members given;
-    Buf open_text, sealed_text;
-    JsonOut open, sealed;
-    bool seals; // something that was given is secret
-} Config;
-
-static bool is_secret(const ChannelType *type, Str name)
-{
-    for (size_t i = 0; type->secrets && type->secrets[i]; i++)
-        if (str_eq(name, str_from(type->secrets[i])))
-            return true;
-    return false;
-}
-
-// binding is the row's identity; store/registry.c opens with the same.
-static Str binding(const Config *config, Str name)
-{
-    return str_format(config->call->arena, "channel/%lld/%.*s/%.*s",
-                      (long long) config->call->tenant, STR_ARG(config->key), STR_ARG(name));
-}
-
-static void add_plain(Config *config, Str name, const Json *value)
-{
-    Str text = json_text(config->call->arena, value);
-    json_put_raw(&config->open, name, text);
-    json_put_raw(&config->sealed, name, text);
-}
-
-// open_old returns the JSON of a secret as it is stored; none where there is none to be opened.
-static Str open_old(const Config *config, Str name)
-{
-    Call *call = config->call;
-    Str opened = STR_NONE;
-    Error unfit = { 0 };
-    Str sealed = json_str(json_get(json_get(config->old, name), SEALED));
-    if (!sealed.at || crypto_open(call->arena, call->api->ring, binding(config, name), sealed,
-                                  &opened, &unfit) != ERR_OK)
-        return STR_NONE;
-    return opened;
-}
-
-// keep_secret leaves a secret as it is.
-static void keep_secret(Config *config, Str name)
-{
-    Str opened = open_old(config, name);
-    if (!opened.at) {
-        members_note(&config->given, name, "no-secret",
-                     "there is none to keep, or it cannot be opened any more; give it anew");
-        return;
-    }
-    json_put_raw(&config->open, name, opened);
-    json_put_raw(&config->sealed, name,
-                 json_text(config->call->arena, json_get(config->old, name)));
-}
-
-static void add_secret(Config *config, Str name, const Json *value)
-{
-    Call *call = config->call;
-    Str text = json_text(call->arena, value);
-    // The same secret again is no change: applying a file twice makes one version.
-    if (json_bool(json_get(value, S("set"))) || crypto_equal(open_old(config, name), text)) {
-        keep_secret(config, name);
-        return;
-    }
-    json_put_raw(&config->open, name, text);
-    config->seals = true;
-    if (call->api->is_key_foreign)
-        return; // nothing of it will be stored
-    json_key(&config->sealed, name);
-    json_open(&config->sealed, '{');
-    json_put_str(
-        &config->sealed, SEALED,
-        crypto_seal(call->arena, call->api->ring, config->tx->random, binding(config, name), text));
-    json_put_time(&config->sealed, ROTATED_AT, config->tx->now);
-    json_close(&config->sealed, '}');
-}
-
-// read_config goes through what was given, and adds the secrets that were left out and so stay.
-static void read_config(Config *config)
-{
-    const Json *given = config->given.object;
-    json_open(&config->open, '{');
-    json_open(&config->sealed, '{');
-    for (JsonIter it = json_each(given); json_next(&it);) {
-        if (json_get(it.value, SEALED))
-            members_note(&config->given, it.key, "bad-value", "\"$sealed\" is Peal's own");
-        else if (!is_secret(config->type, it.key))
-            add_plain(config, it.key, it.value);
-        else if (json_type(it.value) != JSON_NULL)
-            add_secret(config, it.key, it.value);
-    }
-    for (size_t i = 0; config->type->secrets && config->type->secrets[i]; i++) {
-        Str name = str_from(config->type->secrets[i]);
-        if (!json_get(given, name) && json_get(json_get(config->old, name), SEALED))
-            keep_secret(config, name);
-    }
-    json_close(&config->open, '}');
-    json_close(&config->sealed, '}');
-}
-
-static Err check_config(Config *config, Error *error)
-{
-    const Json *open;
-    if (config->open_text.overflowed || config->sealed_text.overflowed)
-        return fail(error, ERR_TOO_LARGE, "the settings are too large");
-    TRY(json_parse(config->call->arena, buf_str(&config->open_text), &open, error));
-    if (config->type->check)
-        config->type->check(open, S("/config"), error);
-    return error_close(error, ERR_CHANNEL_INVALID);
-}
-
 // with_config returns the definition as it is stored: as given, with the sealed settings.
 static Str with_config(Call *call, const Json *source, Str sealed)
 {
@@ -395,45 +254,31 @@ static Err find_type(Call *call, Str name, const ChannelType **ret, Error *error
     return error_close(error, ERR_CHANNEL_INVALID);
 }
 
-// find_old returns the settings that a channel has now, to keep what a PUT leaves out.
+// find_old returns the channel as it is stored now, to keep the secrets that a PUT leaves out.
 static Err find_old(Call *call, Tx *tx, Str key, const Json **ret, Error *error)
 {
     Definition old;
-    const Json *body;
     TRY(definition_lock(tx, error));
     TRY(definition_get(tx->db, &tx->arena, call->tenant, DEFINITION_CHANNEL, key, &old, error));
     Error unreadable = { 0 };
-    if (json_parse(call->arena, old.body, &body, &unreadable) != ERR_OK)
+    if (json_parse(call->arena, old.body, ret, &unreadable) != ERR_OK)
         return fail(error, ERR_CORRUPT, "channel %.*s: %s", STR_ARG(key), unreadable.detail);
-    *ret = json_get(body, S("config"));
     return ERR_OK;
 }
 
 static Err save_channel(Call *call, Tx *tx, const Json *source, bool is_new, Error *error)
 {
-    enum { SEALED_ROOM = 1 << 20 }; // what sealing adds, beside the text itself
     ChannelDefinition channel;
+    const ChannelType *type;
+    const Json *old = NULL;
     Definition row;
-    Config config = { .call = call, .tx = tx };
+    Str sealed;
     TRY(channel_compile(source, &channel, error));
-    TRY(find_type(call, channel.type, &config.type, error));
+    TRY(find_type(call, channel.type, &type, error));
     if (!is_new)
-        TRY(find_old(call, tx, channel.key, &config.old, error));
-    config.key = channel.key;
-    config.given = members_open(channel.config, S("/config"), error);
-    config.open_text = buf_new(call->arena, call->exchange->body.len * 2 + SEALED_ROOM);
-    config.sealed_text = buf_new(call->arena, call->exchange->body.len * 2 + SEALED_ROOM);
-    config.open = json_out(&config.open_text);
-    config.sealed = json_out(&config.sealed_text);
-    read_config(&config);
-    TRY(check_config(&config, error));
-    // What this node sealed, no other could open.
-    if (config.seals && call->api->is_key_foreign)
-        return fail(error, ERR_CONFLICT,
-                    "this node's master key is not the one that the database's"
-                    " secrets are sealed with; it cannot seal this one");
-
-    Str body = with_config(call, source, buf_str(&config.sealed_text));
+        TRY(find_old(call, tx, channel.key, &old, error));
+    TRY(channel_config_seal(call, tx, &channel, type, old, &sealed, error));
+    Str body = with_config(call, source, sealed);
     TRY(save(call, tx, &channel_noun, channel.key, body, is_new, &row, error));
     TRY(lane_ensure(tx, call->tenant, channel.key, error));
     return answer_row(call, &channel_noun, is_new ? 201 : 200, &row, STR_NONE, error);

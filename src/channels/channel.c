@@ -24,6 +24,16 @@ const ChannelType *channel_type_find(Str type)
     return NULL;
 }
 
+Secrecy channel_secrecy(const ChannelType *type, Str member)
+{
+    for (size_t i = 0; type->secrets && type->secrets[i]; i++) {
+        Str rest = str_from(type->secrets[i]), name = str_cut(&rest, '/');
+        if (str_eq(name, member))
+            return rest.at ? SECRECY_EACH : SECRECY_WHOLE;
+    }
+    return SECRECY_NONE;
+}
+
 Str message_link(Arena *arena, Str template, Str public_id)
 {
     Str mark = S("{publicId}");

@@ -39,8 +39,12 @@ Str message_link(Arena *arena, Str template, Str public_id);
 typedef struct ChannelType {
     const char *type;
 
-    // secrets names the members of config that are sealed at rest and never shown.
+    // secrets names the members of config that are sealed at rest and never shown; a name that
+    // ends in "/*" is an object each of whose members is.
     const char *const *secrets; // NULL-terminated; NULL for none
+
+    // url names the member that says where messages go: secrets do not follow it elsewhere.
+    const char *url; // NULL for none
 
     // check says whether config (at pointer in its document) is usable; problems go into error.
     // It runs when a channel is saved, so that a typo is told to the person who made it.
@@ -61,6 +65,10 @@ typedef struct ChannelType {
 
 const ChannelType *channel_type_find(Str type);   // NULL when unknown
 const ChannelType *channel_type_at(size_t index); // NULL past the end: for lists in messages
+
+// channel_secrecy says what of a member of config is secret.
+typedef enum Secrecy { SECRECY_NONE, SECRECY_WHOLE, SECRECY_EACH } Secrecy;
+Secrecy channel_secrecy(const ChannelType *type, Str member);
 
 extern const ChannelType channel_memory;
 extern const ChannelType channel_http;

@@ -20,11 +20,12 @@ static void check(const Json *config, Str pointer, Error *error);
 static Err request(Arena *arena, const Message *message, const Json *config, Transfer *ret,
                    Error *error);
 
-static const char *const secrets[] = { "signingSecret", "authorization", NULL };
+static const char *const secrets[] = { "signingSecret", "authorization", "headers/*", NULL };
 
 const ChannelType channel_http = {
     .type = "http",
     .secrets = secrets,
+    .url = "url",
     .check = check,
     .request = request,
     .judge = judge_http,

@@ -99,6 +99,40 @@ static void start_library(void)
     must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 }
 
+// parse_url reads a URL as a transfer will; NULL where it is none. Free it with curl_url_cleanup().
+static CURLU *parse_url(Str text)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    CURLU *url = curl_url();
+    must(url);
+    if (curl_url_set(url, CURLUPART_URL, str_z(&arena, text), 0) == CURLUE_OK)
+        return url;
+    curl_url_cleanup(url);
+    return NULL;
+}
+
+static bool same_part(CURLU *a, CURLU *b, CURLUPart part)
+{
+    char *of_a = NULL, *of_b = NULL;
+    bool is_same = curl_url_get(a, part, &of_a, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                   curl_url_get(b, part, &of_b, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                   str_eq_nocase(str_from(of_a), str_from(of_b));
+    curl_free(of_a);
+    curl_free(of_b);
+    return is_same;
+}
+
+bool transfer_same_origin(Str a, Str b)
+{
+    CURLU *url_a = a.at ? parse_url(a) : NULL, *url_b = b.at ? parse_url(b) : NULL;
+    bool is_same = url_a && url_b && same_part(url_a, url_b, CURLUPART_SCHEME) &&
+                   same_part(url_a, url_b, CURLUPART_HOST) &&
+                   same_part(url_a, url_b, CURLUPART_PORT);
+    curl_url_cleanup(url_a);
+    curl_url_cleanup(url_b);
+    return is_same;
+}
+
 const char *transfer_url_problem(Str url)
 {
     bool is_http = url.len >= 7 && str_eq_nocase((Str){ url.at, 7 }, S("http://"));
@@ -118,7 +152,9 @@ const char *transfer_url_problem(Str url)
         return "the URL has no host";
     if (str_contains(authority, S("@")))
         return "the URL may not carry a user or a password";
-    return NULL;
+    CURLU *parsed = parse_url(url);
+    curl_url_cleanup(parsed);
+    return parsed ? NULL : "the URL cannot be read: is its host or its port right?";
 }
 
 static const char *find_problem(const Transfer *transfer)

@@ -52,6 +52,10 @@ typedef void TransferDone(void *with, const TransferResult *result);
 // transfer_url_problem says what is wrong with a URL, as a sentence; NULL for nothing.
 const char *transfer_url_problem(Str url);
 
+// transfer_same_origin tells whether two URLs have the same scheme, host and port; false where one
+// is no URL.
+bool transfer_same_origin(Str a, Str b);
+
 // The policy must outlive the transfers; without one (NULL) any address is allowed.
 Transfers *transfers_new(const AddressPolicy *policy);
 void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncalled

@@ -124,26 +124,52 @@ static void build_keys(Registry *registry, const Rows *rows)
     registry->key_count = rows->count;
 }
 
-// open_config rewrites {"$sealed":…} members of a channel's config as what they hide. A single one
-// that cannot be opened leaves the whole unusable.
+// Opening is a channel's settings being opened: everything of it lies among the secrets.
+typedef struct Opening {
+    Arena *arena;
+    const KeyRing *ring;
+    JsonOut json;
+} Opening;
+
+// open_value writes a value with what each {"$sealed":…} in it hides. A secret is bound to its
+// path.
+static Err open_value(Opening *opening, Str path, const Json *value, Error *error)
+{
+    Arena *arena = opening->arena;
+    Str sealed = json_str(json_get(value, S("$sealed"))), opened;
+    if (sealed.at) {
+        TRY(crypto_open(arena, opening->ring, path, sealed, &opened, error));
+        json_add_raw(&opening->json, opened);
+        return ERR_OK;
+    }
+    if (json_type(value) != JSON_OBJECT) {
+        json_add_raw(&opening->json, json_text(arena, value));
+        return ERR_OK;
+    }
+    json_open(&opening->json, '{');
+    for (JsonIter it = json_each(value); json_next(&it);) {
+        json_key(&opening->json, it.key);
+        TRY(open_value(opening, str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)),
+                       it.value, error));
+    }
+    json_close(&opening->json, '}');
+    return ERR_OK;
+}
+
+// open_config returns the settings with their secrets. A single one that cannot be opened leaves
+// the whole unusable.
 static Err open_config(Arena *secrets, const KeyRing *ring, const RegistryChannel *channel,
                        const Json **ret, Error *error)
 {
     enum { OPENED_BYTES_MAX = 1 << 20 };
     static const KeyRing no_keys = { 0 };
+    if (!channel->definition.config)
+        return ERR_OK;
     Buf out = buf_new(secrets, OPENED_BYTES_MAX);
-    JsonOut json = json_out(&out);
-    json_open(&json, '{');
-    for (JsonIter it = json_each(channel->definition.config); json_next(&it);) {
-        Str sealed = json_str(json_get(it.value, S("$sealed")));
-        Str shown = sealed.at ? STR_NONE : json_text(secrets, it.value);
-        Str binding = str_format(secrets, "channel/%lld/%.*s/%.*s", (long long) channel->tenant,
-                                 STR_ARG(channel->definition.key), STR_ARG(it.key));
-        if (sealed.at)
-            TRY(crypto_open(secrets, ring ? ring : &no_keys, binding, sealed, &shown, error));
-        json_put_raw(&json, it.key, shown);
-    }
-    json_close(&json, '}');
+    Opening opening = { secrets, ring ? ring : &no_keys, json_out(&out) };
+    Str path = str_format(secrets, "channel/%lld/%.*s", (long long) channel->tenant,
+                          STR_ARG(channel->definition.key));
+    TRY(open_value(&opening, path, channel->definition.config, error));
     if (out.overflowed)
         return fail(error, ERR_CORRUPT, "the settings are too large");
     return json_parse(secrets, buf_str(&out), ret, error);

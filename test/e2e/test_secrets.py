@@ -3,7 +3,8 @@ import base64
 import pathlib
 
 from harness import equal, eventually, like, main, only, run_peal
-from steps import (delivery, ingest, ingest_one, make_tenant, make_trigger, settle, visit)
+from steps import (delivery, ingest, ingest_one, make_tenant, make_trigger, make_user,
+                   problems, settle, visit)
 
 KEY = "http:out"
 SECRET = "whsec_" + base64.b64encode(b"a secret of twenty-four b").decode()
@@ -122,6 +123,95 @@ def test_two_nodes_with_keys_of_their_own_never_send_unsigned(ctx):
     assert all(one.headers["webhook-signature"] for one in sent), "each is signed"
     eventually(lambda: all(delivery(nodes[0], id)["state"] == "delivered" for id in ids))
     equal([delivery(nodes[0], id)["attemptCount"] for id in ids], [1] * len(ids))
+
+
+# Secrets stay where they were given for (M4)
+
+
+def replace(peal, url, type="http", **config):
+    return peal.put(f"/v1/channels/{KEY}", {"type": type, "config": {"url": url, **config}})
+
+
+def test_secrets_do_not_follow_to_another_host(ctx):
+    receiver, other = ctx.receiver(), ctx.receiver()  # another port
+    make_channel(ctx.peal, receiver, authorization="Bearer TOPSECRET", headers={"X-Key": "hush"})
+    author = make_user(ctx.peal, "author")
+    answer = replace(author, other.url)
+    equal((answer.status, answer.json["code"]), (422, "channel-invalid"))
+    equal(sorted(problems(answer)), [("/config/authorization", "secret-moved"),
+                                     ("/config/signingSecret", "secret-moved")])
+    mark = {"set": True}
+    answer = replace(author, other.url, signingSecret=SECRET, authorization=None,
+                     headers={"X-Key": mark})
+    equal(problems(answer), [("/config/headers/X-Key", "secret-moved")])
+    for url in (receiver.url.replace("http:", "https:"), receiver.url.replace("127.", "localhost."),
+                other.url + "/in?" + receiver.url):
+        equal(replace(author, url).status, 422, url)
+    equal(replace(author, other.url, signingSecret=SECRET, authorization=None).status, 200)
+    ingest_one(ctx.peal)
+    settle(ctx.peal)
+    sent = other.wait_for(1)[0].headers
+    equal((sent["authorization"], sent["x-key"]), (None, None))
+    assert sent["webhook-signature"], "what was given anew is used"
+
+
+def test_secrets_stay_while_the_host_does(ctx):
+    receiver = ctx.receiver()
+    make_channel(ctx.peal, receiver, authorization="Bearer TOPSECRET", headers={"X-Key": "hush"})
+    equal(replace(ctx.peal, receiver.url + "/elsewhere", headers={"X-Key": {"set": True}}).status,
+          200)
+    ingest_one(ctx.peal)
+    settle(ctx.peal)
+    request = receiver.wait_for(1)[0]
+    equal((request.path, request.headers["authorization"], request.headers["x-key"]),
+          ("/elsewhere", "Bearer TOPSECRET", "hush"))
+
+
+# What a channel shows (M5)
+
+
+def test_headers_are_sealed(ctx):
+    receiver = ctx.receiver()
+    made = make_channel(ctx.peal, receiver, headers={"X-Api-Key": "k-5521", "X-Team": "csi-team"})
+    shown = ctx.peal.get(f"/v1/channels/{KEY}", expect=200)
+    for answer in (made, shown.json):
+        equal({name: value["set"] for name, value in answer["config"]["headers"].items()},
+              {"X-Api-Key": True, "X-Team": True})
+    ctx.peal.put(f"/v1/channels/{KEY}", {"type": "http", "config": {
+        **shown.json["config"], "headers": {"X-Api-Key": "k-5521", "X-Team": {"set": True}}}},
+        expect=200)
+    equal(ctx.peal.get(f"/v1/channels/{KEY}").json["version"], 1, "the same again is no change")
+    ingest_one(ctx.peal)
+    settle(ctx.peal)
+    sent = receiver.wait_for(1)[0].headers
+    equal((sent["x-api-key"], sent["x-team"]), ("k-5521", "csi-team"))
+    replace(ctx.peal, receiver.url, headers={"X-Team": {"set": True}})
+    ingest_one(ctx.peal)
+    settle(ctx.peal)
+    sent = receiver.wait_for(2)[1].headers
+    equal((sent["x-api-key"], sent["x-team"]), (None, "csi-team"), "a header left out is gone")
+    if ctx.store == "sqlite":
+        ctx.peal.stop()
+        stored = b"".join(path.read_bytes() for path in ctx.folder.glob("*.db*"))
+        assert b"k-5521" not in stored and b"csi-team" not in stored
+
+
+def test_what_only_peal_writes_is_refused(ctx):
+    for config in ({"headers": {"X": {"$sealed": "v1.0.0"}}}, {"authorization": {"$sealed": "x"}},
+                   {"headers": {"X": {"set": True}}}, {"headers": {"X": {"set": False}}}):
+        body = {"key": KEY, "type": "http", "config": {"url": "http://127.0.0.1:9/", **config}}
+        equal(ctx.peal.post("/v1/channels", body).status, 422, str(config))
+
+
+def test_the_query_of_a_url_is_for_those_who_may_edit_it(ctx):
+    url = "https://hooks.example/in?token=t0ps3cret#x"
+    ctx.peal.post("/v1/channels", {"key": KEY, "type": "http", "config": {"url": url}}, expect=201)
+    for role in ("admin", "author", "read", "operator"):
+        who = make_user(ctx.peal, role)
+        shown = who.get(f"/v1/channels/{KEY}", expect=200).json["config"]["url"]
+        listed = who.get("/v1/channels", expect=200).text
+        equal(shown, url if role in ("admin", "author") else "https://hooks.example/in?…", role)
+        equal("t0ps3cret" in listed, role in ("admin", "author"), role)
 
 
 if __name__ == "__main__":

@@ -158,6 +158,44 @@ static void a_request_goes_out_as_it_was_described(void)
     peer_server_stop(&server);
 }
 
+static void a_url_that_cannot_work_is_told_when_it_is_saved(void)
+{
+    static const char *const bad[] = {
+        "http://[::1", "http://a.example:99999/", "http://a:b/",
+        "http://",     "http://user@a.example/",  "ftp://a.example/"
+    };
+    static const char *const good[] = { "http://[::1]:80/", "https://a.example",
+                                        "https://a.example:8443/x?y=%20#z", "HTTP://A.example/" };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK_AT(bad[i], transfer_url_problem(str_from(bad[i])));
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        CHECK_AT(good[i], !transfer_url_problem(str_from(good[i])));
+}
+
+static void origins_are_compared_as_requests_would_go(void)
+{
+    static const struct {
+        const char *a, *b;
+        bool is_same;
+    } cases[] = {
+        { "https://a.example/x", "https://A.Example:443/y?z", true },
+        { "http://a.example", "HTTP://a.example:80/", true },
+        { "https://a.example", "http://a.example", false },
+        { "https://a.example", "https://a.example:8443", false },
+        { "https://a.example", "https://b.example", false },
+        { "https://a.example", "https://a.example.b.example/", false },
+        { "https://a.example/", "https://b.example/https://a.example/", false },
+        { "https://a.example/", "https://b.example?https://a.example/", false },
+        { "https://a.example", "https://[::1", false },
+        { "https://a.example", NULL, false },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Str a = str_from(cases[i].a), b = cases[i].b ? str_from(cases[i].b) : STR_NONE;
+        CHECK_AT(cases[i].b ? cases[i].b : "none", transfer_same_origin(a, b) == cases[i].is_same);
+        CHECK_AT(cases[i].b ? cases[i].b : "none", transfer_same_origin(b, a) == cases[i].is_same);
+    }
+}
+
 static void what_cannot_be_sent_is_refused(void)
 {
     static const struct {
@@ -528,6 +566,8 @@ static void one_request_may_be_made_alone(void)
 
 static const Test tests[] = {
     TEST(a_request_goes_out_as_it_was_described),
+    TEST(a_url_that_cannot_work_is_told_when_it_is_saved),
+    TEST(origins_are_compared_as_requests_would_go),
     TEST(what_cannot_be_sent_is_refused),
     TEST(private_addresses_are_not_reached),
     TEST(a_kept_connection_is_checked_again),
