@@ -106,7 +106,6 @@ CREATE TABLE queue (
     lane {I64} NOT NULL,
     step {SMALL} NOT NULL,
     state {SMALL} NOT NULL,
-    was {SMALL} NOT NULL,
     due_at {I64} NOT NULL,
     attempt {I32} NOT NULL,
     failures {I32} NOT NULL,
@@ -159,6 +158,7 @@ CREATE TABLE attempt (
     provider_id TEXT,
     detail TEXT,
     node {I64},
+    is_captured {SMALL} NOT NULL,
     PRIMARY KEY (tenant, delivery, number)
 ) {STRICT_KEYED};
 

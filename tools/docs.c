@@ -12,8 +12,9 @@ static void print_states(void)
 {
     printf("# States of a delivery\n\n"
            "Printed from the tables in `src/domain/delivery.h` by `make docs`; do not edit.\n\n"
-           "One table, one pure decision function (`delivery_settle`), one guarded statement per move\n"
-           "(`src/store/queue.c`). Nothing else writes a state.\n\n"
+           "One table; pure functions beside it decide (`delivery_first`, `_claim`, `_settle`, `_expire`,\n"
+           "`_act_on`); one guarded statement per move (`src/store/queue.c`) writes. Nothing else writes a\n"
+           "state; `test/suite/statements.c` proves it.\n\n"
            "| state | in the queue | final | the survey seed's word | leaves by |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++) {
         DeliveryState state = (DeliveryState) i;

@@ -60,6 +60,7 @@ static Outcome capture(Arena *arena, const Message *message, const Json *config)
                           .detail = S("the memory channel is set to refuse") };
     uuid_text(message->delivery_id, id);
     return (Outcome){ .verdict = VERDICT_DELIVERED,
-                      .reason = REASON_CAPTURED,
+                      .reason = REASON_ACCEPTED,
+                      .is_captured = true,
                       .provider_id = str_format(arena, "mem-%s.%d", id, message->attempt) };
 }

@@ -13,8 +13,10 @@ static const struct {
 #undef STATE_ROW
 };
 
-static const char *const actions[] = {
-#define ACTION_ROW(name, text) [DELIVERY_ACTION_##name] = text,
+static const struct {
+    const char *text, *participle;
+} actions[] = {
+#define ACTION_ROW(name, text, participle) [DELIVERY_ACTION_##name] = { text, participle },
     DELIVERY_ACTION_TABLE(ACTION_ROW)
 #undef ACTION_ROW
 };
@@ -76,7 +78,13 @@ bool delivery_may(DeliveryState state, DeliveryAction action)
 const char *delivery_action_text(DeliveryAction action)
 {
     assert(action < ARRAY_LEN(actions));
-    return actions[action];
+    return actions[action].text;
+}
+
+const char *delivery_action_participle(DeliveryAction action)
+{
+    assert(action < ARRAY_LEN(actions));
+    return actions[action].participle;
 }
 
 const char *verdict_text(Verdict verdict)
@@ -101,6 +109,16 @@ Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant trig
 {
     Instant from = last_sent_at != INSTANT_NONE ? last_sent_at : triggered_at;
     return from + plan->expire_after;
+}
+
+// end takes a delivery out of the queue, with its figures.
+static Settlement end(const Live *live, DeliveryState state, DeliveryReason reason)
+{
+    Settlement settlement = { .live = *live, .reason = reason, .expires_at = INSTANT_NONE };
+    settlement.live.state = state;
+    settlement.live.due_at = INSTANT_NONE;
+    settlement.live.started_at = INSTANT_NONE;
+    return settlement;
 }
 
 // advance is what a delivered attempt makes of the plan: the next reminder, else the wait for an
@@ -133,10 +151,7 @@ static Settlement advance(const Live *live, const Plan *plan, DeliveryReason rea
 // park hands the delivery to a person; one that awaits an answer still expires when none comes.
 static Settlement park(const Live *live, const Plan *plan, DeliveryReason reason, Instant now)
 {
-    Settlement settlement = { .live = *live, .reason = reason, .expires_at = INSTANT_NONE };
-    settlement.live.state = DELIVERY_PARKED;
-    settlement.live.due_at = INSTANT_NONE;
-    settlement.live.started_at = INSTANT_NONE;
+    Settlement settlement = end(live, DELIVERY_PARKED, reason);
     if (plan->await_answer)
         settlement.expires_at =
             later(now, delivery_expires_at(plan, live->last_sent_at, live->triggered_at));
@@ -202,21 +217,58 @@ Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at)
         .triggered_at = triggered_at,
         .first_due_at = due_at,
         .last_sent_at = INSTANT_NONE,
+        .opened_at = INSTANT_NONE,
         .started_at = INSTANT_NONE,
     };
 }
 
-Live delivery_revive(const Live *parked, Instant now)
+Live delivery_claim(const Live *live, Instant now, Instant lease_until)
 {
-    Live live = *parked;
-    live.state = DELIVERY_PENDING;
-    live.step = STEP_SEND;
-    live.due_at = now;
-    live.first_due_at = now;
-    live.failures = 0;
-    live.started_at = INSTANT_NONE;
+    assert(delivery_may(live->state, DELIVERY_ACTION_CLAIM) && live->step == STEP_SEND);
+    Live claimed = *live;
+    claimed.state = DELIVERY_SENDING;
+    claimed.step = STEP_LEASE;
+    claimed.due_at = lease_until;
+    claimed.attempt++;
+    claimed.send += live->state != DELIVERY_RETRYING;
+    claimed.started_at = now;
+    return claimed;
+}
+
+Settlement delivery_expire(const Live *live)
+{
+    assert(delivery_may(live->state, DELIVERY_ACTION_EXPIRE));
+    return end(live, DELIVERY_EXPIRED, REASON_QUIET);
+}
+
+static Settlement revive(const Live *parked, Instant now)
+{
+    Settlement settlement = end(parked, DELIVERY_PENDING, REASON_NONE);
+    Live *live = &settlement.live;
+    live->step = STEP_SEND;
+    live->due_at = now;
+    live->first_due_at = now;
+    live->failures = 0;
     // The claim of a pending delivery begins the next send; this one is begun again.
-    if (live.send > 0)
-        live.send--;
-    return live;
+    if (live->send > 0)
+        live->send--;
+    return settlement;
+}
+
+Settlement delivery_act_on(const Live *live, DeliveryAction action, Instant now)
+{
+    static const struct {
+        DeliveryState to;
+        DeliveryReason reason;
+    } ends[] = {
+        [DELIVERY_ACTION_CANCEL] = { DELIVERY_CANCELLED, REASON_BY_OPERATOR },
+        [DELIVERY_ACTION_COMPLETE] = { DELIVERY_COMPLETED, REASON_ANSWERED },
+        [DELIVERY_ACTION_DISCARD] = { DELIVERY_DISCARDED, REASON_BY_OPERATOR },
+        [DELIVERY_ACTION_RECALL] = { DELIVERY_CANCELLED, REASON_CALLED_OFF },
+    };
+    assert(delivery_may(live->state, action));
+    if (action == DELIVERY_ACTION_RETRY)
+        return revive(live, now);
+    assert(action < ARRAY_LEN(ends) && delivery_is_final(ends[action].to));
+    return end(live, ends[action].to, ends[action].reason);
 }

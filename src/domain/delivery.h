@@ -1,9 +1,11 @@
 // delivery.h - the states of a delivery, the outcome of an attempt, and what the one makes of the
 // other.
 //
-// One table, one pure decision function, and one guarded statement per move (store/). Nothing else
-// writes a state. docs/states.md is printed from these tables. Stored as the number in the table:
-// rows are only ever added at the end.
+// One table, and pure functions beside it that say what becomes of a delivery: first, claim,
+// settle, expire, act_on. The store only picks rows and writes what was decided, by one guarded
+// statement per move (store/queue.c). Nothing else writes a state; test/suite/statements.c proves
+// it. docs/states.md is printed from these tables. Stored as the number in the table: rows are only
+// ever added at the end.
 #pragma once
 
 #include "base/base.h"
@@ -12,27 +14,30 @@
 #include "domain/plan.h"
 
 // clang-format off
-#define DELIVERY_STATE_TABLE(X)                                                                              \
-    /* name       text         final  seed's word   actions that may move it                              */ \
-    X(PENDING,    "pending",   false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
-    X(SENDING,    "sending",   false, "Pending",    MAY(SETTLE) | MAY(CANCEL) | MAY(COMPLETE))               \
-    X(RETRYING,   "retrying",  false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
-    X(WAITING,    "waiting",   false, "Sent",       MAY(CLAIM) | MAY(CANCEL) | MAY(COMPLETE) | MAY(EXPIRE))  \
-    X(PARKED,     "parked",    false, "Parked",     MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE)) \
-    X(DELIVERED,  "delivered", true,  "Delivered",  0)                                                       \
-    X(COMPLETED,  "completed", true,  "Completed",  0)                                                       \
-    X(EXPIRED,    "expired",   true,  "Expired",    0)                                                       \
-    X(CANCELLED,  "cancelled", true,  "Cancelled",  0)                                                       \
+#define DELIVERY_STATE_TABLE(X)                                                                                           \
+    /* name       text         final  seed's word   actions that may move it                                           */ \
+    X(PENDING,    "pending",   false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(SENDING,    "sending",   false, "Pending",    MAY(SETTLE) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE))              \
+    X(RETRYING,   "retrying",  false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(WAITING,    "waiting",   false, "Sent",       MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(PARKED,     "parked",    false, "Parked",     MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE))              \
+    X(DELIVERED,  "delivered", true,  "Delivered",  0)                                                                    \
+    X(COMPLETED,  "completed", true,  "Completed",  0)                                                                    \
+    X(EXPIRED,    "expired",   true,  "Expired",    0)                                                                    \
+    X(CANCELLED,  "cancelled", true,  "Cancelled",  0)                                                                    \
     X(DISCARDED,  "discarded", true,  "Discarded",  0)
 
-#define DELIVERY_ACTION_TABLE(X) \
-    X(CLAIM,    "claim")         \
-    X(SETTLE,   "settle")        \
-    X(CANCEL,   "cancel")        \
-    X(COMPLETE, "complete")      \
-    X(EXPIRE,   "expire")        \
-    X(RETRY,    "retry")         \
-    X(DISCARD,  "discard")
+// What moves a delivery: the engine claims, settles and expires; an event recalls (cancelOn); the
+// rest is for persons, and has the participle that they are told.
+#define DELIVERY_ACTION_TABLE(X)        \
+    X(CLAIM,    "claim",    "")          \
+    X(SETTLE,   "settle",   "")          \
+    X(CANCEL,   "cancel",   "cancelled") \
+    X(COMPLETE, "complete", "completed") \
+    X(EXPIRE,   "expire",   "")          \
+    X(RETRY,    "retry",    "retried")   \
+    X(DISCARD,  "discard",  "discarded") \
+    X(RECALL,   "recall",   "")
 
 #define VERDICT_TABLE(X)                                                        \
     /* name       text         what it means                                 */ \
@@ -46,7 +51,6 @@
     /* name               code                   what it means                                    */ \
     X(NONE,               "",                    "no reason is needed")                              \
     X(ACCEPTED,           "accepted",            "the far side accepted it")                         \
-    X(CAPTURED,           "accepted",            "the memory channel accepted it: sent nowhere")     \
     X(REFUSED,            "refused",             "the far side refused it for good")                 \
     X(UNWELL,             "unwell",              "the far side answered that it cannot take it now") \
     X(NO_ANSWER,          "no-answer",           "the far side did not answer in time")              \
@@ -73,7 +77,7 @@ typedef enum DeliveryState {
 } DeliveryState;
 
 typedef enum DeliveryAction {
-#define ACTION_ENUM(name, text) DELIVERY_ACTION_##name,
+#define ACTION_ENUM(name, text, participle) DELIVERY_ACTION_##name,
     DELIVERY_ACTION_TABLE(ACTION_ENUM)
 #undef ACTION_ENUM
 } DeliveryAction;
@@ -99,6 +103,7 @@ bool delivery_is_final(DeliveryState state);
 bool delivery_is_live(DeliveryState state); // has a row in the queue
 bool delivery_may(DeliveryState state, DeliveryAction action);
 const char *delivery_action_text(DeliveryAction action);
+const char *delivery_action_participle(DeliveryAction action); // empty: not for persons
 const char *verdict_text(Verdict verdict);
 const char *reason_code(DeliveryReason reason);
 const char *reason_meaning(DeliveryReason reason);
@@ -119,6 +124,7 @@ typedef struct Outcome {
     Str provider_id;  // the far side's id for it; none
     Str detail;       // what the far side said, capped; none
     Span retry_after; // a floor for the next try, already capped; 0 for none
+    bool is_captured; // it was sent nowhere, and can be read back
 } Outcome;
 
 // Live is the changing part of a delivery while it is in the queue.
@@ -133,31 +139,42 @@ typedef struct Live {
     Instant triggered_at;
     Instant first_due_at; // of the current send: where its budget of time begins
     Instant last_sent_at; // start of the last attempt that was delivered; INSTANT_NONE
-    Instant started_at;   // of the attempt under way
+    Instant opened_at;    // when the addressee first looked; INSTANT_NONE
+    Instant started_at;   // of the attempt under way; INSTANT_NONE
 } Live;
 
-// Settlement is what an outcome makes of a delivery: the row to write. For a live state, live is
-// the new queue row; otherwise live holds the figures to keep and expires_at when a parked
-// delivery that awaits an answer expires (INSTANT_NONE otherwise).
+// Settlement is what becomes of a delivery: the row to write. For a live state, live is the new
+// queue row; otherwise live holds the figures to keep and expires_at when a parked delivery that
+// awaits an answer expires (INSTANT_NONE otherwise).
 typedef struct Settlement {
     Live live;
     DeliveryReason reason;
     Instant expires_at;
 } Settlement;
 
-// delivery_settle decides. live is the row as claimed (state SENDING); jitter is from 0 to 1.
+// delivery_first is the row a new delivery starts with.
+Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);
+
+// delivery_claim is the row while an attempt is under way: the attempt's number is the next one,
+// and it begins the next send unless it tries again what has failed. The SQL of a claim says the
+// same, so that it takes one trip; the store suite compares the two.
+Live delivery_claim(const Live *live, Instant now, Instant lease_until);
+
+// delivery_settle is what an outcome makes of a delivery. live is the row as claimed (state
+// SENDING); jitter is from 0 to 1.
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter);
 
 // delivery_park hands a delivery to a person whatever its plan says: there is none to be read.
 Settlement delivery_park(const Live *live, DeliveryReason reason);
 
-// delivery_first is the row a new delivery starts with.
-Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);
+// delivery_expire is the end of one that was waited for in vain.
+Settlement delivery_expire(const Live *live);
 
-// delivery_revive is the row a parked delivery gets when a person says retry: due now, failures
-// back to none, its place in the plan and its attempt number kept.
-Live delivery_revive(const Live *parked, Instant now);
+// delivery_act_on is what a person's action, or an event's recall, makes of a delivery. A parked
+// one that is retried is due now, its failures back to none, its place in the plan and its attempt
+// number kept.
+Settlement delivery_act_on(const Live *live, DeliveryAction action, Instant now);
 
 // delivery_expires_at: when a delivery with no send due expires.
 Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant triggered_at);

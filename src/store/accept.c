@@ -110,7 +110,7 @@ typedef struct Batch {
     size_t count;
     const Event **events;
     DeliveryNew *deliveries;
-    QueueNew *queue;
+    QueueRow *queue;
     DecisionRow *decisions;
     RecallKey *filed;
     size_t event_count, delivery_count, decision_count, filed_count;
@@ -153,7 +153,7 @@ static void make_room(Batch *batch)
     }
     batch->events = ARENA_ARRAY(arena, const Event *, batch->count + 1);
     batch->deliveries = ARENA_ARRAY(arena, DeliveryNew, created + 1);
-    batch->queue = ARENA_ARRAY(arena, QueueNew, created + 1);
+    batch->queue = ARENA_ARRAY(arena, QueueRow, created + 1);
     batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
     batch->decisions = ARENA_ARRAY(arena, DecisionRow, pairs + 1);
 }
@@ -277,9 +277,9 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .entity = entry->item->event.entity,
         .dedup_hash = decision->has_key ? &decision->key : NULL,
     };
-    batch->queue[at] = (QueueNew){
+    batch->queue[at] = (QueueRow){
         .tenant = accept->tenant,
-        .id = &batch->deliveries[at].id,
+        .id = batch->deliveries[at].id,
         .lane = trigger->lane,
         .live = delivery_first(&trigger->plan, decision->due_at, accept->now),
     };

@@ -27,7 +27,7 @@ static const Statement insert = {
 #define VIEW_COLUMNS                                                                               \
     "SELECT d.id, d.event, d.public_id, d.trigger_id, d.trigger_version, d.lane, l.channel,"       \
     " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, d.dedup_hash, e.kind,"        \
-    " e.payload, e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state), q.due_at,"      \
+    " e.payload, e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state, -1), q.due_at,"  \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
@@ -59,10 +59,10 @@ static const Statement insert = {
     " AND d.triggered_at >= $10 AND d.triggered_at < $11"
 #define FROM_ANY                                                                                   \
     " FROM delivery d LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                    \
-    " WHERE d.tenant = $1 AND ($12 IS NULL OR n.state = $12)" FILTER
+    " WHERE d.tenant = $1 AND ($12 < 0 OR n.state = $12)" FILTER
 #define FROM_LIVE                                                                                  \
     " FROM queue q CROSS JOIN delivery d WHERE q.tenant = $1"                                      \
-    " AND d.tenant = q.tenant AND d.id = q.id AND ($12 IS NULL OR q.state = $12)"                  \
+    " AND d.tenant = q.tenant AND d.id = q.id AND ($12 < 0 OR q.state = $12)"                      \
     " AND ($13 IS NULL OR (q.step = 1 AND q.first_due_at < $13))" FILTER
 #define FROM_PARKED(hint)                                                                          \
     " FROM ended n " hint " CROSS JOIN delivery d WHERE n.tenant = $1"                             \
@@ -132,11 +132,9 @@ static const Statement count_parked = {
 // What an action starts from. The row is locked, so that the state that was seen is the state that
 // is left; SQLite has one writer and needs no lock.
 #define STANDING_LIVE                                                                              \
-    "SELECT q.lane, q.state, q.attempt, q.failures, q.send, q.reminders_left, q.triggered_at,"     \
-    " q.first_due_at, q.last_sent_at FROM queue q WHERE q.tenant = $1 AND q.id = $2"
+    "SELECT " QUEUE_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
 #define STANDING_ENDED                                                                             \
-    "SELECT n.lane, n.state, n.attempt, n.failures, n.send, n.reminders_left, d.triggered_at,"     \
-    " n.first_due_at, n.last_sent_at FROM ended n"                                                 \
+    "SELECT " ENDED_COLUMNS " FROM ended n"                                                        \
     " JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id WHERE n.tenant = $1 AND n.id = $2"
 
 static const Statement standing_live = {
@@ -153,24 +151,9 @@ static const Statement standing_ended = {
     .sql = STANDING_ENDED,
     .postgres = STANDING_ENDED " FOR UPDATE OF n",
 };
-static const Statement parked_delete = {
-    .name = "delivery_parked_delete",
-    .scope = STATEMENT_TENANT,
-    .params = "iu",
-    .sql = "DELETE FROM ended WHERE tenant = $1 AND id = $2 AND state = 4",
-};
-static const Statement parked_end = {
-    .name = "delivery_parked_end",
-    .scope = STATEMENT_TENANT,
-    .params = "iuiiit",
-    .sql = "UPDATE ended SET state = $3, reason = $4, ended_at = $5, expires_at = NULL, note = $6"
-           " WHERE tenant = $1 AND id = $2 AND state = 4",
-};
-
 const Statement *const delivery_statements[] = {
-    &insert,         &view_one,      &page_any,   &page_live,    &page_parked,
-    &walk_live,      &walk_parked,   &count_live, &count_parked, &standing_live,
-    &standing_ended, &parked_delete, &parked_end, NULL,
+    &insert,      &view_one,   &page_any,     &page_live,     &page_parked,    &walk_live,
+    &walk_parked, &count_live, &count_parked, &standing_live, &standing_ended, NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -182,83 +165,68 @@ Uuid delivery_id_of(Uuid event, unsigned n)
     return id;
 }
 
+static const Columns new_columns = COLUMNS(
+    DeliveryNew, COLUMN(DeliveryNew, tenant), COLUMN(DeliveryNew, id), COLUMN(DeliveryNew, event),
+    COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, trigger_id),
+    COLUMN(DeliveryNew, trigger_version), COLUMN(DeliveryNew, lane),
+    COLUMN(DeliveryNew, triggered_at), COLUMN(DeliveryNew, address), COLUMN(DeliveryNew, locale),
+    COLUMN(DeliveryNew, customer_ref), COLUMN(DeliveryNew, entity),
+    COLUMN(DeliveryNew, dedup_hash));
+
 void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 13);
-    for (size_t i = 0; i < count; i++) {
-        const DeliveryNew *new = &rows[i];
-        Value *row = values + i * 13;
-        row[0] = value_i64(new->tenant);
-        row[1] = value_uuid(&new->id);
-        row[2] = value_uuid(&new->event);
-        row[3] = value_text(new->public_id);
-        row[4] = value_text(new->trigger_id);
-        row[5] = value_i64(new->trigger_version);
-        row[6] = value_i64(new->lane);
-        row[7] = value_i64(new->triggered_at);
-        row[8] = value_text(new->address);
-        row[9] = value_text(new->locale);
-        row[10] = value_text(new->customer_ref);
-        row[11] = value_text(new->entity);
-        row[12] = new->dedup_hash
-                      ? value_bytes((Str){ (const char *) new->dedup_hash->b, SHA256_LEN })
-                      : value_null();
-    }
-    db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
+    db_send_rows(tx->db, &tx->arena, &insert, &new_columns, rows, count, NULL);
 }
 
-static Str last_error(const Value *verdict, const Value *reason, const Value *detail)
+// ViewRow is a view as it is read, and what its last fields are made of.
+typedef struct ViewRow {
+    DeliveryView view;
+    Step step; // none for what ended
+    int state; // -1: neither in the queue nor ended
+    Instant due_at;
+    Verdict verdict; // of the last attempt; the first value when there was none
+    DeliveryReason tried_reason;
+    Str tried_detail;
+} ViewRow;
+
+static const Columns view_columns = COLUMNS(
+    ViewRow, COLUMN(ViewRow, view.id), COLUMN(ViewRow, view.event), COLUMN(ViewRow, view.public_id),
+    COLUMN(ViewRow, view.trigger_id), COLUMN(ViewRow, view.trigger_version),
+    COLUMN(ViewRow, view.lane), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.triggered_at),
+    COLUMN(ViewRow, view.address), COLUMN(ViewRow, view.locale), COLUMN(ViewRow, view.customer_ref),
+    COLUMN(ViewRow, view.entity), COLUMN(ViewRow, view.dedup_hash),
+    COLUMN(ViewRow, view.event_kind), COLUMN(ViewRow, view.payload),
+    COLUMN_TIME(ViewRow, view.occurred_at), COLUMN(ViewRow, view.received_at),
+    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
+    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
+    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
+    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
+    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict),
+    COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
+
+static Str last_error(const ViewRow *row)
 {
-    if (verdict->type == VALUE_NULL || value_to_i64(verdict) == VERDICT_DELIVERED)
+    if (row->verdict == VERDICT_DELIVERED)
         return STR_NONE;
-    Str said = value_to_str(detail);
-    return said.len ? said : str_from(reason_code((DeliveryReason) value_to_i64(reason)));
+    return row->tried_detail.len ? row->tried_detail : str_from(reason_code(row->tried_reason));
 }
 
-static Err read_view(const Value *row, DeliveryView *ret, Error *error)
+static Err read_view(const Value *at, DeliveryView *ret, Error *error)
 {
     char text[UUID_TEXT_LEN + 1];
-    *ret = (DeliveryView){
-        .id = value_to_uuid(&row[0]),
-        .event = value_to_uuid(&row[1]),
-        .public_id = value_to_str(&row[2]),
-        .trigger_id = value_to_str(&row[3]),
-        .trigger_version = value_to_i64(&row[4]),
-        .lane = value_to_i64(&row[5]),
-        .channel = value_to_str(&row[6]),
-        .triggered_at = value_to_i64(&row[7]),
-        .address = value_to_str(&row[8]),
-        .locale = value_to_str(&row[9]),
-        .customer_ref = value_to_str(&row[10]),
-        .entity = value_to_str(&row[11]),
-        .dedup_hash = value_to_str(&row[12]),
-        .event_kind = value_to_str(&row[13]),
-        .payload = value_to_str(&row[14]),
-        .occurred_at = value_to_time(&row[15]),
-        .received_at = value_to_i64(&row[16]),
-        .state = (DeliveryState) value_to_i64(&row[18]),
-        .due_at = INSTANT_NONE,
-        .attempt = (int) value_to_i64(&row[20]),
-        .send = (int) value_to_i64(&row[21]),
-        .reminders_left = (int) value_to_i64(&row[22]),
-        .last_sent_at = value_to_time(&row[23]),
-        .opened_at = value_to_time(&row[24]),
-        .reason = (DeliveryReason) value_to_i64(&row[25]),
-        .ended_at = value_to_time(&row[26]),
-        .expires_at = value_to_time(&row[27]),
-        .note = value_to_str(&row[28]),
-        .last_error = last_error(&row[29], &row[30], &row[31]),
-    };
-    if (row[18].type == VALUE_NULL)
+    ViewRow row;
+    columns_read(&view_columns, at, &row);
+    if (row.state < 0)
         return fail(error, ERR_CORRUPT, "delivery %.*s stands nowhere",
-                    STR_ARG(uuid_text(ret->id, text)));
-    int64_t step = value_to_i64(&row[17]);
-    if (step == STEP_SEND)
-        ret->due_at = value_to_i64(&row[19]);
-    else if (step == STEP_EXPIRE)
-        ret->expires_at = value_to_i64(&row[19]);
+                    STR_ARG(uuid_text(row.view.id, text)));
+    *ret = row.view;
+    ret->state = (DeliveryState) row.state;
+    ret->due_at = row.step == STEP_SEND ? row.due_at : INSTANT_NONE;
+    if (row.step == STEP_EXPIRE)
+        ret->expires_at = row.due_at;
     if (ret->state == DELIVERY_RETRYING)
-        ret->reason = (DeliveryReason) value_to_i64(&row[30]);
+        ret->reason = row.tried_reason;
+    ret->last_error = last_error(&row);
     return ERR_OK;
 }
 
@@ -327,37 +295,66 @@ static Str pattern_of(Arena *arena, Str q)
     return buf_str(&pattern);
 }
 
-// FilterArgs are the parameters of a page or a walk; the ids lie here until the sync.
+// FilterArgs are the parameters of a page or a walk: the ids between from and to, whichever of the
+// two may be met itself, and in which order they go, being the statement's.
 typedef struct FilterArgs {
-    Uuid above, below, event;
-    Value values[13];
+    int64_t tenant;
+    Uuid from, to;
+    int64_t limit;
+    Str trigger, channel;
+    const Uuid *event;
+    Str entity, pattern;
+    Instant triggered_from, triggered_to;
+    int state; // -1: any
+    Instant stuck_before;
 } FilterArgs;
 
-// fill_filter sets the parameters for ids between above and below; which of the two may be met is
-// the statement's. An event's deliveries are a range of ids.
-static void fill_filter(FilterArgs *args, Arena *arena, int64_t tenant,
-                        const DeliveryFilter *filter, int64_t limit)
-{
-    args->event = filter->event;
-    Value *row = args->values;
-    row[0] = value_i64(tenant);
-    row[3] = value_i64(limit);
-    row[4] = value_text(filter->trigger);
-    row[5] = value_text(filter->channel);
-    row[6] = filter->has_event ? value_uuid(&args->event) : value_null();
-    row[7] = value_text(filter->entity);
-    row[8] = value_text(pattern_of(arena, filter->q));
-    row[9] = value_i64(filter->from);
-    row[10] = value_i64(filter->to);
-    row[11] = filter->has_state ? value_i64(filter->state) : value_null();
-    row[12] = value_time(filter->stuck_before);
+static const Columns filter_columns = COLUMNS(
+    FilterArgs, COLUMN(FilterArgs, tenant), COLUMN(FilterArgs, from), COLUMN(FilterArgs, to),
+    COLUMN(FilterArgs, limit), COLUMN(FilterArgs, trigger), COLUMN(FilterArgs, channel),
+    COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity), COLUMN(FilterArgs, pattern),
+    COLUMN(FilterArgs, triggered_from), COLUMN(FilterArgs, triggered_to), COLUMN(FilterArgs, state),
+    COLUMN_TIME(FilterArgs, stuck_before));
 
-    args->above = (Uuid){ { 0 } };
-    memset(&args->below, 0xff, sizeof args->below);
+static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                              int64_t limit)
+{
+    return (FilterArgs){
+        .tenant = tenant,
+        .limit = limit,
+        .trigger = filter->trigger,
+        .channel = filter->channel,
+        .event = filter->has_event ? &filter->event : NULL,
+        .entity = filter->entity,
+        .pattern = pattern_of(arena, filter->q),
+        .triggered_from = filter->from,
+        .triggered_to = filter->to,
+        .state = filter->has_state ? (int) filter->state : -1,
+        .stuck_before = filter->stuck_before,
+    };
+}
+
+// IdRange is where to look. An event's deliveries are a range of ids.
+typedef struct IdRange {
+    Uuid first, last;
+} IdRange;
+
+static IdRange range_of(const DeliveryFilter *filter)
+{
+    IdRange range = { .first = { { 0 } } };
+    memset(&range.last, 0xff, sizeof range.last);
     if (filter->has_event) {
-        args->above = delivery_id_of(filter->event, 1);
-        args->below = delivery_id_of(filter->event, UINT16_MAX);
+        range.first = delivery_id_of(filter->event, 1);
+        range.last = delivery_id_of(filter->event, UINT16_MAX);
     }
+    return range;
+}
+
+static Err query_filter(Db *db, Arena *arena, const Statement *statement, const FilterArgs *args,
+                        Rows *ret, Error *error)
+{
+    db_send_row(db, arena, statement, &filter_columns, args, ret);
+    return db_sync(db, error);
 }
 
 static bool is_for_queue(const DeliveryFilter *filter)
@@ -375,17 +372,15 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
                   const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
                   Error *error)
 {
-    FilterArgs args;
     Rows rows;
-    fill_filter(&args, arena, tenant, filter, limit);
-    if (before && uuid_cmp(*before, args.below) < 0)
-        args.below = *before;
-    args.values[1] = value_uuid(&args.below);
-    args.values[2] = value_uuid(&args.above);
+    IdRange range = range_of(filter);
+    FilterArgs args = filter_args(arena, tenant, filter, limit);
+    args.from = before && uuid_cmp(*before, range.last) < 0 ? *before : range.last;
+    args.to = range.first;
     const Statement *page = is_for_queue(filter)    ? &page_live
                             : is_for_parked(filter) ? &page_parked
                                                     : &page_any;
-    TRY(db_query(db, arena, page, args.values, &rows, error));
+    TRY(query_filter(db, arena, page, &args, &rows, error));
     DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         TRY(read_view(rows_at(&rows, i), &views[i], error));
@@ -398,18 +393,16 @@ static Err query_walk(Db *db, Arena *arena, const Statement *live, const Stateme
                       int64_t tenant, const DeliveryFilter *filter, Uuid after, int64_t limit,
                       Rows *ret, Error *error)
 {
-    FilterArgs args;
     assert(is_for_queue(filter) || is_for_parked(filter));
-    fill_filter(&args, arena, tenant, filter, limit);
+    IdRange range = range_of(filter);
+    FilterArgs args = filter_args(arena, tenant, filter, limit);
     // The first of an event's own range is met by what lies just before it: the event's 15th and
     // 16th byte as 0.
     if (filter->has_event)
-        args.above.b[14] = args.above.b[15] = 0;
-    if (uuid_cmp(after, args.above) > 0)
-        args.above = after;
-    args.values[1] = value_uuid(&args.above);
-    args.values[2] = value_uuid(&args.below);
-    return db_query(db, arena, is_for_queue(filter) ? live : parked, args.values, ret, error);
+        range.first.b[14] = range.first.b[15] = 0;
+    args.from = uuid_cmp(after, range.first) > 0 ? after : range.first;
+    args.to = range.last;
+    return query_filter(db, arena, is_for_queue(filter) ? live : parked, &args, ret, error);
 }
 
 Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid after,
@@ -439,8 +432,7 @@ Err delivery_count(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *f
 
 // find_standing reads where a delivery stands. One that another node is just moving is in neither
 // table for the statements that waited for it, so it is looked for twice.
-static Err find_standing(Tx *tx, int64_t tenant, Uuid id, int64_t *ret_lane, Live *ret,
-                         Error *error)
+static Err find_standing(Tx *tx, int64_t tenant, Uuid id, QueueRow *ret, Error *error)
 {
     Rows live, ended;
     Value args[] = { value_i64(tenant), value_uuid(&id) };
@@ -452,106 +444,24 @@ static Err find_standing(Tx *tx, int64_t tenant, Uuid id, int64_t *ret_lane, Liv
         if (look == 1)
             return no_such(id, error);
     }
-    const Value *row = rows_at(live.count ? &live : &ended, 0);
-    *ret_lane = value_to_i64(&row[0]);
-    *ret = (Live){
-        .state = (DeliveryState) value_to_i64(&row[1]),
-        .attempt = (int) value_to_i64(&row[2]),
-        .failures = (int) value_to_i64(&row[3]),
-        .send = (int) value_to_i64(&row[4]),
-        .reminders_left = (int) value_to_i64(&row[5]),
-        .triggered_at = value_to_i64(&row[6]),
-        .first_due_at = value_to_i64(&row[7]),
-        .last_sent_at = value_to_time(&row[8]),
-        .due_at = INSTANT_NONE,
-        .started_at = INSTANT_NONE,
-    };
+    columns_read(&queue_columns, rows_at(live.count ? &live : &ended, 0), ret);
     return ERR_OK;
-}
-
-// Verb is what an action makes of a delivery; RETRY makes it live again instead.
-typedef struct Verb {
-    const char *participle; // none: not for persons
-    DeliveryState to;
-    DeliveryReason reason;
-} Verb;
-
-static const Verb verbs[] = {
-    [DELIVERY_ACTION_CANCEL] = { "cancelled", DELIVERY_CANCELLED, REASON_BY_OPERATOR },
-    [DELIVERY_ACTION_COMPLETE] = { "completed", DELIVERY_COMPLETED, REASON_ANSWERED },
-    [DELIVERY_ACTION_RETRY] = { "retried", DELIVERY_PENDING, REASON_NONE },
-    [DELIVERY_ACTION_DISCARD] = { "discarded", DELIVERY_DISCARDED, REASON_BY_OPERATOR },
-};
-
-static Err moved_on(Uuid id, Error *error)
-{
-    char text[UUID_TEXT_LEN + 1];
-    return fail(error, ERR_CONFLICT, "delivery %.*s moved on meanwhile",
-                STR_ARG(uuid_text(id, text)));
-}
-
-static Err end_live(Tx *tx, Settle settle, Error *error)
-{
-    SettleBatch batch = { .rows = &settle, .count = 1 };
-    TRY(queue_settle(tx, &batch, error));
-    TRY(tx_sync(tx, error));
-    TRY(queue_settle_check(tx, &batch, error));
-    return settle.is_stale ? moved_on(settle.id, error) : ERR_OK;
-}
-
-static Err end_parked(Tx *tx, const Settle *settle, Error *error)
-{
-    Rows rows;
-    Value args[] = {
-        value_i64(settle->tenant),    value_uuid(&settle->id), value_i64(settle->to.live.state),
-        value_i64(settle->to.reason), value_i64(tx->now),      value_text(settle->note),
-    };
-    TRY(tx_query(tx, &parked_end, args, &rows, error));
-    if (rows.changed == 0)
-        return moved_on(settle->id, error);
-    tx_count(tx, settle->tenant, settle->lane, DELIVERY_PARKED, -1);
-    tx_count(tx, settle->tenant, settle->lane, settle->to.live.state, 1);
-    return ERR_OK;
-}
-
-static Err revive(Tx *tx, const Settle *settle, const Live *parked, Error *error)
-{
-    Rows rows;
-    Value args[] = { value_i64(settle->tenant), value_uuid(&settle->id) };
-    TRY(tx_query(tx, &parked_delete, args, &rows, error));
-    if (rows.changed == 0)
-        return moved_on(settle->id, error);
-    QueueNew new = { .tenant = settle->tenant,
-                     .id = &settle->id,
-                     .lane = settle->lane,
-                     .live = delivery_revive(parked, tx->now) };
-    tx_count(tx, settle->tenant, settle->lane, DELIVERY_PARKED, -1);
-    queue_insert(tx, &new, 1);
-    return tx_sync(tx, error);
 }
 
 Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note, Error *error)
 {
-    assert(action < ARRAY_LEN(verbs) && verbs[action].participle);
-    const Verb *verb = &verbs[action];
-    Live live = { 0 };
-    int64_t lane = 0;
-    TRY(find_standing(tx, tenant, id, &lane, &live, error));
-    if (!delivery_may(live.state, action))
+    char text[UUID_TEXT_LEN + 1];
+    QueueRow row = { 0 };
+    TRY(find_standing(tx, tenant, id, &row, error));
+    if (!delivery_may(row.live.state, action))
         return fail(error, ERR_CONFLICT, "a delivery that is %s cannot be %s",
-                    delivery_state_text(live.state), verb->participle);
-
-    Settle settle = { .tenant = tenant,
-                      .lane = lane,
-                      .id = id,
-                      .was = live.state,
-                      .fence = live.attempt,
-                      .to = { .live = live, .reason = verb->reason, .expires_at = INSTANT_NONE },
-                      .note = note };
-    settle.to.live.state = verb->to;
-    if (action == DELIVERY_ACTION_RETRY)
-        return revive(tx, &settle, &live, error);
-    if (live.state == DELIVERY_PARKED)
-        return end_parked(tx, &settle, error);
-    return end_live(tx, settle, error);
+                    delivery_state_text(row.live.state), delivery_action_participle(action));
+    Settle settle = settle_from(&row, delivery_act_on(&row.live, action, tx->now));
+    settle.note = note;
+    SettleBatch batch = { .rows = &settle, .count = 1 };
+    TRY(queue_settle_now(tx, &batch, error));
+    if (settle.is_stale)
+        return fail(error, ERR_CONFLICT, "delivery %.*s moved on meanwhile",
+                    STR_ARG(uuid_text(id, text)));
+    return ERR_OK;
 }

@@ -1,9 +1,8 @@
 #include "store/queue.h"
 
-// Numbers in the SQL below are domain/delivery.h's: states 0 pending, 1 sending, 2 retrying,
-// 3 waiting, 4 parked, 7 expired; steps 1 send, 2 lease, 3 expire.
-_Static_assert(DELIVERY_PENDING == 0 && DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 &&
-                   DELIVERY_WAITING == 3 && DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7,
+// Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying, 4 parked; steps
+// 1 send, 2 lease, 3 expire.
+_Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 && DELIVERY_PARKED == 4,
                "the SQL names states by number");
 _Static_assert(STEP_SEND == 1 && STEP_LEASE == 2 && STEP_EXPIRE == 3,
                "the SQL names steps by number");
@@ -11,62 +10,62 @@ _Static_assert(STEP_SEND == 1 && STEP_LEASE == 2 && STEP_EXPIRE == 3,
 static const Statement insert = {
     .name = "queue_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiii",
     .many = true,
-    .sql = "INSERT INTO queue (tenant, id, lane, step, state, was, due_at, attempt, failures, send,"
-           " reminders_left, triggered_at, first_due_at, last_sent_at)"
-           " VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    .postgres = "INSERT INTO queue (tenant, id, lane, step, state, was, due_at, attempt, failures,"
-                " send, reminders_left, triggered_at, first_due_at, last_sent_at)"
-                " SELECT a, b, c, d, e, e, f, g, h, i, j, k, l, m FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-                " AS u (a, b, c, d, e, f, g, h, i, j, k, l, m)",
+    .sql = "INSERT INTO queue (" QUEUE_COLUMNS(
+        "") ")"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    .postgres = "INSERT INTO queue (" QUEUE_COLUMNS(
+        "") ") SELECT * FROM"
+            " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 };
 
 // The claim on PostgreSQL is one statement; on SQLite, where nobody else writes, what is picked is
-// marked afterwards (claim_mark). Both return the row as it is after the claim.
+// marked afterwards (claim_mark). Both return the row as it was before; delivery_claim() says what
+// it is now.
+#define CLAIM_COLUMNS(prefix)                                                                      \
+    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.trigger_id, d.trigger_version,"     \
+                                    " d.address, d.locale, d.customer_ref, e.kind, "               \
+                                    "COALESCE(e.occurred_at, e.received_at),"                      \
+                                    " e.payload"
+
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
     .params = "iiiii",
     .many = true,
-    .sql = "SELECT q.tenant, q.id, q.lane, q.state, q.attempt + 1, q.failures,"
-           " q.send + (q.state <> 2), q.reminders_left, q.triggered_at, q.first_due_at,"
-           " q.last_sent_at, d.event, d.public_id, d.trigger_id, d.trigger_version, d.address,"
-           " d.locale, d.customer_ref, e.kind, COALESCE(e.occurred_at, e.received_at), e.payload"
-           " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-           " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
-           " WHERE q.lane = $1 AND q.step = 1 AND q.due_at <= $3 AND $4 > 0 AND $5 > 0"
-           " ORDER BY q.due_at LIMIT $2",
+    .sql = CLAIM_COLUMNS(
+        "q.") " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+              " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+              " WHERE q.lane = $1 AND q.step = 1 AND q.due_at <= $3 AND $4 > 0 AND $5 > 0"
+              " ORDER BY q.due_at LIMIT $2",
     .postgres =
         "WITH picked AS MATERIALIZED ("
-        "  SELECT p.place FROM unnest($1, $2) AS l (lane, free), LATERAL ("
-        "    SELECT ctid AS place FROM queue WHERE lane = l.lane AND step = 1"
-        "    AND due_at <= ($3)[1] ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p),"
-        " c AS (UPDATE queue q SET step = 2, was = q.state, state = 1, attempt = q.attempt + 1,"
-        "  send = q.send + CASE WHEN q.state <> 2 THEN 1 ELSE 0 END, due_at = ($5)[1],"
-        "  started_at = ($3)[1], node = ($4)[1]"
-        "  WHERE q.ctid = ANY (ARRAY(SELECT place FROM picked))"
-        "  RETURNING q.tenant, q.id, q.lane, q.was, q.attempt, q.failures, q.send,"
-        "  q.reminders_left, q.triggered_at, q.first_due_at, q.last_sent_at)"
-        " SELECT c.tenant, c.id, c.lane, c.was, c.attempt, c.failures, c.send, c.reminders_left,"
-        "  c.triggered_at, c.first_due_at, c.last_sent_at, d.event, d.public_id, d.trigger_id,"
-        "  d.trigger_version, d.address, d.locale, d.customer_ref, e.kind,"
-        "  COALESCE(e.occurred_at, e.received_at), e.payload"
-        " FROM c JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
-        " JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
+        "  SELECT p.* FROM unnest($1, $2) AS l (number, free), LATERAL ("
+        "    SELECT ctid AS place, " QUEUE_COLUMNS(
+            "") " FROM queue"
+                "    WHERE lane = l.number AND step = 1 AND due_at <= ($3)[1]"
+                "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p),"
+                " c AS (UPDATE queue q SET step = 2, state = 1, attempt = q.attempt + 1,"
+                "  send = q.send + CASE WHEN q.state <> 2 THEN 1 ELSE 0 END, due_at = ($5)[1],"
+                "  started_at = ($3)[1], node = ($4)[1]"
+                "  WHERE q.ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING q.tenant, "
+                "q.id) " CLAIM_COLUMNS(
+                    "p.") " FROM c JOIN picked p ON p.tenant = c.tenant AND p.id = c.id"
+                          " JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
+                          " JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
 };
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
     .scope = STATEMENT_TENANT,
-    .params = "iuiii",
+    .params = "iuiiiii",
     .many = true,
-    .sql = "UPDATE queue SET step = 2, was = state, state = 1, attempt = attempt + 1,"
-           " send = send + (state <> 2), due_at = $5, started_at = $3, node = $4"
-           " WHERE tenant = $1 AND id = $2",
-    .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5) LIMIT 0",
+    .sql = "UPDATE queue SET step = 2, state = 1, attempt = $3, send = $4, due_at = $5,"
+           " started_at = $6, node = $7 WHERE tenant = $1 AND id = $2",
+    .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5, $6, $7) LIMIT 0",
 };
 
+// The four moves of a settle, see passages[] below.
 static const Statement settle_end = {
     .name = "queue_settle_end",
     .scope = STATEMENT_TENANT,
@@ -80,19 +79,19 @@ static const Statement settle_end = {
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiii",
+    .params = "iuiiiiiiiiiii",
     .many = true,
-    .sql = "UPDATE queue SET step = $5, was = state, state = $6, due_at = $7, failures = $8,"
-           " send = $9, reminders_left = $10, first_due_at = $11, last_sent_at = $12,"
+    .sql = "UPDATE queue SET state = $5, step = $6, due_at = $7, failures = $8, send = $9,"
+           " reminders_left = $10, first_due_at = $11, last_sent_at = $12, opened_at = $13,"
            " started_at = NULL, node = NULL"
            " WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
-    .postgres = "UPDATE queue q SET step = s.step, was = q.state, state = s.new_state,"
-                " due_at = s.due_at, failures = s.failures, send = s.send,"
-                " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
-                " last_sent_at = s.last_sent_at, started_at = NULL, node = NULL"
-                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s"
-                " (tenant, id, attempt, state, step, new_state, due_at, failures, send,"
-                " reminders_left, first_due_at, last_sent_at)"
+    .postgres = "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
+                " failures = s.failures, send = s.send, reminders_left = s.reminders_left,"
+                " first_due_at = s.first_due_at, last_sent_at = s.last_sent_at,"
+                " opened_at = s.opened_at, started_at = NULL, node = NULL"
+                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS s"
+                " (tenant, id, attempt, state, new_state, step, due_at, failures, send,"
+                " reminders_left, first_due_at, last_sent_at, opened_at)"
                 " WHERE q.tenant = s.tenant AND q.id = s.id AND q.attempt = s.attempt"
                 " AND q.state = s.state",
 };
@@ -101,30 +100,54 @@ static const Statement settle_live = {
 static const Statement ended_insert = {
     .name = "ended_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiit",
+    .params = "iuiiiiiiiiiiiit",
     .many = true,
     .sql = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures, send,"
-           " reminders_left, first_due_at, last_sent_at, expires_at, note)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+           " reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
            " ON CONFLICT (tenant, id) DO NOTHING",
     .postgres = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures,"
-                " send, reminders_left, first_due_at, last_sent_at, expires_at, note)"
+                " send, reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note)"
                 " SELECT * FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
                 " ON CONFLICT (tenant, id) DO NOTHING",
+};
+static const Statement ended_change = {
+    .name = "ended_change",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiiiiit",
+    .many = true,
+    .sql = "UPDATE ended SET state = $5, reason = $6, ended_at = $7, expires_at = NULL, note = $8"
+           " WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
+    .postgres = "UPDATE ended n SET state = s.new_state, reason = s.reason, ended_at = s.ended_at,"
+                " expires_at = NULL, note = s.note"
+                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS s"
+                " (tenant, id, attempt, state, new_state, reason, ended_at, note)"
+                " WHERE n.tenant = s.tenant AND n.id = s.id AND n.attempt = s.attempt"
+                " AND n.state = s.state",
+};
+static const Statement ended_delete = {
+    .name = "ended_delete",
+    .scope = STATEMENT_TENANT,
+    .params = "iuii",
+    .many = true,
+    .sql = "DELETE FROM ended WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
+    .postgres = "DELETE FROM ended n USING unnest($1, $2, $3, $4) AS s (tenant, id, attempt, state)"
+                " WHERE n.tenant = s.tenant AND n.id = s.id AND n.attempt = s.attempt"
+                " AND n.state = s.state",
 };
 static const Statement attempt_insert = {
     .name = "attempt_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiitti",
+    .params = "iuiiiiiiittii",
     .many = true,
     .sql = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at, verdict,"
-           " reason, code, provider_id, detail, node)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+           " reason, code, provider_id, detail, node, is_captured)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
            " ON CONFLICT (tenant, delivery, number) DO NOTHING",
     .postgres = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at,"
-                " verdict, reason, code, provider_id, detail, node)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+                " verdict, reason, code, provider_id, detail, node, is_captured)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
                 " ON CONFLICT (tenant, delivery, number) DO NOTHING",
 };
 static const Statement renew = {
@@ -141,10 +164,9 @@ static const Statement renew = {
 };
 
 #define SWEEP_COLUMNS                                                                              \
-    "SELECT q.tenant, q.id, q.lane, q.step, q.state, q.attempt, q.failures, q.send,"               \
-    " q.reminders_left, q.triggered_at, q.first_due_at, q.last_sent_at, q.started_at, q.node,"     \
-    " d.trigger_id, d.trigger_version"                                                             \
-    " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+    "SELECT " QUEUE_COLUMNS(                                                                       \
+        "q.") ", q.started_at, q.node, d.trigger_id, d.trigger_version"                            \
+              " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
 #define SWEEP_DUE " WHERE q.step > 1 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
 #define SWEEP_ORPHANS " WHERE q.step > 1 AND q.step = 2 AND $1 > 0 LIMIT $2"
 
@@ -161,14 +183,17 @@ static const Statement sweep_orphans = {
     .params = "ii",
     .sql = SWEEP_COLUMNS SWEEP_ORPHANS,
 };
-static const Statement parked_expire = {
-    .name = "ended_expire",
+
+#define PARKED_DUE                                                                                 \
+    "SELECT " ENDED_COLUMNS " FROM ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" \
+    " WHERE n.expires_at <= $1 AND n.expires_at IS NOT NULL AND n.state = 4 LIMIT $2"
+
+static const Statement parked_due = {
+    .name = "ended_parked_due",
     .scope = STATEMENT_SYSTEM,
-    .params = "iii",
-    .sql = "UPDATE ended SET state = 7, reason = $3, ended_at = $1, expires_at = NULL"
-           " WHERE state = 4 AND (tenant, id) IN (SELECT tenant, id FROM ended"
-           "  WHERE expires_at <= $1 AND expires_at IS NOT NULL LIMIT $2)"
-           " RETURNING tenant, lane",
+    .params = "ii",
+    .sql = PARKED_DUE,
+    .postgres = PARKED_DUE " FOR UPDATE OF n SKIP LOCKED",
 };
 
 static const Statement next_send = {
@@ -194,79 +219,53 @@ static const Statement next_expiry = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,        &claim_pick,     &claim_mark, &settle_end,  &settle_live,
-    &ended_insert,  &attempt_insert, &renew,      &sweep_pick,  &sweep_orphans,
-    &parked_expire, &next_send,      &next_sweep, &next_expiry, NULL,
+    &insert,       &claim_pick,   &claim_mark,     &settle_end,  &settle_live, &ended_insert,
+    &ended_change, &ended_delete, &attempt_insert, &renew,       &sweep_pick,  &sweep_orphans,
+    &parked_due,   &next_send,    &next_sweep,     &next_expiry, NULL,
 };
 
-void queue_insert(Tx *tx, const QueueNew *rows, size_t count)
+const Columns queue_columns =
+    COLUMNS(QueueRow, COLUMN(QueueRow, tenant), COLUMN(QueueRow, id), COLUMN(QueueRow, lane),
+            LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live));
+
+void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 13);
-    for (size_t i = 0; i < count; i++) {
-        const QueueNew *new = &rows[i];
-        Value *row = values + i * 13;
-        row[0] = value_i64(new->tenant);
-        row[1] = value_uuid(new->id);
-        row[2] = value_i64(new->lane);
-        row[3] = value_i64(new->live.step);
-        row[4] = value_i64(new->live.state);
-        row[5] = value_i64(new->live.due_at);
-        row[6] = value_i64(new->live.attempt);
-        row[7] = value_i64(new->live.failures);
-        row[8] = value_i64(new->live.send);
-        row[9] = value_i64(new->live.reminders_left);
-        row[10] = value_i64(new->live.triggered_at);
-        row[11] = value_i64(new->live.first_due_at);
-        row[12] = value_time(new->live.last_sent_at);
-        tx_count(tx, new->tenant, new->lane, new->live.state, 1);
-    }
-    db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
+    db_send_rows(tx->db, &tx->arena, &insert, &queue_columns, rows, count, NULL);
+    for (size_t i = 0; i < count; i++)
+        tx_count(tx, rows[i].tenant, rows[i].lane, rows[i].live.state, 1);
 }
+
+// ClaimAsk is one lane's share of a claim.
+typedef struct ClaimAsk {
+    ClaimLane lane;
+    Instant now;
+    int64_t node;
+    Instant lease_until;
+} ClaimAsk;
+
+static const Columns ask_columns =
+    COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
+            COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, node), COLUMN(ClaimAsk, lease_until));
 
 void queue_claim(Tx *tx, Claim *claim)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, claim->lane_count * 5);
-    for (size_t i = 0; i < claim->lane_count; i++) {
-        Value *row = values + i * 5;
-        row[0] = value_i64(claim->lanes[i].lane);
-        row[1] = value_i64(claim->lanes[i].free);
-        row[2] = value_i64(tx->now);
-        row[3] = value_i64(claim->node);
-        row[4] = value_i64(claim->lease_until);
-    }
-    db_send_many(tx->db, claim->arena, &claim_pick, values, claim->lane_count, &claim->rows);
+    ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
+    for (size_t i = 0; i < claim->lane_count; i++)
+        asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->node, claim->lease_until };
+    db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, claim->lane_count,
+                 &claim->rows);
 }
 
-static void read_claimed(const Value *row, const Claim *claim, Instant now, Claimed *ret)
-{
-    ret->tenant = value_to_i64(&row[0]);
-    ret->id = value_to_uuid(&row[1]);
-    ret->lane = value_to_i64(&row[2]);
-    ret->was = (DeliveryState) value_to_i64(&row[3]);
-    ret->live = (Live){
-        .state = DELIVERY_SENDING,
-        .step = STEP_LEASE,
-        .due_at = claim->lease_until,
-        .attempt = (int) value_to_i64(&row[4]),
-        .failures = (int) value_to_i64(&row[5]),
-        .send = (int) value_to_i64(&row[6]),
-        .reminders_left = (int) value_to_i64(&row[7]),
-        .triggered_at = value_to_i64(&row[8]),
-        .first_due_at = value_to_i64(&row[9]),
-        .last_sent_at = value_to_time(&row[10]),
-        .started_at = now,
-    };
-    ret->event = value_to_uuid(&row[11]);
-    ret->public_id = value_to_str(&row[12]);
-    ret->trigger_id = value_to_str(&row[13]);
-    ret->trigger_version = value_to_i64(&row[14]);
-    ret->address = value_to_str(&row[15]);
-    ret->locale = value_to_str(&row[16]);
-    ret->customer_ref = value_to_str(&row[17]);
-    ret->event_kind = value_to_str(&row[18]);
-    ret->occurred_at = value_to_i64(&row[19]);
-    ret->payload = value_to_str(&row[20]);
-}
+static const Columns claimed_columns = COLUMNS(
+    Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, lane),
+    LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, event), COLUMN(Claimed, public_id),
+    COLUMN(Claimed, trigger_id), COLUMN(Claimed, trigger_version), COLUMN(Claimed, address),
+    COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref), COLUMN(Claimed, event_kind),
+    COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
+static const Columns mark_columns =
+    COLUMNS(Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, live.attempt),
+            COLUMN(Claimed, live.send), COLUMN(Claimed, live.due_at),
+            COLUMN(Claimed, live.started_at), COLUMN(Claimed, node));
 
 static int by_first_due(const void *a, const void *b)
 {
@@ -276,18 +275,16 @@ static int by_first_due(const void *a, const void *b)
     return uuid_cmp(x->id, y->id);
 }
 
-static void mark_claimed(Tx *tx, const Claim *claim)
+static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *ret, Error *error)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, claim->count * 5);
-    for (size_t i = 0; i < claim->count; i++) {
-        Value *row = values + i * 5;
-        row[0] = value_i64(claim->claimed[i].tenant);
-        row[1] = value_uuid(&claim->claimed[i].id);
-        row[2] = value_i64(tx->now);
-        row[3] = value_i64(claim->node);
-        row[4] = value_i64(claim->lease_until);
-    }
-    db_send_many(tx->db, &tx->arena, &claim_mark, values, claim->count, NULL);
+    columns_read(&claimed_columns, row, ret);
+    ret->was = ret->live.state;
+    ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until);
+    ret->node = claim->node;
+    tx_count(tx, ret->tenant, ret->lane, ret->was, -1);
+    tx_count(tx, ret->tenant, ret->lane, ret->live.state, 1);
+    return versions_load(tx->versions, tx->db, ret->tenant, ret->trigger_id, ret->trigger_version,
+                         &ret->trigger, error);
 }
 
 void queue_claim_drop(Claim *claim)
@@ -302,153 +299,151 @@ Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
     queue_claim_drop(claim); // of an earlier try
     claim->count = claim->rows.count;
     claim->claimed = ARENA_ARRAY(claim->arena, Claimed, claim->count + 1);
-    for (size_t i = 0; i < claim->count; i++) {
-        Claimed *claimed = &claim->claimed[i];
-        read_claimed(rows_at(&claim->rows, i), claim, tx->now, claimed);
-        tx_count(tx, claimed->tenant, claimed->lane, claimed->was, -1);
-        tx_count(tx, claimed->tenant, claimed->lane, DELIVERY_SENDING, 1);
-        TRY(versions_load(tx->versions, tx->db, claimed->tenant, claimed->trigger_id,
-                          claimed->trigger_version, &claimed->trigger, error));
-    }
+    for (size_t i = 0; i < claim->count; i++)
+        TRY(take_claimed(tx, claim, rows_at(&claim->rows, i), &claim->claimed[i], error));
     // RETURNING keeps no order.
     qsort(claim->claimed, claim->count, sizeof *claim->claimed, by_first_due);
     if (!db_is_postgres(tx->db))
-        mark_claimed(tx, claim);
+        db_send_rows(tx->db, &tx->arena, &claim_mark, &mark_columns, claim->claimed, claim->count,
+                     NULL);
     return ERR_OK;
 }
 
-static void fill_ended(Value *row, const Settle *settle, Instant now)
+#define SETTLE_GUARD                                                                               \
+    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, fence), COLUMN(Settle, was)
+
+static const Columns guard_columns = COLUMNS(Settle, SETTLE_GUARD);
+static const Columns live_columns = COLUMNS(
+    Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.live.step),
+    COLUMN(Settle, to.live.due_at), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
+    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at));
+static const Columns change_columns =
+    COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
+            COLUMN(Settle, at), COLUMN(Settle, note));
+static const Columns revived_columns =
+    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
+            LIVE_FIELDS(LIVE_COLUMN_, Settle, to.live));
+static const Columns ended_columns = COLUMNS(
+    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
+    COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason), COLUMN(Settle, at),
+    COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
+    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
+    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
+static const Columns attempt_columns =
+    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, attempt.number),
+            COLUMN(Settle, attempt.send), COLUMN(Settle, attempt.started_at),
+            COLUMN(Settle, attempt.finished_at), COLUMN(Settle, attempt.outcome.verdict),
+            COLUMN(Settle, attempt.outcome.reason), COLUMN_SOME(Settle, attempt.outcome.code),
+            COLUMN(Settle, attempt.outcome.provider_id), COLUMN(Settle, attempt.outcome.detail),
+            COLUMN_SOME(Settle, attempt.node), COLUMN(Settle, attempt.outcome.is_captured));
+
+// Passage is how a delivery moves from one table (live or ended) to one of them. The guarded
+// statement leaves the row or changes it, and tells whether it was where it was thought to be; the
+// other, if there is one, enters what follows from that.
+typedef struct Passage {
+    const Statement *leave;
+    const Columns *guard;
+    const Statement *enter;
+    const Columns *entered;
+} Passage;
+
+static const Passage passages[2][2] = {
+    // from a live state, to a live state
+    [true][true] = { &settle_live, &live_columns, NULL, NULL },
+    [true][false] = { &settle_end, &guard_columns, &ended_insert, &ended_columns },
+    [false][false] = { &ended_change, &change_columns, NULL, NULL },
+    [false][true] = { &ended_delete, &guard_columns, &insert, &revived_columns },
+};
+
+static bool goes(const Settle *settle, int from, int to)
 {
-    const Live *live = &settle->to.live;
-    row[0] = value_i64(settle->tenant);
-    row[1] = value_uuid(&settle->id);
-    row[2] = value_i64(settle->lane);
-    row[3] = value_i64(live->state);
-    row[4] = value_i64(settle->to.reason);
-    row[5] = value_i64(now);
-    row[6] = value_i64(live->attempt);
-    row[7] = value_i64(live->failures);
-    row[8] = value_i64(live->send);
-    row[9] = value_i64(live->reminders_left);
-    row[10] = value_i64(live->first_due_at);
-    row[11] = value_time(live->last_sent_at);
-    row[12] = value_time(settle->to.expires_at);
-    row[13] = value_text(settle->note);
+    return delivery_is_live(settle->was) == from && delivery_is_live(settle->to.live.state) == to;
 }
 
-static void fill_live(Value *row, const Settle *settle)
+Settle settle_from(const QueueRow *row, Settlement to)
 {
-    const Live *live = &settle->to.live;
-    row[0] = value_i64(settle->tenant);
-    row[1] = value_uuid(&settle->id);
-    row[2] = value_i64(settle->fence);
-    row[3] = value_i64(settle->was);
-    row[4] = value_i64(live->step);
-    row[5] = value_i64(live->state);
-    row[6] = value_i64(live->due_at);
-    row[7] = value_i64(live->failures);
-    row[8] = value_i64(live->send);
-    row[9] = value_i64(live->reminders_left);
-    row[10] = value_i64(live->first_due_at);
-    row[11] = value_time(live->last_sent_at);
-}
-
-static void fill_attempt(Value *row, const Settle *settle)
-{
-    const AttemptRow *attempt = &settle->attempt;
-    row[0] = value_i64(settle->tenant);
-    row[1] = value_uuid(&settle->id);
-    row[2] = value_i64(attempt->number);
-    row[3] = value_i64(attempt->send);
-    row[4] = value_i64(attempt->started_at);
-    row[5] = value_i64(attempt->finished_at);
-    row[6] = value_i64(attempt->outcome.verdict);
-    row[7] = value_i64(attempt->outcome.reason);
-    row[8] = attempt->outcome.code ? value_i64(attempt->outcome.code) : value_null();
-    row[9] = value_text(attempt->outcome.provider_id);
-    row[10] = value_text(attempt->outcome.detail);
-    row[11] = attempt->node ? value_i64(attempt->node) : value_null();
-}
-
-static void fill_guard(Value *row, const Settle *settle)
-{
-    row[0] = value_i64(settle->tenant);
-    row[1] = value_uuid(&settle->id);
-    row[2] = value_i64(settle->fence);
-    row[3] = value_i64(settle->was);
+    return (Settle){ .tenant = row->tenant,
+                     .lane = row->lane,
+                     .id = row->id,
+                     .was = row->live.state,
+                     .fence = row->live.attempt,
+                     .to = to };
 }
 
 static void send_attempts(Tx *tx, const SettleBatch *batch)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, batch->count * 12);
-    size_t used = 0;
+    const void **rows = ARENA_ARRAY(&tx->arena, const void *, batch->count);
+    size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
         if (batch->rows[i].has_attempt)
-            fill_attempt(values + used++ * 12, &batch->rows[i]);
-    db_send_many(tx->db, &tx->arena, &attempt_insert, values, used, NULL);
+            rows[count++] = &batch->rows[i];
+    db_send_picked(tx->db, &tx->arena, &attempt_insert, &attempt_columns, rows, count, NULL);
+}
+
+static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
+{
+    const Passage *passage = &passages[from][to];
+    const void **rows = ARENA_ARRAY(&tx->arena, const void *, batch->count);
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        if (goes(&batch->rows[i], from, to))
+            rows[count++] = &batch->rows[i];
+    batch->asked[from][to] = count;
+    db_send_picked(tx->db, &tx->arena, passage->leave, passage->guard, rows, count,
+                   &batch->left[from][to]);
+    if (passage->enter)
+        db_send_picked(tx->db, &tx->arena, passage->enter, passage->entered, rows, count, NULL);
 }
 
 // settle_trusting sends everything at once; the counts tell afterwards whether every guard fitted.
 static void settle_trusting(Tx *tx, SettleBatch *batch)
 {
-    Value *guards = ARENA_ARRAY(&tx->arena, Value, batch->count * 4);
-    Value *ended = ARENA_ARRAY(&tx->arena, Value, batch->count * 14);
-    Value *live = ARENA_ARRAY(&tx->arena, Value, batch->count * 12);
-    for (size_t i = 0; i < batch->count; i++) {
-        Settle *settle = &batch->rows[i];
-        settle->is_stale = false;
-        if (delivery_is_live(settle->to.live.state)) {
-            fill_live(live + batch->lives++ * 12, settle);
-        } else {
-            fill_guard(guards + batch->ends * 4, settle);
-            fill_ended(ended + batch->ends++ * 14, settle, tx->now);
-        }
-    }
-    db_send_many(tx->db, &tx->arena, &settle_end, guards, batch->ends, &batch->deleted);
-    db_send_many(tx->db, &tx->arena, &settle_live, live, batch->lives, &batch->updated);
-    db_send_many(tx->db, &tx->arena, &ended_insert, ended, batch->ends, NULL);
-    send_attempts(tx, batch);
+    for (int from = 0; from < 2; from++)
+        for (int to = 0; to < 2; to++)
+            send_passage(tx, batch, from, to);
 }
 
-static Err settle_carefully(Tx *tx, SettleBatch *batch, Error *error)
+static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
 {
-    Value values[14];
-    for (size_t i = 0; i < batch->count; i++) {
-        Settle *settle = &batch->rows[i];
-        bool stays = delivery_is_live(settle->to.live.state);
-        Rows rows;
-        if (stays)
-            fill_live(values, settle);
-        else
-            fill_guard(values, settle);
-        db_send_many(tx->db, &tx->arena, stays ? &settle_live : &settle_end, values, 1, &rows);
-        TRY(tx_sync(tx, error));
-        settle->is_stale = rows.changed == 0;
-        if (settle->is_stale || stays)
-            continue;
-        fill_ended(values, settle, tx->now);
-        db_send_many(tx->db, &tx->arena, &ended_insert, values, 1, NULL);
-        TRY(tx_sync(tx, error));
-    }
-    send_attempts(tx, batch);
-    return ERR_OK;
+    Rows left;
+    const Passage *passage =
+        &passages[delivery_is_live(settle->was)][delivery_is_live(settle->to.live.state)];
+    db_send_rows(tx->db, &tx->arena, passage->leave, passage->guard, settle, 1, &left);
+    TRY(tx_sync(tx, error));
+    settle->is_stale = left.changed == 0;
+    if (!settle->is_stale && passage->enter)
+        db_send_rows(tx->db, &tx->arena, passage->enter, passage->entered, settle, 1, NULL);
+    return tx_sync(tx, error);
 }
 
 Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
 {
-    batch->ends = batch->lives = 0;
-    batch->deleted = batch->updated = (Rows){ 0 };
-    if (tx->is_careful)
-        return settle_carefully(tx, batch, error);
-    settle_trusting(tx, batch);
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->rows[i].at = tx->now;
+        batch->rows[i].is_stale = false;
+        if (tx->is_careful)
+            TRY(settle_carefully(tx, &batch->rows[i], error));
+    }
+    if (!tx->is_careful)
+        settle_trusting(tx, batch);
+    send_attempts(tx, batch);
     return ERR_OK;
+}
+
+static bool all_fitted(const SettleBatch *batch)
+{
+    for (int from = 0; from < 2; from++)
+        for (int to = 0; to < 2; to++)
+            if (batch->left[from][to].changed != (int64_t) batch->asked[from][to])
+                return false;
+    return true;
 }
 
 Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
 {
-    bool fits = tx->is_careful || (batch->deleted.changed == (int64_t) batch->ends &&
-                                   batch->updated.changed == (int64_t) batch->lives);
-    if (!fits) {
+    if (!tx->is_careful && !all_fitted(batch)) {
         tx->was_too_trusting = true;
         return fail(error, ERR_BUSY, "a delivery had moved on");
     }
@@ -462,23 +457,28 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
     return ERR_OK;
 }
 
+Err queue_settle_now(Tx *tx, SettleBatch *batch, Error *error)
+{
+    TRY(queue_settle(tx, batch, error));
+    TRY(tx_sync(tx, error));
+    return queue_settle_check(tx, batch, error);
+}
+
 static int by_uuid(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(Uuid));
 }
 
+static const Columns renewal_columns =
+    COLUMNS(Renewal, COLUMN(Renewal, tenant), COLUMN(Renewal, id), COLUMN(Renewal, fence),
+            COLUMN(Renewal, lease_until));
+
 Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4);
-    for (size_t i = 0; i < count; i++) {
-        Value *row = values + i * 4;
-        row[0] = value_i64(rows[i].tenant);
-        row[1] = value_uuid(&rows[i].id);
-        row[2] = value_i64(rows[i].fence);
-        row[3] = value_i64(lease_until);
-    }
     Rows kept;
-    db_send_many(tx->db, &tx->arena, &renew, values, count, &kept);
+    for (size_t i = 0; i < count; i++)
+        rows[i].lease_until = lease_until;
+    db_send_rows(tx->db, &tx->arena, &renew, &renewal_columns, rows, count, &kept);
     TRY(tx_sync(tx, error));
     Uuid *ours = ARENA_ARRAY(&tx->arena, Uuid, kept.count + 1);
     for (size_t i = 0; i < kept.count; i++)
@@ -489,68 +489,76 @@ Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error 
     return ERR_OK;
 }
 
+// Swept is what a sweep found.
+typedef struct Swept {
+    QueueRow row;
+    int64_t node;
+    Str trigger_id;
+    int64_t trigger_version;
+} Swept;
+
+static const Columns swept_columns =
+    COLUMNS(Swept, COLUMN(Swept, row.tenant), COLUMN(Swept, row.id), COLUMN(Swept, row.lane),
+            LIVE_FIELDS(LIVE_COLUMN_, Swept, row.live) COLUMN_TIME(Swept, row.live.started_at),
+            COLUMN(Swept, node), COLUMN(Swept, trigger_id), COLUMN(Swept, trigger_version));
+
 static void drop_version(const Trigger **trigger)
 {
     versions_drop(*trigger);
 }
 
-// settle_swept turns one row of the sweep into what becomes of it.
-static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
+// lapsed is what becomes of a delivery whose attempt ended nobody knows how.
+static Settlement lapsed(const Tx *tx, const Swept *swept, const Trigger *trigger,
+                         const Outcome *outcome)
 {
-    Live live = {
-        .step = (Step) value_to_i64(&row[3]),
-        .state = (DeliveryState) value_to_i64(&row[4]),
-        .attempt = (int) value_to_i64(&row[5]),
-        .failures = (int) value_to_i64(&row[6]),
-        .send = (int) value_to_i64(&row[7]),
-        .reminders_left = (int) value_to_i64(&row[8]),
-        .triggered_at = value_to_i64(&row[9]),
-        .first_due_at = value_to_i64(&row[10]),
-        .last_sent_at = value_to_time(&row[11]),
-        .started_at = value_to_time(&row[12]),
-    };
-    *ret = (Settle){ .tenant = value_to_i64(&row[0]),
-                     .id = value_to_uuid(&row[1]),
-                     .lane = value_to_i64(&row[2]),
-                     .was = live.state,
-                     .fence = live.attempt };
-    if (live.step == STEP_EXPIRE) {
-        ret->to = (Settlement){ .live = live, .reason = REASON_QUIET, .expires_at = INSTANT_NONE };
-        ret->to.live.state = DELIVERY_EXPIRED;
-        return ERR_OK;
-    }
+    if (!trigger)
+        return delivery_park(&swept->row.live, REASON_UNREADABLE);
+    RetryPolicy policy = registry_retry(registry_lane(tx->registry, swept->row.lane), trigger);
+    return delivery_settle(&swept->row.live, &trigger->plan, &policy, outcome, tx->now, 0);
+}
+
+static Err settle_lapsed(Tx *tx, const Swept *swept, Settle *ret, Error *error)
+{
+    const Live *live = &swept->row.live;
     DEFER(drop_version) const Trigger *trigger = NULL;
-    TRY(versions_load(tx->versions, tx->db, ret->tenant, value_to_str(&row[14]),
-                      value_to_i64(&row[15]), &trigger, error));
+    TRY(versions_load(tx->versions, tx->db, swept->row.tenant, swept->trigger_id,
+                      swept->trigger_version, &trigger, error));
     Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    if (trigger) {
-        RetryPolicy policy = registry_retry(registry_lane(tx->registry, ret->lane), trigger);
-        ret->to = delivery_settle(&live, &trigger->plan, &policy, &outcome, tx->now, 0);
-    } else {
-        ret->to = delivery_park(&live, REASON_UNREADABLE);
-    }
+    *ret = settle_from(&swept->row, lapsed(tx, swept, trigger, &outcome));
     ret->has_attempt = true;
-    ret->attempt = (AttemptRow){ .number = live.attempt,
-                                 .send = live.send,
-                                 .started_at = live.started_at,
+    ret->attempt = (AttemptRow){ .number = live->attempt,
+                                 .send = live->send,
+                                 .started_at = live->started_at,
                                  .finished_at = tx->now,
                                  .outcome = outcome,
-                                 .node = value_to_i64(&row[13]) };
+                                 .node = swept->node };
+    return ERR_OK;
+}
+
+static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
+{
+    Swept swept;
+    columns_read(&swept_columns, row, &swept);
+    if (swept.row.live.step != STEP_EXPIRE)
+        return settle_lapsed(tx, &swept, ret, error);
+    *ret = settle_from(&swept.row, delivery_expire(&swept.row.live));
     return ERR_OK;
 }
 
 static Err expire_parked(Tx *tx, Sweep *sweep, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tx->now), value_i64(sweep->limit), value_i64(REASON_QUIET) };
-    TRY(tx_query(tx, &parked_expire, args, &rows, error));
+    Value args[] = { value_i64(tx->now), value_i64(sweep->limit) };
+    TRY(tx_query(tx, &parked_due, args, &rows, error));
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count),
+                          .count = rows.count };
     for (size_t i = 0; i < rows.count; i++) {
-        const Value *row = rows_at(&rows, i);
-        tx_count(tx, value_to_i64(&row[0]), value_to_i64(&row[1]), DELIVERY_PARKED, -1);
-        tx_count(tx, value_to_i64(&row[0]), value_to_i64(&row[1]), DELIVERY_EXPIRED, 1);
+        QueueRow row;
+        columns_read(&queue_columns, rows_at(&rows, i), &row);
+        batch.rows[i] = settle_from(&row, delivery_expire(&row.live));
     }
     sweep->expired += (int) rows.count;
-    return ERR_OK;
+    return queue_settle_now(tx, &batch, error);
 }
 
 Err queue_sweep(Tx *tx, Sweep *sweep, Error *error)
@@ -559,7 +567,7 @@ Err queue_sweep(Tx *tx, Sweep *sweep, Error *error)
     Value args[] = { value_i64(tx->now), value_i64(sweep->limit) };
     sweep->lapsed = sweep->retried = sweep->parked = sweep->expired = 0;
     TRY(tx_query(tx, sweep->is_orphaned ? &sweep_orphans : &sweep_pick, args, &rows, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count + 1) };
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count) };
     for (; batch.count < rows.count; batch.count++) {
         Settle *settle = &batch.rows[batch.count];
         TRY(settle_swept(tx, rows_at(&rows, batch.count), settle, error));
@@ -568,20 +576,26 @@ Err queue_sweep(Tx *tx, Sweep *sweep, Error *error)
         sweep->parked += settle->to.live.state == DELIVERY_PARKED;
         sweep->expired += settle->to.live.state == DELIVERY_EXPIRED;
     }
-    TRY(queue_settle(tx, &batch, error));
-    TRY(tx_sync(tx, error));
-    TRY(queue_settle_check(tx, &batch, error));
+    TRY(queue_settle_now(tx, &batch, error));
     return expire_parked(tx, sweep, error);
 }
 
+// NextLane is one lane that is asked about, and the answer.
+typedef struct NextLane {
+    int64_t lane, n;
+    Instant due_at;
+} NextLane;
+
+static const Columns next_asked = COLUMNS(NextLane, COLUMN(NextLane, lane), COLUMN(NextLane, n));
+static const Columns next_told =
+    COLUMNS(NextLane, COLUMN(NextLane, n), COLUMN_TIME(NextLane, due_at));
+
 void queue_next(Db *db, QueueNext *next)
 {
-    Value *values = ARENA_ARRAY(next->arena, Value, next->lane_count * 2 + 1);
-    for (size_t i = 0; i < next->lane_count; i++) {
-        values[i * 2] = value_i64(next->lanes[i]);
-        values[i * 2 + 1] = value_i64((int64_t) i);
-    }
-    db_send_many(db, next->arena, &next_send, values, next->lane_count, &next->rows);
+    NextLane *lanes = ARENA_ARRAY(next->arena, NextLane, next->lane_count);
+    for (size_t i = 0; i < next->lane_count; i++)
+        lanes[i] = (NextLane){ .lane = next->lanes[i], .n = (int64_t) i };
+    db_send_rows(db, next->arena, &next_send, &next_asked, lanes, next->lane_count, &next->rows);
     db_send(db, next->arena, &next_sweep, NULL, &next->sweeps);
     db_send(db, next->arena, &next_expiry, NULL, &next->expiries);
 }
@@ -592,8 +606,9 @@ void queue_next_take(QueueNext *next)
     for (size_t i = 0; i < next->lane_count; i++)
         next->lane_due[i] = INSTANT_NONE;
     for (size_t i = 0; i < next->rows.count; i++) {
-        const Value *row = rows_at(&next->rows, i);
-        next->lane_due[value_to_i64(&row[0])] = value_to_time(&row[1]);
+        NextLane lane;
+        columns_read(&next_told, rows_at(&next->rows, i), &lane);
+        next->lane_due[lane.n] = lane.due_at;
     }
     next->sweep_due =
         earlier(value_to_time(&next->sweeps.values[0]), value_to_time(&next->expiries.values[0]));

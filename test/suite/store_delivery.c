@@ -250,8 +250,8 @@ static void attempts_are_read_by_event_and_by_capture(void)
     take(&store, TENANT, "{'kind':'visit'}");
     Claim taken = claim_lane(&store, 1, 9);
     for (size_t i = 0; i < taken.count; i++) {
-        Settle row = settle_of(&store, &taken.claimed[i], VERDICT_DELIVERED,
-                               i == 0 ? REASON_ACCEPTED : REASON_CAPTURED);
+        Settle row = settle_of(&store, &taken.claimed[i], VERDICT_DELIVERED, REASON_ACCEPTED);
+        row.attempt.outcome.is_captured = i > 0;
         settle(&store, &row, 1);
     }
     AttemptView *log;

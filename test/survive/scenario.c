@@ -225,7 +225,7 @@ static Outcome outcome_of(const Held *held)
                           .code = 400,
                           .detail = S("no such customer") };
     default:
-        return (Outcome){ .verdict = VERDICT_DELIVERED, .reason = REASON_CAPTURED };
+        return (Outcome){ .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED, .is_captured = true };
     }
 }
 

@@ -7,18 +7,18 @@ static const struct {
     DeliveryState state;
     const char *text, *seed;
     bool is_final, is_live;
-    const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard
+    const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard recaLl
 } expected[] = {
-    { DELIVERY_PENDING,   "pending",   "Pending",   false, true,  "C-AOE--" },
-    { DELIVERY_SENDING,   "sending",   "Pending",   false, true,  "-SAO---" },
-    { DELIVERY_RETRYING,  "retrying",  "Pending",   false, true,  "C-AOE--" },
-    { DELIVERY_WAITING,   "waiting",   "Sent",      false, true,  "C-AOE--" },
-    { DELIVERY_PARKED,    "parked",    "Parked",    false, false, "---OERD" },
-    { DELIVERY_DELIVERED, "delivered", "Delivered", true,  false, "-------" },
-    { DELIVERY_COMPLETED, "completed", "Completed", true,  false, "-------" },
-    { DELIVERY_EXPIRED,   "expired",   "Expired",   true,  false, "-------" },
-    { DELIVERY_CANCELLED, "cancelled", "Cancelled", true,  false, "-------" },
-    { DELIVERY_DISCARDED, "discarded", "Discarded", true,  false, "-------" },
+    { DELIVERY_PENDING,   "pending",   "Pending",   false, true,  "C-AOE--L" },
+    { DELIVERY_SENDING,   "sending",   "Pending",   false, true,  "-SAO---L" },
+    { DELIVERY_RETRYING,  "retrying",  "Pending",   false, true,  "C-AOE--L" },
+    { DELIVERY_WAITING,   "waiting",   "Sent",      false, true,  "C-AOE--L" },
+    { DELIVERY_PARKED,    "parked",    "Parked",    false, false, "---OERD-" },
+    { DELIVERY_DELIVERED, "delivered", "Delivered", true,  false, "--------" },
+    { DELIVERY_COMPLETED, "completed", "Completed", true,  false, "--------" },
+    { DELIVERY_EXPIRED,   "expired",   "Expired",   true,  false, "--------" },
+    { DELIVERY_CANCELLED, "cancelled", "Cancelled", true,  false, "--------" },
+    { DELIVERY_DISCARDED, "discarded", "Discarded", true,  false, "--------" },
 };
 // clang-format on
 
@@ -27,7 +27,7 @@ static void every_state_allows_its_actions_and_no_others(void)
     static const DeliveryAction actions[] = {
         DELIVERY_ACTION_CLAIM,    DELIVERY_ACTION_SETTLE, DELIVERY_ACTION_CANCEL,
         DELIVERY_ACTION_COMPLETE, DELIVERY_ACTION_EXPIRE, DELIVERY_ACTION_RETRY,
-        DELIVERY_ACTION_DISCARD,
+        DELIVERY_ACTION_DISCARD,  DELIVERY_ACTION_RECALL,
     };
     CHECK(ARRAY_LEN(expected) == DELIVERY_STATE_COUNT);
     CHECK(ARRAY_LEN(actions) == TABLE_ROWS(DELIVERY_ACTION_TABLE));
@@ -287,26 +287,72 @@ static void a_revived_delivery_begins_its_send_again(void)
                     .first_due_at = AT(10),
                     .last_sent_at = AT(1),
                     .started_at = AT(20) };
-    Live live = delivery_revive(&parked, AT(500));
+    Live live = delivery_act_on(&parked, DELIVERY_ACTION_RETRY, AT(500)).live;
     CHECK(live.state == DELIVERY_PENDING && live.step == STEP_SEND && live.due_at == AT(500));
     CHECK(live.failures == 0 && live.first_due_at == AT(500));
     CHECK(live.attempt == 9 && live.reminders_left == 1);
     CHECK(live.triggered_at == AT(0) && live.last_sent_at == AT(1));
     CHECK(live.send == 1); // the claim makes it 2 again
     parked.send = 0;
-    CHECK(delivery_revive(&parked, AT(500)).send == 0);
+    CHECK(delivery_act_on(&parked, DELIVERY_ACTION_RETRY, AT(500)).live.send == 0);
 }
 
-// claim does what the store's guarded statement does.
+// What an action makes of a delivery, whatever its live state; its figures stay.
+static void an_action_ends_a_delivery_with_its_reason(void)
+{
+    static const struct {
+        DeliveryAction action;
+        DeliveryState from, to;
+        DeliveryReason reason;
+    } rows[] = {
+        { DELIVERY_ACTION_CANCEL, DELIVERY_PENDING, DELIVERY_CANCELLED, REASON_BY_OPERATOR },
+        { DELIVERY_ACTION_CANCEL, DELIVERY_SENDING, DELIVERY_CANCELLED, REASON_BY_OPERATOR },
+        { DELIVERY_ACTION_RECALL, DELIVERY_WAITING, DELIVERY_CANCELLED, REASON_CALLED_OFF },
+        { DELIVERY_ACTION_COMPLETE, DELIVERY_RETRYING, DELIVERY_COMPLETED, REASON_ANSWERED },
+        { DELIVERY_ACTION_COMPLETE, DELIVERY_PARKED, DELIVERY_COMPLETED, REASON_ANSWERED },
+        { DELIVERY_ACTION_DISCARD, DELIVERY_PARKED, DELIVERY_DISCARDED, REASON_BY_OPERATOR },
+        { DELIVERY_ACTION_EXPIRE, DELIVERY_WAITING, DELIVERY_EXPIRED, REASON_QUIET },
+        { DELIVERY_ACTION_EXPIRE, DELIVERY_PARKED, DELIVERY_EXPIRED, REASON_QUIET },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        Live live = { .state = rows[i].from,
+                      .step = STEP_EXPIRE,
+                      .due_at = AT(9),
+                      .attempt = 3,
+                      .failures = 1,
+                      .send = 2,
+                      .reminders_left = 1,
+                      .first_due_at = AT(1),
+                      .last_sent_at = AT(2),
+                      .opened_at = AT(3),
+                      .started_at = AT(4) };
+        Settlement to = rows[i].action == DELIVERY_ACTION_EXPIRE
+                            ? delivery_expire(&live)
+                            : delivery_act_on(&live, rows[i].action, AT(500));
+        CHECK(to.live.state == rows[i].to && to.reason == rows[i].reason);
+        CHECK(to.expires_at == INSTANT_NONE && to.live.started_at == INSTANT_NONE);
+        CHECK(to.live.attempt == 3 && to.live.failures == 1 && to.live.send == 2);
+        CHECK(to.live.reminders_left == 1 && to.live.first_due_at == AT(1));
+        CHECK(to.live.last_sent_at == AT(2) && to.live.opened_at == AT(3));
+    }
+}
+
 static void claim(Live *live, Instant now)
 {
-    CHECK(delivery_may(live->state, DELIVERY_ACTION_CLAIM) && live->step == STEP_SEND);
-    if (live->state != DELIVERY_RETRYING)
-        live->send++;
-    live->state = DELIVERY_SENDING;
-    live->step = STEP_LEASE;
-    live->attempt++;
-    live->started_at = now;
+    *live = delivery_claim(live, now, now + SPAN_SECOND);
+}
+
+static void a_claim_begins_an_attempt_and_mostly_a_send(void)
+{
+    static const DeliveryState states[] = { DELIVERY_PENDING, DELIVERY_RETRYING, DELIVERY_WAITING };
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        Live live = {
+            .state = states[i], .step = STEP_SEND, .due_at = AT(1), .attempt = 4, .send = 2
+        };
+        claim(&live, AT(7));
+        CHECK(live.state == DELIVERY_SENDING && live.attempt == 5 && live.started_at == AT(7));
+        CHECK(live.send == (states[i] == DELIVERY_RETRYING ? 2 : 3));
+    }
 }
 
 static void a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120(void)
@@ -366,7 +412,7 @@ static void six_failures_park_and_a_person_starts_it_anew(void)
         live = delivery_settle(&live, &plan, &policy, &unwell, live.started_at, 0).live;
     }
     CHECK(live.state == DELIVERY_PARKED && live.attempt == 6 && live.send == 1);
-    live = delivery_revive(&live, AT(600));
+    live = delivery_act_on(&live, DELIVERY_ACTION_RETRY, AT(600)).live;
     claim(&live, AT(600));
     CHECK(live.send == 1 && live.attempt == 7);
     live = delivery_settle(&live, &plan, &policy, &taken, AT(600), 0).live;
@@ -402,6 +448,8 @@ static const Test tests[] = {
     TEST(a_parked_delivery_that_awaits_an_answer_expires),
     TEST(a_new_delivery_waits_for_its_first_send),
     TEST(a_revived_delivery_begins_its_send_again),
+    TEST(an_action_ends_a_delivery_with_its_reason),
+    TEST(a_claim_begins_an_attempt_and_mostly_a_send),
     TEST(a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120),
     TEST(each_send_has_a_budget_of_its_own),
     TEST(six_failures_park_and_a_person_starts_it_anew),

@@ -424,16 +424,16 @@ static void the_memory_channel_captures_or_rehearses(void)
         DeliveryReason reason;
         Span retry_after;
     } cases[] = {
-        { NULL, 1, VERDICT_DELIVERED, REASON_CAPTURED, 0 },
-        { "{}", 3, VERDICT_DELIVERED, REASON_CAPTURED, 0 },
-        { "{\"answer\":\"delivered\"}", 1, VERDICT_DELIVERED, REASON_CAPTURED, 0 },
+        { NULL, 1, VERDICT_DELIVERED, REASON_ACCEPTED, 0 },
+        { "{}", 3, VERDICT_DELIVERED, REASON_ACCEPTED, 0 },
+        { "{\"answer\":\"delivered\"}", 1, VERDICT_DELIVERED, REASON_ACCEPTED, 0 },
         { "{\"answer\":\"transient\"}", 9, VERDICT_TRANSIENT, REASON_UNWELL, 0 },
         { "{\"answer\":\"transient\",\"retryAfter\":\"30s\"}", 1, VERDICT_TRANSIENT, REASON_UNWELL,
           30 * SPAN_SECOND },
         { "{\"answer\":\"permanent\"}", 1, VERDICT_PERMANENT, REASON_REFUSED, 0 },
         { "{\"failFirst\":2}", 1, VERDICT_TRANSIENT, REASON_UNWELL, 0 },
         { "{\"failFirst\":2}", 2, VERDICT_TRANSIENT, REASON_UNWELL, 0 },
-        { "{\"failFirst\":2}", 3, VERDICT_DELIVERED, REASON_CAPTURED, 0 },
+        { "{\"failFirst\":2}", 3, VERDICT_DELIVERED, REASON_ACCEPTED, 0 },
         { "{\"failFirst\":1,\"answer\":\"permanent\"}", 2, VERDICT_PERMANENT, REASON_REFUSED, 0 },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
