@@ -79,7 +79,7 @@ bool command_run(Engine *engine, Instant now)
     }
     if (engine->wants_probe)
         return false;
-    bool is_held = engine->registry && engine->registry->is_held;
+    bool is_held = engine->registry->is_held || engine->watch.is_off;
     Instant next = is_held ? INSTANT_NONE : next_due(engine);
     command->has_probed = false;
     if (next <= now)

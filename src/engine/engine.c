@@ -23,22 +23,21 @@ Instant engine_round(Engine *engine)
     return wake_at(engine, now);
 }
 
-// watch_clock notices a clock that jumps, before anything is claimed by it: where wall time and
-// monotonic time disagree by more than a quarter of a lease, the server is asked first.
+// watch_clock notices a clock that jumps, before anything is claimed by it. The server, where there
+// is one, is asked at once.
 static void watch_clock(Engine *engine, Instant now)
 {
-    Instant monotonic = clock_monotonic(engine->options.clock);
-    Span drift = (now - engine->last_now) - (monotonic - engine->last_monotonic);
-    bool is_first = engine->last_monotonic == 0;
-    engine->last_now = now;
-    engine->last_monotonic = monotonic;
-    if (engine->options.clock->is_manual || is_first || engine->options.is_only_node)
+    ClockWatch *watch = &engine->watch;
+    if (engine->options.clock->is_manual)
         return;
-    if (drift > SEND_LEASE / 4 || drift < -SEND_LEASE / 4) {
-        log_warn("clock.jumped", "drift_ms=%lld", (long long) (drift / SPAN_MILLISECOND));
-        engine->is_clock_off = true;
+    bool was_off = watch->is_off;
+    if (clock_watch_look(watch, now, clock_monotonic(engine->options.clock))) {
+        Span ahead = watch->seen - watch->believed;
+        log_warn("clock.jumped", "by_ms=%lld", (long long) (ahead / SPAN_MILLISECOND));
         engine->beaten_at = 0;
     }
+    if (was_off && !watch->is_off)
+        log_warn("clock.believed", "detail=\"deliveries go on\"");
 }
 
 static LaneState *lane_state(Engine *engine, int64_t lane)
@@ -163,6 +162,8 @@ static void take_failed(Engine *engine, Round *round)
     engine->is_probing = false;
     engine->wants_probe = true;
     engine->renewed_at = 0; // leases grow old meanwhile
+    if (round->beats)
+        engine->beaten_at = 0;
     engine->has_operations |= round->steps_operations;
     engine->wants_orphans |= round->sweep.is_orphaned;
     engine->store_retry_at = clock_monotonic(engine->options.clock) + RETRY_STORE_EVERY;
@@ -174,11 +175,13 @@ static void take_beat(Engine *engine, const Round *round)
     Span offset = round->clock_offset;
     engine->other_nodes = round->other_nodes;
     clock_set_offset(engine->options.real, engine->options.real->offset + offset);
-    if (!engine->options.clock->is_manual && engine->options.clock != engine->options.real)
+    const Clock *clock = engine->options.clock;
+    if (clock->is_manual)
+        return;
+    if (clock != engine->options.real)
         clock_set_offset(engine->options.clock, engine->options.real->offset);
-    if (!engine->options.clock->is_manual)
-        engine->last_now += offset; // the correction is no jump
-    engine->is_clock_off = false;   // it is corrected now
+    if (engine->watch.has_peer) // it is corrected now, and that is no jump
+        clock_watch_believe(&engine->watch, clock_now(clock), clock_monotonic(clock));
 }
 
 static void take_round(Engine *engine, Round *round)
@@ -270,7 +273,7 @@ static size_t ask_lanes(Engine *engine, Round *round, Instant now)
     int64_t room = WINDOW_MAX - engine->in_flight;
     size_t count = 0;
     int left = CLAIM_MAX;
-    if (registry->is_held || engine->is_clock_off || engine->is_stopping || room <= 0)
+    if (registry->is_held || engine->watch.is_off || engine->is_stopping || room <= 0)
         return 0;
     for (size_t i = 0; i < registry->lane_count && left > 0; i++) {
         LaneState *lane = lane_state(engine, registry->lanes[i].lane);
@@ -343,7 +346,7 @@ static bool begin_round(Engine *engine, Instant now)
     if (monotonic < engine->store_retry_at)
         return false;
     Round *round = round_new(engine);
-    bool is_held = engine->registry->is_held;
+    bool is_held = engine->registry->is_held || engine->watch.is_off;
     take_finished(engine, round);
     size_t lanes = ask_lanes(engine, round, now);
     bool sweep_is_due = !is_held && !engine->is_stopping && engine->sweep_due <= now;
@@ -407,6 +410,7 @@ Engine *engine_new(const EngineOptions *options)
     engine->has_operations = true;
     // Where only this process can have the store open, whoever held a lease before is dead.
     engine->wants_orphans = options->is_only_node;
+    engine->watch.has_peer = !options->is_only_node;
     pthread_mutex_init(&engine->lock, NULL);
     return engine;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/watch.h"
 #include "store/queue.h"
 
 #include <pthread.h>
@@ -129,8 +130,7 @@ struct Engine {
     uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
     bool wants_probe, is_probing, wants_orphans, has_operations;
     Instant polled_at, renewed_at, beaten_at, store_retry_at; // monotonic
-    bool is_clock_off; // by more than a quarter of a lease, as last seen: nothing is claimed
-    Instant last_now, last_monotonic; // to notice when the system's clock jumps
+    ClockWatch watch;
     int64_t other_nodes;
     EngineCommand *command;
 

@@ -42,9 +42,34 @@ static void an_answer_that_comes_while_the_store_is_away_is_kept(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && in_state(&rig, DELIVERY_PARKED) == 1);
 }
 
+// A clock that jumps
+
+static void a_clock_that_jumps_for_a_while_is_not_obeyed(void)
+{
+    if (suite_is_postgres())
+        return; // there the server's clock decides, which a rig does not invent
+    RIG(rig);
+    rig.status = 200;
+    http(&rig, "later", "", ",'schedule':{'initialDelay':'1d'}");
+    http(&rig, "asked", "", ",'expireAfter':'1d','schedule':{'reminders':[]},'awaitAnswer':true");
+    visits(&rig, "later", 1);
+    visits(&rig, "asked", 1);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && in_state(&rig, DELIVERY_WAITING) == 1);
+    jump(&rig, 2 * SPAN_DAY);
+    lapse(&rig, 7 * SPAN_SECOND);
+    CHECK(rig.sent_count == 1);
+    CHECK(in_state(&rig, DELIVERY_EXPIRED) == 0);
+    jump(&rig, -2 * SPAN_DAY);
+    visits(&rig, "asked", 1);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_PENDING) == 1);
+}
+
 static const Test tests[] = {
     TEST(an_outage_longer_than_a_lease_sends_nothing_twice),
     TEST(an_answer_that_comes_while_the_store_is_away_is_kept),
+    TEST(a_clock_that_jumps_for_a_while_is_not_obeyed),
 };
 
 PART(engine_part, tests);
