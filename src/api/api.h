@@ -4,7 +4,8 @@
 // connection. WRITE handlers run inside the writer's transaction, may be replayed, and are answered
 // after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
 // a WRITE route with a RouteSet are written together, as many as one transaction holds. START
-// handlers run on the server's thread, must not block, and answer later by themselves.
+// handlers run on the server's thread, must not block, and answer later by themselves. Large bodies
+// are read, and much is decided, on threads of their own (thinkers), never on the server's.
 //
 // Idempotency-Key is handled here for every POST, in the same transaction as the work.
 #pragma once
@@ -19,6 +20,7 @@ typedef struct Engine Engine;
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
+    Pool *thinkers; // for what is too much for the server's thread
     Engine *engine;
     Clock *clock;
     Random *random;
@@ -38,12 +40,15 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
 #define ANYONE 0xffffffffu // without a key
 #define SYSTEM 0x80000000u // a key with the system right
 
-// RouteSet is the work of a WRITE route whose calls are written many at once. think() comes before
-// the transaction, without a connection: it reads the body and decides what it can. write() does
-// all calls of a set in the transaction; a call that it refuses with call_refuse() has left
-// nothing. answer() writes a call's answer once it is known what was written, committed() tells
-// whoever must know of it after the commit.
+// RouteSet is the work of a WRITE route whose calls are written many at once. Ahead of the
+// transaction, without a connection, the route's think() has read the body; weigh() then says how
+// many things there are to decide, and decide() decides them. write() does all calls of a set in
+// the transaction; a call that it refuses with call_refuse() has left nothing. answer() writes a
+// call's answer once it is known what was written, committed() tells whoever must know of it after
+// the commit.
 typedef struct RouteSet {
+    size_t (*weigh)(const Call *call);
+    Err (*decide)(Call *call, Error *error);
     Err (*write)(Tx *tx, Call *const *calls, size_t count, Error *error);
     void (*answer)(Call *call);
     void (*committed)(const Call *call);
@@ -98,6 +103,7 @@ struct Call {
     union {
         Op op;
         Read read;
+        Task task;
     };
 };
 

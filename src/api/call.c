@@ -14,6 +14,9 @@ enum {
     CURSOR_MAX = 1024,
     LIMIT_DEFAULT = 50,
     LIMIT_MAX = 500,
+    // What the server's thread does by itself; more of it is for the thinkers.
+    QUICK_BYTES_MAX = 64 * 1024,
+    QUICK_PAIRS_MAX = 2000,
 };
 
 // Served is a call and what only this file knows of it.
@@ -27,7 +30,9 @@ typedef struct Served {
     bool is_secret;
     bool is_refused; // by call_refuse(), in this try
     bool is_written; // by its route's set, in this try
-    Err doubt;       // what became of the second look at its key
+    bool is_aside;   // with the thinkers
+    bool is_read;
+    Err doubt; // what became of the second look at its key
 } Served;
 
 static Err find_route(Served *served, Error *error);
@@ -327,14 +332,66 @@ static Err conclude(Served *served, Err err, Error *error)
     return ERR_OK;
 }
 
+static Call *call_of_task(Task *task)
+{
+    return (Call *) ((char *) task - offsetof(Call, task));
+}
+
+// set_aside goes on with a call on a thinker's thread; false when too many wait for one.
+static bool set_aside(Served *served, void (*run)(Task *task, void *seat))
+{
+    Call *call = &served->call;
+    served->is_aside = true;
+    call->task = (Task){ .run = run };
+    return pool_submit(call->api->thinkers, &call->task);
+}
+
+static void go_on(Task *task, void *seat)
+{
+    (void) seat;
+    proceed((Served *) call_of_task(task));
+}
+
+static void proceed_aside(Served *served)
+{
+    Error error = { 0 };
+    if (!set_aside(served, go_on))
+        call_fail(&served->call, fail(&error, ERR_BUSY, "too many large requests are waiting"),
+                  &error);
+}
+
+static Err read_call(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    served->is_read = true;
+    TRY(read_body(served, error));
+    return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
+}
+
+// proceed reads the body and decides what can be, ahead of the route's work. It begins anew with
+// the thinkers as soon as it meets more than the server's thread should do.
 static void proceed(Served *served)
 {
-    Error error = { .arena = served->call.arena };
-    Err err = read_body(served, &error);
-    if (err != ERR_OK)
-        call_fail(&served->call, err, &error);
-    else
+    Call *call = &served->call;
+    const RouteSet *set = call->route->run.set;
+    Error error = { .arena = call->arena };
+    Err err = ERR_OK;
+    if (!served->is_aside && call->exchange->body.len > QUICK_BYTES_MAX) {
+        proceed_aside(served);
+        return;
+    }
+    if (!served->is_read)
+        err = read_call(served, &error);
+    if (err == ERR_OK && set && !served->is_aside && set->weigh(call) > QUICK_PAIRS_MAX) {
+        proceed_aside(served);
+        return;
+    }
+    if (err == ERR_OK && set)
+        err = set->decide(call, &error);
+    if (err == ERR_OK)
         dispatch(served);
+    else
+        call_fail(call, err, &error);
 }
 
 // run_doubt runs after the reader has renewed the snapshot.
@@ -554,16 +611,31 @@ static void write_done(Op *op, Err err, const Error *error)
     finish(call, err, error);
 }
 
+static void answer_aside(Task *task, void *seat)
+{
+    Call *call = call_of_task(task);
+    (void) seat;
+    call->route->run.set->answer(call);
+    call_reply(call);
+}
+
 static void set_done(Op *op, Err err, const Error *error)
 {
     Call *call = call_of_op(op);
+    Served *served = (Served *) call;
     const RouteSet *set = call->route->run.set;
-    if (err == ERR_OK && ((Served *) call)->is_written) {
-        set->committed(call);
-        if (!call->idempotency_key.at)
-            set->answer(call);
+    if (err != ERR_OK || !served->is_written) {
+        finish(call, err, error);
+        return;
     }
-    finish(call, err, error);
+    set->committed(call);
+    // Another batch waits for the writer: a long answer is not written on its thread.
+    bool is_long = !call->idempotency_key.at && call->weight > QUICK_PAIRS_MAX;
+    if (is_long && set_aside(served, answer_aside))
+        return;
+    if (!call->idempotency_key.at)
+        set->answer(call);
+    call_reply(call);
 }
 
 static void submit_write(Call *call)
@@ -585,12 +657,6 @@ static void submit_write(Call *call)
 static void dispatch(Served *served)
 {
     Call *call = &served->call;
-    Error error = { .arena = call->arena };
-    Err err = call->route->run.think ? call->route->run.think(call, &error) : ERR_OK;
-    if (err != ERR_OK) {
-        call_fail(call, err, &error);
-        return;
-    }
     switch (call->route->run.work) {
     case WORK_READ:
         call->read = (Read){ .run = run_read, .done = read_done };

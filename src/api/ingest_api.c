@@ -29,7 +29,11 @@ static Posting *posting_new(Call *call, Shape shape, size_t count)
     return posting;
 }
 
-// decide ends the reading: what can be known ahead of the transaction is known.
+static size_t weigh(const Call *call)
+{
+    return accept_pairs(&((const Posting *) call->with)->accept, call->registry);
+}
+
 static Err decide(Call *call, Error *error)
 {
     Posting *posting = call->with;
@@ -79,7 +83,7 @@ Err ingest_read(Call *call, Error *error)
         Err err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
         take_item(item, err, &item_error, call->arena);
     }
-    return decide(call, error);
+    return ERR_OK;
 }
 
 // media_is says whether the content type is the given one, whatever its parameters.
@@ -135,10 +139,8 @@ Err event_read(Call *call, Error *error)
 {
     Str type = exchange_header(call->exchange, S("content-type"));
     if (media_is(type, S("application/cloudevents-batch+json")))
-        TRY(read_cloud_batch(call, error));
-    else
-        TRY(read_one(call, type, error));
-    return decide(call, error);
+        return read_cloud_batch(call, error);
+    return read_one(call, type, error);
 }
 
 static Err write_postings(Tx *tx, Call *const *calls, size_t count, Error *error)
@@ -320,6 +322,10 @@ static void wake_engine(const Call *call)
         engine_note(engine, lane, due_at);
 }
 
-const RouteSet event_set = { .write = write_postings,
-                             .answer = write_answer,
-                             .committed = wake_engine };
+const RouteSet event_set = {
+    .weigh = weigh,
+    .decide = decide,
+    .write = write_postings,
+    .answer = write_answer,
+    .committed = wake_engine,
+};

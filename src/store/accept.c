@@ -41,8 +41,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     size_t count;
     const Trigger *const *triggers =
         registry_triggers(registry, accept->tenant, item->event.kind, &count);
-    if (count > ACCEPT_PAIRS_MAX)
-        count = ACCEPT_PAIRS_MAX;
+    assert(count <= ACCEPT_RULES_MAX);
     item->pairs = ARENA_ARRAY(accept->arena, AcceptPair, count + 1);
     item->pair_count = count;
     item->created_count = 0;
@@ -62,6 +61,46 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     decide_identity(accept, item);
 }
 
+// rules_of counts the triggers that look at an item: those that may make a delivery of it, and
+// those whose deliveries it may call off.
+static size_t rules_of(const Registry *registry, const AcceptItem *item, int64_t tenant,
+                       size_t *ret_recallers)
+{
+    size_t triggers;
+    registry_triggers(registry, tenant, item->event.kind, &triggers);
+    registry_recallers(registry, tenant, item->event.kind, ret_recallers);
+    return triggers;
+}
+
+size_t accept_pairs(const Accept *accept, const Registry *registry)
+{
+    size_t pairs = 0, recallers;
+    for (size_t i = 0; i < accept->count; i++)
+        if (accept->items[i].err == ERR_OK)
+            pairs += rules_of(registry, &accept->items[i], accept->tenant, &recallers) + recallers;
+    return pairs;
+}
+
+// check_size refuses what would take too much memory and time for one transaction.
+static Err check_size(const Accept *accept, const Registry *registry, Error *error)
+{
+    for (size_t i = 0; i < accept->count; i++) {
+        const AcceptItem *item = &accept->items[i];
+        size_t recallers, rules = rules_of(registry, item, accept->tenant, &recallers);
+        if (item->err == ERR_OK && rules > ACCEPT_RULES_MAX)
+            return fail(error, ERR_TOO_LARGE,
+                        "%zu triggers listen to \"%.*s\"; one event can meet %d", rules,
+                        STR_ARG(item->event.kind), ACCEPT_RULES_MAX);
+    }
+    size_t pairs = accept_pairs(accept, registry);
+    if (pairs > ACCEPT_PAIRS_MAX)
+        return fail(error, ERR_TOO_LARGE,
+                    "%zu events times the triggers that look at them make %zu decisions; at most %d"
+                    " fit in a request: send smaller batches",
+                    accept->count, pairs, ACCEPT_PAIRS_MAX);
+    return ERR_OK;
+}
+
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
 {
     if (accept->depth > ACCEPT_DEPTH_MAX)
@@ -69,6 +108,7 @@ Err accept_decide(Accept *accept, const Registry *registry, Random *random, Erro
                     ACCEPT_DEPTH_MAX);
     if (accept->generation == registry->generation)
         return ERR_OK;
+    TRY(check_size(accept, registry, error));
     if (accept->generation == 0)
         name_events(accept, random);
     accept->generation = registry->generation;

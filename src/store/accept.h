@@ -14,8 +14,9 @@
 #include "store/dedup.h"
 
 enum {
-    ACCEPT_PAIRS_MAX = 60000, // deliveries one event may make: their ids share 16 bits
-    ACCEPT_DEPTH_MAX = 8,     // events that make events that make events
+    ACCEPT_PAIRS_MAX = 100000, // events times the triggers that look at them, in one accept
+    ACCEPT_RULES_MAX = 60000,  // deliveries one event may make: their ids share 16 bits
+    ACCEPT_DEPTH_MAX = 8,      // events that make events that make events
 };
 
 // AcceptPair is one event meeting one trigger.
@@ -51,9 +52,14 @@ typedef struct Accept {
 } Accept;
 
 // accept_decide takes items whose events are built (or that carry their error), gives them their
-// ids, and decides. The decisions refer to the registry, which the caller holds for as long. A
-// chain of events past ACCEPT_DEPTH_MAX is refused with ERR_CONFLICT.
+// ids, and decides. The decisions refer to the registry, which the caller holds for as long. It
+// refuses a chain of events past ACCEPT_DEPTH_MAX (ERR_CONFLICT) and more than it may be asked to
+// decide at once (ERR_TOO_LARGE).
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error) MUST_USE;
+
+// accept_pairs is how much there is to decide: each event with each trigger that looks at it, be it
+// to make a delivery or to call some off.
+size_t accept_pairs(const Accept *accept, const Registry *registry);
 
 // accept_write writes accepts that were decided on tx->registry; of several the earlier came first.
 // What became of each is in its items.

@@ -4,15 +4,17 @@
 // each read on PostgreSQL the registry is renewed if another node has changed a definition.
 #pragma once
 
+#include "base/pool.h"
 #include "store/writer.h"
 
 typedef struct Read Read;
 typedef struct Reader Reader;
 
 struct Read {
+    Task task; // the reader's own, first: a Task * is a Read *
     Err (*run)(Read *read, Db *db, Error *error);
     void (*done)(Read *read, Err err, const Error *error);
-    Read *next; // the reader's own
+    Reader *reader; // the reader's own
 };
 
 Reader *reader_open(Writer *writer, Str url, int threads);

@@ -1,6 +1,7 @@
 """T1, T5, T6: one call posts many events; what comes of each is counted and named."""
 import concurrent.futures
 import threading
+import time
 
 from harness import equal, eventually, like, main, only, slow
 from steps import (ADDRESS, KIND, deliveries, delivery, ingest, ingest_one, make_trigger, make_user,
@@ -114,6 +115,54 @@ def test_ten_thousand_items_are_one_call(ctx):
     settle(ctx.peal)
     ids = {row["id"] for row in deliveries(ctx.peal, "&state=delivered")}
     equal(len(ids), 10000)
+
+
+def test_items_times_triggers_are_bounded(ctx):
+    for number in range(11):
+        make_trigger(ctx.peal, f"t{number}", filter={"path": "candidate.n", "op": "==", "value": 1})
+    body = {"eventKind": KIND, "items": [{"payload": {"n": 0}}] * 10000}
+    answer = ctx.peal.post("/v1/ingest", body, headers={"Idempotency-Key": "large"})
+    equal((answer.status, answer.json["code"]), (413, "too-large"))
+    assert "send smaller batches" in answer.json["detail"], answer.text
+    equal(ctx.peal.get("/v1/events", expect=200).json["items"], [])
+    body["items"] = body["items"][:1000]  # also with the same key: what was refused is not kept
+    like(ctx.peal.post("/v1/ingest", body, headers={"Idempotency-Key": "large"}, expect=200).json,
+         {"unmatched": 1000})
+
+
+class Pulse(threading.Thread):
+    """Asks /livez again and again; worst is the longest it had to wait."""
+
+    def __init__(self, peal):
+        super().__init__()
+        self.peal, self.worst, self.count, self.ends = peal, 0, 0, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ends.is_set():
+            began = time.monotonic()
+            self.peal.get("/livez", expect=200)
+            self.worst = max(self.worst, time.monotonic() - began)
+            self.count += 1
+
+    def end(self):
+        self.ends.set()
+        self.join()
+
+
+@slow
+def test_a_large_body_holds_nobody_up(ctx):
+    """Ten thousand items of 3 KB, each looked at by ten triggers with long filters."""
+    leaf = {"path": "candidate.text", "op": "endsWith", "value": "y"}
+    for number in range(10):
+        make_trigger(ctx.peal, f"t{number}", filter={"any": [leaf] * 100})
+    body = {"eventKind": KIND, "items": [{"payload": {"text": "x" * 3000}}] * 10000}
+    pulse, began = Pulse(ctx.peal), time.monotonic()
+    answer = ctx.peal.post("/v1/ingest", body, seconds=120)
+    took = time.monotonic() - began
+    pulse.end()
+    equal((answer.status, answer.json["unmatched"]), (200, 10000))
+    assert pulse.worst < took / 3, f"{pulse.worst:.2f} s of {took:.2f} s were one wait of /livez"
 
 
 def post_at_once(people, item):

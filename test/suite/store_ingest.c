@@ -352,6 +352,60 @@ static void a_chain_of_events_ends(void)
     registry_drop(registry);
 }
 
+// crowd is a snapshot in which so many triggers listen to one kind, and so many call off by it.
+static Registry crowd(Store *store, size_t listeners, size_t recallers)
+{
+    Trigger *trigger = ARENA_NEW(&store->arena, Trigger);
+    *trigger = (Trigger){ .id = S("one"),
+                          .tenant = TENANT,
+                          .event_kind = S("visit"),
+                          .cancel_kind = S("visit"),
+                          .template_id = S("one") };
+    size_t count = listeners > recallers ? listeners : recallers;
+    const Trigger **triggers = ARENA_ARRAY(&store->arena, const Trigger *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        triggers[i] = trigger;
+    return (Registry){ .generation = 99,
+                       .triggers = triggers,
+                       .trigger_count = listeners,
+                       .recallers = triggers,
+                       .recaller_count = recallers };
+}
+
+static Accept *visits(Store *store, size_t count)
+{
+    Accept *accept = accept_of(store, TENANT, "{'kind':'visit'}");
+    Event event = accept->items[0].event;
+    accept->items = ARENA_ARRAY(&store->arena, AcceptItem, count + 1);
+    for (size_t i = 0; i < count; i++)
+        accept->items[i].event = event;
+    accept->count = count;
+    return accept;
+}
+
+static void what_is_decided_at_once_is_bounded(void)
+{
+    static const struct {
+        const char *about;
+        size_t events, listeners, recallers;
+        Err err;
+    } rows[] = {
+        { "as much as fits", 100, 1000, 0, ERR_OK },
+        { "one event more", 101, 1000, 0, ERR_TOO_LARGE },
+        { "those that call off count too", 100, 999, 2, ERR_TOO_LARGE },
+        { "as many as an event can meet", 1, ACCEPT_RULES_MAX, 0, ERR_OK },
+        { "more than an event can meet", 1, ACCEPT_RULES_MAX + 1, 0, ERR_TOO_LARGE },
+    };
+    STORE(store);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        Registry registry = crowd(&store, rows[i].listeners, rows[i].recallers);
+        Accept *accept = visits(&store, rows[i].events);
+        Err err = accept_decide(accept, &registry, &store.random, &store.error);
+        CHECK_AT(rows[i].about, err == rows[i].err);
+        CHECK_AT(rows[i].about, err != ERR_OK || accept->weight >= rows[i].listeners);
+    }
+}
+
 #define RECALLED                                                                                   \
     "{'id':'csi','eventKind':'visit','channel':'memory:default','awaitAnswer':true,"               \
     "'cancelOn':{'eventKind':'reopened','match':['candidate.wip'],"                                \
@@ -583,6 +637,7 @@ static const Test tests[] = {
     TEST(a_failed_ingest_leaves_nothing),
     TEST(an_event_is_made_beside_something_else_or_not_at_all),
     TEST(a_chain_of_events_ends),
+    TEST(what_is_decided_at_once_is_bounded),
     TEST(an_event_calls_off_what_is_older),
     TEST(a_call_reaches_every_live_state),
     TEST(an_event_does_not_call_off_its_own),
