@@ -179,7 +179,7 @@ static bool keep_dev_key(const Program *program)
     int fd = open("peal-data/admin.key", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    Str key = program->store.made_key;
+    Str key = program->store.keys.made;
     bool is_kept = write(fd, key.at, key.len) == (ssize_t) key.len && write(fd, "\n", 1) == 1;
     close(fd);
     return is_kept;
@@ -205,7 +205,7 @@ static void announce_dev(const Program *program)
 // announce_store tells what is known only once the store is there; the key is shown this once.
 static void announce_store(const Program *program)
 {
-    Str key = program->store.made_key;
+    Str key = program->store.keys.made;
     if (key.len && !(program->config->is_dev && keep_dev_key(program)))
         printf("first key (shown this once): %.*s\n", STR_ARG(key));
     if (program->store.was_held)

@@ -1,7 +1,6 @@
 #include "app/store.h"
 
 #include "base/log.h"
-#include "store/key.h"
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
@@ -69,7 +68,7 @@ static Err begin(Tx *tx, void *with, Error *error)
     int64_t others;
     TRY(tx_sync(tx, error));
     TRY(check_identity(tx, start, error));
-    TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->made_key, error));
+    TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->keys, error));
     TRY(check_key(tx, start, error));
     TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
     start->another_lives = others > 0;
@@ -127,6 +126,9 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
         writer_close(up.writer);
         return err;
     }
+    if (up.keys.replaced > 0)
+        log_warn("key.replaced", "count=%lld detail=%s", (long long) up.keys.replaced,
+                 log_quote(S("PEAL_ADMIN_KEY has changed: the key given before it is removed")));
     if (up.is_key_foreign)
         log_error("key.foreign", "detail=%s",
                   log_quote(S("the master key is not this database's: no secret can be sealed")));

@@ -3,6 +3,7 @@
 
 #include "app/config.h"
 #include "base/clock.h"
+#include "store/key.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -10,7 +11,7 @@ typedef struct StoreUp {
     Writer *writer;
     Reader *reader;
     int64_t node;
-    Str made_key;        // the first key, when one was made; to be shown this once
+    KeyStart keys;       // the first key, when one was made; those that PEAL_ADMIN_KEY replaced
     bool was_held;       // it starts held because it is a copy
     bool is_key_foreign; // the master key is not this database's: this node seals nothing
 } StoreUp;

@@ -5,6 +5,9 @@
 
 enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
 
+// The name of a key that came from PEAL_ADMIN_KEY, by which a later start finds it again.
+#define GIVEN_NAME S("given at the start")
+
 static const Statement insert = {
     .name = "key_insert",
     .scope = STATEMENT_TENANT,
@@ -46,12 +49,20 @@ static const Statement system_keys = {
 static const Statement promote = {
     .name = "key_promote",
     .scope = STATEMENT_SYSTEM,
-    .params = "b",
-    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL WHERE hash = $1",
+    .params = "bt",
+    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL, name = $2"
+           " WHERE hash = $1",
+};
+// Whoever makes a key may choose its name, but not the system right.
+static const Statement replace = {
+    .name = "key_replace",
+    .scope = STATEMENT_SYSTEM,
+    .params = "bt",
+    .sql = "DELETE FROM api_key WHERE is_system = 1 AND name = $2 AND hash <> $1",
 };
 
 const Statement *const key_statements[] = {
-    &insert, &page, &find, &erase, &tenant_of, &system_keys, &promote, NULL,
+    &insert, &page, &find, &erase, &tenant_of, &system_keys, &promote, &replace, NULL,
 };
 
 Str key_text_new(Arena *arena, Random *random)
@@ -180,38 +191,42 @@ static Err add_system(Tx *tx, Str text, Str name, Error *error)
     return key_add(tx, &key, text, error);
 }
 
-// ensure_given sees that the key with this text has the system right.
-static Err ensure_given(Tx *tx, Str given, const Rows *system, Error *error)
+// ensure_given sees that the key with this text has the system right, and none given earlier.
+static Err ensure_given(Tx *tx, Str given, const Rows *system, int64_t *ret_replaced, Error *error)
 {
     Sha256 hash = sha256(given);
-    for (size_t i = 0; i < system->count; i++)
-        if (str_eq(value_to_str(rows_at(system, i)), hash_bytes(&hash)))
-            return ERR_OK;
-    Rows rows;
-    Value args[] = { value_bytes(hash_bytes(&hash)) };
-    TRY(tx_query(tx, &promote, args, &rows, error));
-    if (rows.changed == 0)
-        return add_system(tx, given, S("given at the start"), error);
-    tx->changes_definitions = true;
+    bool is_there = false;
+    for (size_t i = 0; i < system->count && !is_there; i++)
+        is_there = str_eq(value_to_str(rows_at(system, i)), hash_bytes(&hash));
+    Rows promoted = { 0 }, replaced;
+    Value args[] = { value_bytes(hash_bytes(&hash)), value_text(GIVEN_NAME) };
+    if (!is_there)
+        TRY(tx_query(tx, &promote, args, &promoted, error));
+    if (!is_there && promoted.changed == 0)
+        TRY(add_system(tx, given, GIVEN_NAME, error));
+    TRY(tx_query(tx, &replace, args, &replaced, error));
+    *ret_replaced = replaced.changed;
+    if (promoted.changed + replaced.changed > 0)
+        tx->changes_definitions = true;
     return ERR_OK;
 }
 
-Err key_bootstrap(Tx *tx, Arena *arena, Str given, Str *ret_made, Error *error)
+Err key_bootstrap(Tx *tx, Arena *arena, Str given, KeyStart *ret, Error *error)
 {
     if (given.at && given.len < KEY_GIVEN_MIN)
         return fail(error, ERR_INVALID, "the admin key must have at least %d characters",
                     KEY_GIVEN_MIN);
     Rows system;
+    KeyStart start = { 0 };
     TRY(definition_lock(tx, error));
     TRY(ensure_first(tx, error));
     TRY(tx_query(tx, &system_keys, NULL, &system, error));
-    Str made = STR_NONE;
     if (given.at) {
-        TRY(ensure_given(tx, given, &system, error));
+        TRY(ensure_given(tx, given, &system, &start.replaced, error));
     } else if (system.count == 0) {
-        made = key_text_new(arena, tx->random);
-        TRY(add_system(tx, made, S("made at the first start"), error));
+        start.made = key_text_new(arena, tx->random);
+        TRY(add_system(tx, start.made, S("made at the first start"), error));
     }
-    *ret_made = made;
+    *ret = start;
     return ERR_OK;
 }

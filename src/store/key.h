@@ -34,11 +34,18 @@ Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
 // key_remove fails with ERR_NOT_FOUND, and with ERR_CONFLICT for the last key of the system.
 Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error) MUST_USE;
 
+// KeyStart is what a start did to the keys.
+typedef struct KeyStart {
+    Str made;         // the text of a key that was made, to be shown this once; none
+    int64_t replaced; // keys given at earlier starts that the one given now took the place of
+} KeyStart;
+
 // key_bootstrap makes what every installation has and lacks at its first start: the tenant
 // "default" as number 1, its channel memory:default, and a key with the system right. Where given
-// is a text, that key has the right afterwards; where it is none and no key has it, one is made and
-// *ret_made is its text, to be shown this once; otherwise *ret_made is none. It may run at every
-// start: where nothing is missing it changes nothing. *ret_made lies in the arena.
-Err key_bootstrap(Tx *tx, Arena *arena, Str given, Str *ret_made, Error *error) MUST_USE;
+// is a text, that key has the right afterwards, and a key that was given at an earlier start is
+// removed: whoever changes it wants the old one to be worth nothing. Where it is none and no key
+// has the right, one is made. It may run at every start: where nothing is missing it changes
+// nothing. The text lies in the arena.
+Err key_bootstrap(Tx *tx, Arena *arena, Str given, KeyStart *ret, Error *error) MUST_USE;
 
 extern const Statement *const key_statements[]; // ends with NULL

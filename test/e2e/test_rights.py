@@ -306,6 +306,17 @@ def test_the_last_system_key_stays(ctx):
     equal(ctx.peal.get("/v1/tenants").status, 200)
 
 
+def test_a_changed_admin_key_ends_the_one_before(ctx):
+    earlier = ctx.peal.with_key(ctx.peal.key)
+    equal(earlier.get("/v1/tenants").status, 200)
+    ctx.peal.stop()
+    ctx.peal.key = ctx.peal.env["PEAL_ADMIN_KEY"] = "pk_" + "another" * 6
+    ctx.peal.start()
+    equal(ctx.peal.get("/v1/tenants").status, 200)
+    equal(ctx.peal.with_key(earlier.key).get("/v1/tenants").status, 401)
+    assert "event=key.replaced" in ctx.peal.log(), ctx.peal.log()
+
+
 def test_one_request_after_another_on_a_connection_has_its_own_rights(ctx):
     """A kept-alive connection must not carry over who asked last."""
     reader = make_user(ctx.peal, "read")

@@ -129,7 +129,7 @@ struct Taken {
 static Err bootstrap(Tx *tx, void *with, Error *error)
 {
     Store *store = with;
-    Str made;
+    KeyStart made;
     return key_bootstrap(tx, &store->arena, S("the key of the suite"), &made, error);
 }
 

@@ -522,13 +522,14 @@ static void keys_are_found_by_their_hash_alone(void)
 // Bootstrap is one start with or without a given key.
 typedef struct Bootstrap {
     Arena *arena;
-    Str given, made;
+    Str given;
+    KeyStart start;
 } Bootstrap;
 
 static Err apply_bootstrap(Tx *tx, void *with, Error *error)
 {
     Bootstrap *bootstrap = with;
-    return key_bootstrap(tx, bootstrap->arena, bootstrap->given, &bootstrap->made, error);
+    return key_bootstrap(tx, bootstrap->arena, bootstrap->given, &bootstrap->start, error);
 }
 
 static void a_start_finds_or_makes_the_first_key(void)
@@ -537,7 +538,7 @@ static void a_start_finds_or_makes_the_first_key(void)
     Bootstrap again = { .arena = &store.arena };
     int64_t before = generation(&store);
     MUST(&store, writer_run(store.writer, apply_bootstrap, &again, &store.error));
-    CHECK(!again.made.at && generation(&store) == before);
+    CHECK(!again.start.made.at && generation(&store) == before);
     again.given = S("too short");
     CHECK(writer_run(store.writer, apply_bootstrap, &again, &store.error) == ERR_INVALID);
 
@@ -550,9 +551,47 @@ static void a_start_finds_or_makes_the_first_key(void)
     pass(&store, SPAN_SECOND);
     again.given = S("another key for the system");
     MUST(&store, writer_run(store.writer, apply_bootstrap, &again, &store.error));
-    CHECK(!again.made.at);
-    CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_OK);
+    CHECK(!again.start.made.at);
+    CHECK(again.start.replaced == 1); // the key of the suite was given too
+    CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_NOT_FOUND);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM api_key WHERE is_system = 1") == 1);
+}
+
+static void has_right(Store *store, const char *text, bool expected)
+{
+    Sha256 hash = sha256(str_from(text));
+    Registry *registry = writer_registry(store->writer);
+    const RegistryKey *key = registry_key(registry, &hash);
+    CHECK_AT(text, (key && key->is_system) == expected);
+    registry_drop(registry);
+}
+
+// Whoever changes PEAL_ADMIN_KEY thinks that the old one is worth nothing.
+static void a_key_given_at_the_start_replaces_the_one_before(void)
+{
+    STORE(store);
+    KeyMove made = { .text = "a key that an admin made",
+                     .key = { .tenant = TENANT,
+                              .role = ROLE_ADMIN,
+                              .name = S("given at the start"),
+                              .expires_at = INSTANT_NONE } };
+    MUST(&store, writer_run(store.writer, apply_key, &made, &store.error));
+    Bootstrap start = { .arena = &store.arena, .given = S("the second given key") };
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
+    CHECK(start.start.replaced == 1);
+    has_right(&store, "the key of the suite", false);
+    has_right(&store, "the second given key", true);
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
+    CHECK(start.start.replaced == 0);            // the same again changes nothing
+    start.given = S("a key that an admin made"); // its name is no mark of ours
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
+    CHECK(start.start.replaced == 1);
+    has_right(&store, "the second given key", false);
+    has_right(&store, "a key that an admin made", true);
+    start.given = STR_NONE; // none given: whoever has the right keeps it
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
+    CHECK(start.start.replaced == 0 && !start.start.made.at);
+    has_right(&store, "a key that an admin made", true);
 }
 
 static const Test tests[] = {
@@ -574,5 +613,6 @@ static const Test tests[] = {
     TEST(tenants_are_numbered_and_equipped),
     TEST(keys_are_found_by_their_hash_alone),
     TEST(a_start_finds_or_makes_the_first_key),
+    TEST(a_key_given_at_the_start_replaces_the_one_before),
 };
 PART(definitions_part, tests);

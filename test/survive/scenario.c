@@ -81,7 +81,7 @@ static Err run(Scenario *scenario, Err (*work)(Tx *tx, void *with, Error *error)
 static Err bootstrap_work(Tx *tx, void *with, Error *error)
 {
     Scenario *scenario = with;
-    Str made;
+    KeyStart made;
     int64_t node;
     reseed(scenario);
     TRY(tx_sync(tx, error));
