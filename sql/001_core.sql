@@ -200,10 +200,12 @@ CREATE TABLE recall (
 CREATE TABLE counter (
     writer {I64} NOT NULL,
     tenant {I64} NOT NULL,
+    rule {I64} NOT NULL,
     lane {I64} NOT NULL,
+    site {I64} NOT NULL,
     state {SMALL} NOT NULL,
     n {I64} NOT NULL,
-    PRIMARY KEY (writer, tenant, lane, state)
+    PRIMARY KEY (writer, tenant, rule, lane, site, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
 -- What each writer is committing, or committed last: by this a COMMIT whose reply was lost is

@@ -232,7 +232,13 @@ void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
 {
     db_send_rows(tx->db, &tx->arena, &insert, &queue_columns, rows, count, NULL);
     for (size_t i = 0; i < count; i++)
-        tx_count(tx, rows[i].tenant, rows[i].lane, rows[i].live.state, 1);
+        tx_move(tx, &(Move){ .tenant = rows[i].tenant,
+                             .lane = rows[i].lane,
+                             .delivery = rows[i].id,
+                             .from = MOVE_NOWHERE,
+                             .to = rows[i].live.state,
+                             .attempt = rows[i].live.attempt,
+                             .due_at = rows[i].live.due_at });
 }
 
 // ClaimAsk is one lane's share of a claim.
@@ -281,8 +287,14 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
     ret->was = ret->live.state;
     ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until);
     ret->node = claim->node;
-    tx_count(tx, ret->tenant, ret->lane, ret->was, -1);
-    tx_count(tx, ret->tenant, ret->lane, ret->live.state, 1);
+    tx_move(tx, &(Move){ .tenant = ret->tenant,
+                         .lane = ret->lane,
+                         .delivery = ret->id,
+                         .from = ret->was,
+                         .to = ret->live.state,
+                         .attempt = ret->live.attempt,
+                         .due_at = INSTANT_NONE,
+                         .is_quiet = true });
     return versions_load(tx->versions, tx->db, ret->tenant, ret->trigger_id, ret->trigger_version,
                          &ret->trigger, error);
 }
@@ -449,10 +461,17 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
     }
     for (size_t i = 0; i < batch->count; i++) {
         const Settle *settle = &batch->rows[i];
+        const Live *live = &settle->to.live;
         if (settle->is_stale)
             continue;
-        tx_count(tx, settle->tenant, settle->lane, settle->was, -1);
-        tx_count(tx, settle->tenant, settle->lane, settle->to.live.state, 1);
+        tx_move(tx, &(Move){ .tenant = settle->tenant,
+                             .lane = settle->lane,
+                             .delivery = settle->id,
+                             .from = settle->was,
+                             .to = live->state,
+                             .attempt = live->attempt,
+                             .reason = settle->to.reason,
+                             .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE });
     }
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "store/statements.h"
 
 #include "store/attempt.h"
+#include "store/counter.h"
 #include "store/decision.h"
 #include "store/dedup.h"
 #include "store/definition.h"
@@ -20,6 +21,7 @@
 
 const Statement *const *const all_statements[] = {
     attempt_statements,
+    counter_statements,
     decision_statements,
     dedup_statements,
     definition_statements,

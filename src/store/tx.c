@@ -12,19 +12,6 @@ static const Statement generation_raise = {
     .params = "",
     .sql = "UPDATE generation SET n = n + 1 WHERE one = 1",
 };
-static const Statement counter_add = {
-    .name = "counter_add",
-    .scope = STATEMENT_SYSTEM,
-    .params = "iiiii",
-    .many = true,
-    .sql = "INSERT INTO counter (writer, tenant, lane, state, n) VALUES ($1, $2, $3, $4, $5)"
-           " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
-    .postgres =
-        "INSERT INTO counter (writer, tenant, lane, state, n)"
-        " SELECT * FROM unnest($1, $2, $3, $4, $5)"
-        " ON CONFLICT (writer, tenant, lane, state) DO UPDATE SET n = counter.n + excluded.n",
-};
-
 static const Statement ticket_take = {
     .name = "ticket",
     .scope = STATEMENT_SYSTEM,
@@ -49,14 +36,15 @@ static const Statement ticket_patience = {
     .postgres = "SELECT 0 FROM set_config('lock_timeout', '500ms', true)",
 };
 
-const Statement *const tx_statements[] = { &generation_get, &generation_raise, &counter_add, NULL };
+const Statement *const tx_statements[] = { &generation_get, &generation_raise, NULL };
 
 void tx_begin(Tx *tx)
 {
     arena_reset(&tx->arena);
     tx->was_too_trusting = tx->is_outdated = tx->changes_definitions = tx->is_guarded = false;
-    tx->changes = NULL;
-    tx->change_count = tx->change_room = 0;
+    tx->counters = (Counters){ 0 };
+    tx->moves = NULL;
+    tx->move_count = tx->move_room = 0;
     db_begin(tx->db);
     if (db_is_postgres(tx->db)) {
         Value args[] = { value_i64(tx->writer), value_i64(tx->ticket) };
@@ -100,48 +88,24 @@ Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
     return tx_sync(tx, error);
 }
 
-void tx_count(Tx *tx, int64_t tenant, int64_t lane, DeliveryState state, int64_t n)
+void tx_move(Tx *tx, const Move *move)
 {
-    // Newest first: neighbours in a batch mostly touch the same counters.
-    for (size_t i = tx->change_count; i-- > 0;) {
-        CounterChange *change = &tx->changes[i];
-        if (change->lane == lane && change->state == state && change->tenant == tenant) {
-            change->n += n;
-            return;
-        }
+    counter_fold(&tx->counters, &tx->arena, move);
+    if (move->is_quiet)
+        return;
+    if (tx->move_count == tx->move_room) {
+        tx->move_room = tx->move_room ? tx->move_room * 2 : 16;
+        Move *moves = ARENA_ARRAY(&tx->arena, Move, tx->move_room);
+        if (tx->move_count)
+            memcpy(moves, tx->moves, tx->move_count * sizeof *moves);
+        tx->moves = moves;
     }
-    if (tx->change_count == tx->change_room) {
-        size_t room = tx->change_room ? tx->change_room * 2 : 16;
-        CounterChange *changes = ARENA_ARRAY(&tx->arena, CounterChange, room);
-        if (tx->change_count)
-            memcpy(changes, tx->changes, tx->change_count * sizeof *changes);
-        tx->changes = changes;
-        tx->change_room = room;
-    }
-    tx->changes[tx->change_count++] = (CounterChange){ tenant, lane, state, n };
-}
-
-static void send_counters(Tx *tx)
-{
-    Value *values = ARENA_ARRAY(&tx->arena, Value, tx->change_count * 5);
-    size_t used = 0;
-    for (size_t i = 0; i < tx->change_count; i++) {
-        const CounterChange *change = &tx->changes[i];
-        if (change->n == 0)
-            continue;
-        Value *row = values + used++ * 5;
-        row[0] = value_i64(tx->writer);
-        row[1] = value_i64(change->tenant);
-        row[2] = value_i64(change->lane);
-        row[3] = value_i64(change->state);
-        row[4] = value_i64(change->n);
-    }
-    db_send_many(tx->db, &tx->arena, &counter_add, values, used, NULL);
+    tx->moves[tx->move_count++] = *move;
 }
 
 Err tx_finish(Tx *tx, Error *error)
 {
-    send_counters(tx);
+    counter_send(&tx->counters, tx->db, &tx->arena, tx->writer);
     if (tx->changes_definitions)
         db_send(tx->db, &tx->arena, &generation_raise, NULL, NULL);
     // Nothing commits before the generation was seen, nor (on PostgreSQL) before the server holds

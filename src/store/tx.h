@@ -4,16 +4,9 @@
 // only into its operation, anew each time. It sends, syncs with tx_sync(), and never commits.
 #pragma once
 
-#include "domain/delivery.h"
-#include "store/db.h"
+#include "store/counter.h"
 #include "store/registry.h"
 #include "store/versions.h"
-
-typedef struct CounterChange {
-    int64_t tenant, lane;
-    DeliveryState state;
-    int64_t n;
-} CounterChange;
 
 typedef struct Tx {
     Db *db;
@@ -29,8 +22,9 @@ typedef struct Tx {
     bool changes_definitions; // set by apply(): the generation is raised at commit
     bool is_guarded;          // the generation was checked
     Rows generation;
-    CounterChange *changes;
-    size_t change_count, change_room;
+    Counters counters;
+    Move *moves; // but the quiet ones
+    size_t move_count, move_room;
 } Tx;
 
 void tx_begin(Tx *tx);
@@ -46,8 +40,9 @@ Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
 // not do: after a crash PostgreSQL gives those that were not yet on disk to others.
 Err tx_was_committed(Db *db, int64_t writer, int64_t ticket, bool *ret, Error *error) MUST_USE;
 
-// tx_count notes that n more deliveries (or fewer) stand in a state; written before the commit.
-void tx_count(Tx *tx, int64_t tenant, int64_t lane, DeliveryState state, int64_t n);
+// tx_move notes that a delivery moved: its counters are written before the commit, and whoever
+// follows the moves is told after it.
+void tx_move(Tx *tx, const Move *move);
 
 // tx_finish writes counters and generation and commits.
 Err tx_finish(Tx *tx, Error *error) MUST_USE;

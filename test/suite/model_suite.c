@@ -713,13 +713,13 @@ static void compare_counters(Model *model)
     EXPECT(model, counted == (int64_t) model->item_count);
 }
 
-typedef struct Move {
+typedef struct Turn {
     const char *name;
     int weight;
     void (*run)(Model *model);
-} Move;
+} Turn;
 
-static const Move moves[] = {
+static const Turn moves[] = {
     { "ingest", 20, move_ingest },   { "claim", 22, move_claim }, { "settle", 24, move_settle },
     { "advance", 20, move_advance }, { "sweep", 10, move_sweep }, { "act", 12, move_act },
     { "renew", 4, move_renew },

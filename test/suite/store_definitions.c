@@ -9,11 +9,11 @@
 
 // What definition.h, registry.h, tenant.h, key.h, meta.h, node.h and migrate.h promise.
 
-typedef enum Move { CREATE, REPLACE, HIDE, LANE } Move;
+typedef enum EditKind { CREATE, REPLACE, HIDE, LANE } EditKind;
 
 // Edit is one change of a definition; made is what came of it, in the test's arena.
 typedef struct Edit {
-    Move move;
+    EditKind move;
     Str id, body;
     int64_t expected;
     Definition made;
@@ -41,7 +41,7 @@ static Err apply_edit(Tx *tx, void *with, Error *error)
     return ERR_OK;
 }
 
-static Err edit(Store *store, Move move, const char *id, int64_t expected, const char *body,
+static Err edit(Store *store, EditKind move, const char *id, int64_t expected, const char *body,
                 Definition *ret)
 {
     Edit edit = { .move = move,

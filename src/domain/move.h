@@ -1,0 +1,20 @@
+// move.h - one change of where a delivery stands.
+//
+// Whoever moves a delivery says so once, to the transaction that does it (store/tx.h). Counters,
+// the engine's wake-up after the commit and the journal all follow from it; nothing else is told.
+#pragma once
+
+#include "base/id.h"
+#include "domain/delivery.h"
+
+enum { MOVE_NOWHERE = -1 }; // where a delivery comes from that was not there
+
+typedef struct Move {
+    int64_t tenant, lane, rule, site;
+    Uuid delivery;
+    int from, to; // DeliveryState, or MOVE_NOWHERE
+    int attempt;  // number of the last attempt
+    DeliveryReason reason;
+    Instant due_at; // of the next send; INSTANT_NONE
+    bool is_quiet;  // a claim: counted, but neither journalled nor told, for it decides nothing
+} Move;

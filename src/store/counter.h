@@ -1,0 +1,26 @@
+// counter.h - how many deliveries stand where: a row for each writer, tenant, rule, lane, site and
+// state.
+//
+// Counters are folded from the moves of a transaction and added to the writer's own rows before its
+// commit: a shared row would hold its lock through the fsync. Whoever wants a number sums.
+#pragma once
+
+#include "domain/move.h"
+#include "store/db.h"
+
+typedef struct CounterChange {
+    int64_t writer, tenant, rule, lane, site;
+    int state;
+    int64_t n;
+} CounterChange;
+
+// Counters are the changes of one transaction; all zero to begin with.
+typedef struct Counters {
+    CounterChange *changes; // in the transaction's arena
+    size_t count, room;
+} Counters;
+
+void counter_fold(Counters *counters, Arena *arena, const Move *move);
+void counter_send(Counters *counters, Db *db, Arena *arena, int64_t writer);
+
+extern const Statement *const counter_statements[]; // ends with NULL
