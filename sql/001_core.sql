@@ -6,7 +6,8 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) {STRICT_KEYED};
 
--- Grows with every change of a definition, key, tenant or hold, so that a cache can tell.
+-- Grows with every change of a definition, key, tenant or hold, so that a cache can tell. What
+-- changed carries the number from which on it is seen, in its own column of this name.
 CREATE TABLE generation (
     one {SMALL} NOT NULL PRIMARY KEY,
     n {I64} NOT NULL
@@ -17,7 +18,8 @@ CREATE TABLE tenant (
     tenant {I64} NOT NULL PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
-    created_at {I64} NOT NULL
+    created_at {I64} NOT NULL,
+    generation {I64} NOT NULL
 ) {STRICT};
 
 CREATE TABLE api_key (
@@ -29,6 +31,7 @@ CREATE TABLE api_key (
     hash {BYTES} NOT NULL UNIQUE,
     created_at {I64} NOT NULL,
     expires_at {I64},
+    generation {I64} NOT NULL,
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 
@@ -41,8 +44,10 @@ CREATE TABLE definition (
     is_hidden {SMALL} NOT NULL,
     created_at {I64} NOT NULL,
     updated_at {I64} NOT NULL,
+    generation {I64} NOT NULL,
     PRIMARY KEY (tenant, kind, id)
 ) {STRICT_KEYED};
+CREATE INDEX definition_generation ON definition (generation);
 
 -- What each version said; insert-only.
 CREATE TABLE definition_version (
@@ -61,7 +66,20 @@ CREATE TABLE lane (
     lane {I64} NOT NULL PRIMARY KEY,
     tenant {I64} NOT NULL,
     channel TEXT NOT NULL,
+    generation {I64} NOT NULL,
     UNIQUE (tenant, channel)
+) {STRICT};
+
+-- The name of whatever makes deliveries as a number, for good: history and keys go by it. kind is
+-- domain/rule.h's; owner is the definition that a rule was derived from, if any.
+CREATE TABLE rule (
+    rule {I64} NOT NULL PRIMARY KEY,
+    tenant {I64} NOT NULL,
+    kind {SMALL} NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT,
+    generation {I64} NOT NULL,
+    UNIQUE (tenant, kind, id)
 ) {STRICT};
 
 CREATE TABLE event (

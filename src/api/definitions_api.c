@@ -186,7 +186,7 @@ static Err save_trigger(Call *call, Tx *tx, const Json *source, bool is_new, Err
     Definition row;
     Str warning = STR_NONE;
     TRY(trigger_compile(call->arena, source, &trigger, error));
-    TRY(save(call, tx, &trigger_noun, trigger.id, json_text(call->arena, source), is_new, &row,
+    TRY(save(call, tx, &trigger_noun, trigger.rule.id, json_text(call->arena, source), is_new, &row,
              error));
     TRY(lane_ensure(tx, call->tenant, trigger.channel, error));
     TRY(warn_of_channel(call, tx, trigger.channel, &warning, error));

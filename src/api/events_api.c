@@ -184,7 +184,7 @@ static void note_silence(Buf *note, const Registry *registry, const Event *event
     buf_add_format(note, "no trigger listens to %.*s", STR_ARG(event->kind));
     for (size_t i = 0; i < registry->trigger_count; i++) {
         const Trigger *trigger = registry->triggers[i];
-        if (trigger->tenant == event->tenant && is_near(event->kind, trigger->event_kind)) {
+        if (trigger->rule.tenant == event->tenant && is_near(event->kind, trigger->event_kind)) {
             buf_add_format(note, ", did you mean %.*s?", STR_ARG(trigger->event_kind));
             return;
         }
@@ -202,13 +202,13 @@ static Str note_of(Arena *arena, const Registry *registry, const Story *story)
     (void) registry_recallers(registry, event->tenant, event->kind, &callers);
     const Trigger *latest = NULL;
     for (size_t i = 0; i < listeners; i++) {
-        if (!has_decided(story, triggers[i]->id)) {
+        if (!has_decided(story, triggers[i]->rule.id)) {
             latest = triggers[i];
             late++;
         }
     }
     for (size_t i = 0; i < registry->trigger_count; i++)
-        elsewhere += registry->triggers[i]->tenant == event->tenant;
+        elsewhere += registry->triggers[i]->rule.tenant == event->tenant;
     elsewhere -= listeners;
 
     if (story->decision_count == 0 && listeners == 0)
@@ -217,7 +217,7 @@ static Str note_of(Arena *arena, const Registry *registry, const Story *story)
         begin_part(&note);
         if (late == 1)
             buf_add_format(&note, "%.*s began to listen after this event came",
-                           STR_ARG(latest->id));
+                           STR_ARG(latest->rule.id));
         else
             buf_add_format(&note, "%zu triggers began to listen after this event came", late);
     }
@@ -362,7 +362,7 @@ static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moment
         planned.delivery = delivery;
         planned.due_at = INSTANT_NONE;
         if (trigger)
-            planned.due_at = plan_first_due(&trigger->plan, delivery->occurred_at,
+            planned.due_at = plan_first_due(&trigger->rule.plan, delivery->occurred_at,
                                             delivery->received_at, delivery->triggered_at);
         versions_drop(trigger);
         moments[(*count)++] = planned;

@@ -205,7 +205,7 @@ static void write_deliveries(JsonOut *json, const AcceptItem *item)
         json_put_str(json, S("deliveryId"),
                      uuid_text(is_skip ? pair->key.holder : pair->delivery, text));
         json_put_str(json, S("publicId"), is_skip ? pair->key.public_id : pair->public_id);
-        json_put_str(json, S("triggerId"), pair->decision.trigger->id);
+        json_put_str(json, S("triggerId"), pair->decision.trigger->rule.id);
         json_put_null(json, S("surveyId"));
         json_close(json, '}');
     }
@@ -310,11 +310,11 @@ static void wake_engine(const Call *call)
             const Decision *decision = &item->pairs[p].decision;
             if (decision->kind != DECISION_CREATED)
                 continue;
-            if (lane != 0 && lane != decision->trigger->lane) {
+            if (lane != 0 && lane != decision->trigger->rule.lane) {
                 engine_note(engine, lane, due_at);
                 due_at = INSTANT_NONE;
             }
-            lane = decision->trigger->lane;
+            lane = decision->trigger->rule.lane;
             due_at = earlier(due_at, decision->due_at);
         }
     }

@@ -85,30 +85,30 @@ Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error
     if (!members_check(&members, known, ARRAY_LEN(known)))
         return members_close(&members, ERR_TRIGGER_INVALID);
 
-    Trigger trigger = { .enabled = true,
-                        .retry = retry_default(),
+    Trigger trigger = { .rule = { .kind = RULE_TRIGGER, .retry = retry_default() },
+                        .enabled = true,
                         .address_path = S("recipient.address"),
                         .locale_path = S("recipient.locale") };
     members_need(&members, "id");
     members_need(&members, "eventKind");
     members_need(&members, "channel");
-    members_key(&members, "id", TRIGGER_ID_MAX, &trigger.id);
+    members_key(&members, "id", TRIGGER_ID_MAX, &trigger.rule.id);
     members_text(&members, "eventKind", EVENT_KIND_MAX, &trigger.event_kind);
     members_key(&members, "channel", CHANNEL_KEY_MAX, &trigger.channel);
     members_bool(&members, "enabled", &trigger.enabled);
-    trigger.template_id = trigger.id;
+    trigger.template_id = trigger.rule.id;
     members_text_or_number(&members, "templateId", TEMPLATE_ID_MAX, &trigger.template_id);
     trigger.filter = read_filter(arena, &members, S("/filter"));
     trigger.dedup_count = members_paths(&members, "dedupRecipe", 1, DEDUP_PATHS_MAX, trigger.dedup);
-    read_plan(&members, &trigger.plan);
+    read_plan(&members, &trigger.rule.plan);
     members_path(&members, "address", &trigger.address_path);
     members_path(&members, "locale", &trigger.locale_path);
     read_cancel(arena, &members, &trigger);
 
     const Json *retry = members_get(&members, "retry");
-    trigger.has_retry = retry != NULL;
+    trigger.rule.has_retry = retry != NULL;
     if (retry)
-        retry_parse(retry, S("/retry"), &trigger.retry, members.error);
+        retry_parse(retry, S("/retry"), &trigger.rule.retry, members.error);
 
     TRY(members_close(&members, ERR_TRIGGER_INVALID));
     *ret = trigger;
@@ -142,7 +142,7 @@ Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event
         .trigger = trigger,
         .kind = DECISION_CREATED,
         .reason = DECISION_REASON_MATCHED,
-        .due_at = plan_first_due(&trigger->plan, event->occurred_at, event->received_at, now),
+        .due_at = plan_first_due(&trigger->rule.plan, event->occurred_at, event->received_at, now),
         .address = event_text_at(arena, event, template_id, trigger->address_path),
         .locale = event_text_at(arena, event, template_id, trigger->locale_path),
         .customer_ref = event_text_at(arena, event, template_id, S("recipient.customerRef")),

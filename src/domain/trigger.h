@@ -5,28 +5,21 @@
 #pragma once
 
 #include "base/crypto.h"
-#include "domain/backoff.h"
 #include "domain/event.h"
 #include "domain/filter.h"
-#include "domain/plan.h"
+#include "domain/rule.h"
 
 enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
 
 typedef struct Trigger {
-    Str id;
-    int64_t version; // set by the loader
-    int64_t tenant;  // set by the loader
-    int64_t lane;    // set by the loader: the queue lane of (tenant, channel)
+    Rule rule;
     bool enabled;
     Str event_kind;
     Str template_id; // defaults to the id
     const Filter *filter;
     Str dedup[32];
     size_t dedup_count;
-    Plan plan;
     Str channel;
-    bool has_retry;
-    RetryPolicy retry;
     Str address_path, locale_path;
     Str cancel_kind; // cancelOn.eventKind; none: no cancelOn
     Str cancel_match[16];

@@ -27,7 +27,7 @@ static void finish(Flight *flight, const Outcome *outcome)
         .id = claimed->id,
         .was = DELIVERY_SENDING,
         .fence = claimed->live.attempt,
-        .to = claimed->trigger ? delivery_settle(&claimed->live, &claimed->trigger->plan,
+        .to = claimed->trigger ? delivery_settle(&claimed->live, &claimed->trigger->rule.plan,
                                                  &flight->policy, outcome, now, jitter)
                                : delivery_park(&claimed->live, outcome->reason),
         .has_attempt = true,

@@ -54,7 +54,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
         pair->delivery = delivery_id_of(item->event.id, (unsigned) i + 1);
         pair->public_id = public_id_new(accept->arena, random);
         pair->key = (DedupKey){ .tenant = accept->tenant,
-                                .scope = triggers[i]->id,
+                                .scope = triggers[i]->rule.id,
                                 .hash = pair->decision.key,
                                 .wanted_by = pair->delivery };
     }
@@ -307,9 +307,9 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .id = pair->delivery,
         .event = entry->item->event.id,
         .public_id = pair->public_id,
-        .trigger_id = trigger->id,
-        .trigger_version = trigger->version,
-        .lane = trigger->lane,
+        .trigger_id = trigger->rule.id,
+        .trigger_version = trigger->rule.version,
+        .lane = trigger->rule.lane,
         .triggered_at = accept->now,
         .address = decision->address,
         .locale = decision->locale,
@@ -320,8 +320,8 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
     batch->queue[at] = (QueueRow){
         .tenant = accept->tenant,
         .id = batch->deliveries[at].id,
-        .lane = trigger->lane,
-        .live = delivery_first(&trigger->plan, decision->due_at, accept->now),
+        .lane = trigger->rule.lane,
+        .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };
 }
 
@@ -330,7 +330,7 @@ static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, 
 {
     return (RecallKey){
         .tenant = event->tenant,
-        .trigger_id = trigger->id,
+        .trigger_id = trigger->rule.id,
         .hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
                            trigger->template_id),
         .delivery = delivery,
@@ -351,8 +351,8 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
     }
     DecisionRow row = { .tenant = entry->accept->tenant,
                         .event = entry->item->event.id,
-                        .trigger_id = trigger->id,
-                        .trigger_version = trigger->version,
+                        .trigger_id = trigger->rule.id,
+                        .trigger_version = trigger->rule.version,
                         .kind = decision->kind,
                         .reason = decision->reason,
                         .leaf = decision->kind == DECISION_FILTERED ? decision->node : -1 };

@@ -1,5 +1,7 @@
 #include "store/definition.h"
 
+#include "store/rule.h"
+
 static const Statement lock = {
     .name = "definition_lock",
     .scope = STATEMENT_SYSTEM,
@@ -38,11 +40,12 @@ static const Statement body_get = {
 static const Statement head_put = {
     .name = "definition_head_put",
     .scope = STATEMENT_TENANT,
-    .params = "ittiii",
-    .sql = "INSERT INTO definition (tenant, kind, id, version, is_hidden, created_at, updated_at)"
-           " VALUES ($1, $2, $3, $4, 0, $5, $6)"
+    .params = "ittiiii",
+    .sql = "INSERT INTO definition (tenant, kind, id, version, is_hidden, created_at, updated_at,"
+           " generation) VALUES ($1, $2, $3, $4, 0, $5, $6, $7)"
            " ON CONFLICT (tenant, kind, id) DO UPDATE SET version = excluded.version,"
-           " is_hidden = 0, created_at = excluded.created_at, updated_at = excluded.updated_at",
+           " is_hidden = 0, created_at = excluded.created_at, updated_at = excluded.updated_at,"
+           " generation = excluded.generation",
 };
 static const Statement version_insert = {
     .name = "definition_version_insert",
@@ -54,17 +57,17 @@ static const Statement version_insert = {
 static const Statement hide = {
     .name = "definition_hide",
     .scope = STATEMENT_TENANT,
-    .params = "itti",
-    .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4"
+    .params = "ittii",
+    .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4, generation = $5"
            " WHERE tenant = $1 AND kind = $2 AND id = $3",
 };
 // The select has a condition because SQLite would read its ON as a join's.
 static const Statement lane_insert = {
     .name = "lane_insert",
     .scope = STATEMENT_TENANT,
-    .params = "it",
-    .sql = "INSERT INTO lane (lane, tenant, channel)"
-           " SELECT COALESCE(MAX(lane), 0) + 1, $1, $2 FROM lane WHERE 1 = 1"
+    .params = "iti",
+    .sql = "INSERT INTO lane (lane, tenant, channel, generation)"
+           " SELECT COALESCE(MAX(lane), 0) + 1, $1, $2, $3 FROM lane WHERE 1 = 1"
            " ON CONFLICT (tenant, channel) DO NOTHING",
 };
 
@@ -102,6 +105,11 @@ Err definition_lock(Tx *tx, Error *error)
         return ERR_OK;
     tx->is_outdated = true;
     return fail(error, ERR_BUSY, "definitions changed meanwhile");
+}
+
+int64_t definition_generation(const Tx *tx)
+{
+    return tx->registry->generation + 1;
 }
 
 Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Definition *ret,
@@ -158,7 +166,8 @@ static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *def
                      value_text(definition->id),
                      value_i64(definition->version),
                      value_i64(definition->created_at),
-                     value_i64(definition->updated_at) };
+                     value_i64(definition->updated_at),
+                     value_i64(definition_generation(tx)) };
     db_send(tx->db, &tx->arena, &version_insert, version, NULL);
     db_send(tx->db, &tx->arena, &head_put, head, NULL);
     tx->changes_definitions = true;
@@ -201,7 +210,8 @@ Err definition_create(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Defini
                          .created_at = tx->now,
                          .updated_at = tx->now };
     send_version(tx, tenant, kind, ret);
-    return ERR_OK;
+    RuleKind rule;
+    return rule_kind_parse(kind, &rule) ? rule_ensure(tx, tenant, rule, id, error) : ERR_OK;
 }
 
 Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, Str body,
@@ -221,7 +231,8 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, 
 {
     Definition found;
     TRY(find_expected(tx, tenant, kind, id, expected, &found, error));
-    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(tx->now) };
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(tx->now),
+                     value_i64(definition_generation(tx)) };
     db_send(tx->db, &tx->arena, &hide, args, NULL);
     tx->changes_definitions = true;
     return ERR_OK;
@@ -254,7 +265,8 @@ Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error)
 Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tenant), value_text(channel_key) };
+    Value args[] = { value_i64(tenant), value_text(channel_key),
+                     value_i64(definition_generation(tx)) };
     TRY(definition_lock(tx, error));
     TRY(tx_query(tx, &lane_insert, args, &rows, error));
     if (rows.changed > 0)

@@ -28,6 +28,10 @@ typedef struct Definition {
 // replayed on a newer one.
 Err definition_lock(Tx *tx, Error *error) MUST_USE;
 
+// definition_generation is the generation from which on what this transaction changes is seen:
+// each row that it writes carries it, so that a cache can ask for what is new. Needs the lock.
+int64_t definition_generation(const Tx *tx);
+
 // definition_get returns the current version; ERR_NOT_FOUND for a hidden one.
 Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Definition *ret,
                    Error *error) MUST_USE;
@@ -40,7 +44,8 @@ Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, i
 Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
                     Str *ret, Error *error) MUST_USE;
 
-// definition_create fails with ERR_EXISTS where the id is taken.
+// definition_create also gives a rule (domain/rule.h) its number. It fails with ERR_EXISTS where
+// the id is taken.
 Err definition_create(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Definition *ret,
                       Error *error) MUST_USE;
 

@@ -11,9 +11,9 @@ enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
 static const Statement insert = {
     .name = "key_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iutitbii",
-    .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    .params = "iutitbiii",
+    .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at,"
+           " generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 };
 static const Statement page = {
     .name = "key_page",
@@ -49,9 +49,9 @@ static const Statement system_keys = {
 static const Statement promote = {
     .name = "key_promote",
     .scope = STATEMENT_SYSTEM,
-    .params = "bt",
-    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL, name = $2"
-           " WHERE hash = $1",
+    .params = "bti",
+    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL, name = $2,"
+           " generation = $3 WHERE hash = $1",
 };
 // Whoever makes a key may choose its name, but not the system right.
 static const Statement replace = {
@@ -104,7 +104,8 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error)
                      value_text(key->name.at ? key->name : S("")),
                      value_bytes(hash_bytes(&hash)),
                      value_i64(key->created_at),
-                     value_time(key->expires_at) };
+                     value_time(key->expires_at),
+                     value_i64(definition_generation(tx)) };
     Rows rows;
     TRY(tx_query(tx, &insert, args, &rows, error));
     tx->changes_definitions = true;
@@ -199,7 +200,8 @@ static Err ensure_given(Tx *tx, Str given, const Rows *system, int64_t *ret_repl
     for (size_t i = 0; i < system->count && !is_there; i++)
         is_there = str_eq(value_to_str(rows_at(system, i)), hash_bytes(&hash));
     Rows promoted = { 0 }, replaced;
-    Value args[] = { value_bytes(hash_bytes(&hash)), value_text(GIVEN_NAME) };
+    Value args[] = { value_bytes(hash_bytes(&hash)), value_text(GIVEN_NAME),
+                     value_i64(definition_generation(tx)) };
     if (!is_there)
         TRY(tx_query(tx, &promote, args, &promoted, error));
     if (!is_there && promoted.changed == 0)

@@ -533,7 +533,7 @@ static Settlement lapsed(const Tx *tx, const Swept *swept, const Trigger *trigge
     if (!trigger)
         return delivery_park(&swept->row.live, REASON_UNREADABLE);
     RetryPolicy policy = registry_retry(registry_lane(tx->registry, swept->row.lane), trigger);
-    return delivery_settle(&swept->row.live, &trigger->plan, &policy, outcome, tx->now, 0);
+    return delivery_settle(&swept->row.live, &trigger->rule.plan, &policy, outcome, tx->now, 0);
 }
 
 static Err settle_lapsed(Tx *tx, const Swept *swept, Settle *ret, Error *error)

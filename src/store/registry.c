@@ -43,14 +43,26 @@ static const Statement load_keys = {
     .params = "",
     .sql = "SELECT hash, id, tenant, role, is_system, expires_at FROM api_key ORDER BY hash",
 };
-static const Statement load_definitions = {
-    .name = "registry_definitions",
+static const Statement load_channels = {
+    .name = "registry_channels",
     .scope = STATEMENT_SYSTEM,
-    .params = "t",
+    .params = "",
     .sql = "SELECT d.tenant, d.id, d.version, v.body FROM definition d"
            " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
            " AND v.version = d.version"
-           " WHERE d.kind = $1 AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
+           " WHERE d.kind = 'channel' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
+};
+// A trigger comes with the number of its rule; kind 0 is RULE_TRIGGER.
+_Static_assert(RULE_TRIGGER == 0, "the SQL names the kind by number");
+static const Statement load_triggers = {
+    .name = "registry_triggers",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT d.tenant, d.id, d.version, v.body, r.rule FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version"
+           " JOIN rule r ON r.tenant = d.tenant AND r.kind = 0 AND r.id = d.id"
+           " WHERE d.kind = 'trigger' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
 };
 static const Statement load_lanes = {
     .name = "registry_lanes",
@@ -66,7 +78,8 @@ static const Statement load_hold = {
 };
 
 const Statement *const registry_statements[] = {
-    &load_generation, &load_tenants, &load_keys, &load_definitions, &load_lanes, &load_hold, NULL,
+    &load_generation, &load_tenants, &load_keys, &load_channels,
+    &load_triggers,   &load_lanes,   &load_hold, NULL,
 };
 
 // Loaded is what the statements returned, before it is put in order.
@@ -76,14 +89,13 @@ typedef struct Loaded {
 
 static Err read_all(Db *db, Arena *arena, Loaded *ret, Error *error)
 {
-    Value channel[] = { value_text(S("channel")) }, trigger[] = { value_text(S("trigger")) };
     // The generation comes first: where something changes in between, the snapshot is older than
     // it could be, never newer than it says.
     TRY(db_query(db, arena, &load_generation, NULL, &ret->generation, error));
     db_send(db, arena, &load_tenants, NULL, &ret->tenants);
     db_send(db, arena, &load_keys, NULL, &ret->keys);
-    db_send(db, arena, &load_definitions, channel, &ret->channels);
-    db_send(db, arena, &load_definitions, trigger, &ret->triggers);
+    db_send(db, arena, &load_channels, NULL, &ret->channels);
+    db_send(db, arena, &load_triggers, NULL, &ret->triggers);
     db_send(db, arena, &load_lanes, NULL, &ret->lanes);
     db_send(db, arena, &load_hold, NULL, &ret->hold);
     TRY(db_sync(db, error));
@@ -238,19 +250,19 @@ static int64_t lane_of(const Registry *registry, int64_t tenant, Str channel)
 static int by_kind(const void *a, const void *b)
 {
     const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    if (x->tenant != y->tenant)
-        return x->tenant < y->tenant ? -1 : 1;
+    if (x->rule.tenant != y->rule.tenant)
+        return x->rule.tenant < y->rule.tenant ? -1 : 1;
     int order = str_cmp(x->event_kind, y->event_kind);
-    return order ? order : str_cmp(x->id, y->id);
+    return order ? order : str_cmp(x->rule.id, y->rule.id);
 }
 
 static int by_cancel_kind(const void *a, const void *b)
 {
     const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    if (x->tenant != y->tenant)
-        return x->tenant < y->tenant ? -1 : 1;
+    if (x->rule.tenant != y->rule.tenant)
+        return x->rule.tenant < y->rule.tenant ? -1 : 1;
     int order = str_cmp(x->cancel_kind, y->cancel_kind);
-    return order ? order : str_cmp(x->id, y->id);
+    return order ? order : str_cmp(x->rule.id, y->rule.id);
 }
 
 static void build_triggers(Registry *registry, const Rows *rows)
@@ -266,9 +278,10 @@ static void build_triggers(Registry *registry, const Rows *rows)
                       log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
             continue;
         }
-        trigger->tenant = value_to_i64(&row[0]);
-        trigger->version = value_to_i64(&row[2]);
-        trigger->lane = lane_of(registry, trigger->tenant, trigger->channel);
+        trigger->rule.tenant = value_to_i64(&row[0]);
+        trigger->rule.version = value_to_i64(&row[2]);
+        trigger->rule.number = value_to_i64(&row[4]);
+        trigger->rule.lane = lane_of(registry, trigger->rule.tenant, trigger->channel);
         registry->triggers[registry->trigger_count++] = trigger;
         if (trigger->cancel_kind.len)
             registry->recallers[registry->recaller_count++] = trigger;
@@ -389,8 +402,8 @@ Str registry_wait(Arena *arena, const RegistryChannel *channel)
 
 RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)
 {
-    if (trigger->has_retry)
-        return trigger->retry;
+    if (trigger->rule.has_retry)
+        return trigger->rule.retry;
     const RegistryChannel *channel = lane ? lane->channel : NULL;
     return channel && channel->definition.has_retry ? channel->definition.retry : retry_default();
 }
@@ -408,7 +421,7 @@ static const Trigger *const *range(const Trigger **table, size_t count, const Tr
             high = middle;
     }
     size_t end = low;
-    while (end < count && table[end]->tenant == wanted->tenant &&
+    while (end < count && table[end]->rule.tenant == wanted->rule.tenant &&
            str_eq(order == by_kind ? table[end]->event_kind : table[end]->cancel_kind,
                   order == by_kind ? wanted->event_kind : wanted->cancel_kind))
         end++;
@@ -419,13 +432,13 @@ static const Trigger *const *range(const Trigger **table, size_t count, const Tr
 const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
                                         size_t *ret_count)
 {
-    Trigger wanted = { .tenant = tenant, .event_kind = kind };
+    Trigger wanted = { .rule = { .tenant = tenant }, .event_kind = kind };
     return range(registry->triggers, registry->trigger_count, &wanted, by_kind, ret_count);
 }
 
 const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
                                          size_t *ret_count)
 {
-    Trigger wanted = { .tenant = tenant, .cancel_kind = kind };
+    Trigger wanted = { .rule = { .tenant = tenant }, .cancel_kind = kind };
     return range(registry->recallers, registry->recaller_count, &wanted, by_cancel_kind, ret_count);
 }

@@ -15,6 +15,7 @@
 #include "store/queue.h"
 #include "store/recall.h"
 #include "store/registry.h"
+#include "store/rule.h"
 #include "store/tenant.h"
 #include "store/tx.h"
 #include "store/versions.h"
@@ -35,6 +36,7 @@ const Statement *const *const all_statements[] = {
     queue_statements,
     recall_statements,
     registry_statements,
+    rule_statements,
     tenant_statements,
     tx_statements,
     versions_statements,

@@ -5,9 +5,9 @@
 static const Statement insert = {
     .name = "tenant_insert",
     .scope = STATEMENT_SYSTEM,
-    .params = "tti",
-    .sql = "INSERT INTO tenant (tenant, id, name, created_at)"
-           " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, $3 FROM tenant WHERE 1 = 1"
+    .params = "ttii",
+    .sql = "INSERT INTO tenant (tenant, id, name, created_at, generation)"
+           " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, $3, $4 FROM tenant WHERE 1 = 1"
            " ON CONFLICT (id) DO NOTHING RETURNING tenant",
 };
 static const Statement find = {
@@ -36,7 +36,8 @@ static Tenant read_row(const Value *row)
 Err tenant_add(Tx *tx, Str id, Str name, Tenant *ret, Error *error)
 {
     Rows rows;
-    Value args[] = { value_text(id), value_text(name), value_i64(tx->now) };
+    Value args[] = { value_text(id), value_text(name), value_i64(tx->now),
+                     value_i64(definition_generation(tx)) };
     TRY(definition_lock(tx, error));
     TRY(tx_query(tx, &insert, args, &rows, error));
     if (rows.count == 0)

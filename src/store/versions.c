@@ -83,7 +83,8 @@ static Version *find(Version **chain, int64_t tenant, Str id, int64_t version)
 {
     for (Version **at = chain; *at; at = &(*at)->next) {
         const Trigger *trigger = &(*at)->trigger;
-        if (trigger->version != version || trigger->tenant != tenant || !str_eq(trigger->id, id))
+        if (trigger->rule.version != version || trigger->rule.tenant != tenant ||
+            !str_eq(trigger->rule.id, id))
             continue;
         Version *found = unlink_entry(at);
         put_first(chain, found);
@@ -117,8 +118,8 @@ static Version *compile(int64_t tenant, Str id, int64_t number, Str body)
         version_free(version);
         return NULL;
     }
-    version->trigger.tenant = tenant;
-    version->trigger.version = number;
+    version->trigger.rule.tenant = tenant;
+    version->trigger.rule.version = number;
     version->holders = 1;
     return version;
 }
@@ -129,7 +130,7 @@ static Version *keep(Versions *versions, Version **chain, Version *made)
 {
     const Trigger *trigger = &made->trigger;
     pthread_mutex_lock(&versions->lock);
-    Version *kept = find(chain, trigger->tenant, trigger->id, trigger->version);
+    Version *kept = find(chain, trigger->rule.tenant, trigger->rule.id, trigger->rule.version);
     if (!kept) {
         make_room(chain);
         put_first(chain, made);

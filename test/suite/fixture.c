@@ -472,14 +472,15 @@ Claimed claim_one(Store *store, int64_t lane)
 Settle settle_of(Store *store, const Claimed *claimed, Verdict verdict, DeliveryReason reason)
 {
     Outcome outcome = { .verdict = verdict, .reason = reason };
-    RetryPolicy policy = claimed->trigger->has_retry ? claimed->trigger->retry : retry_default();
+    RetryPolicy policy =
+        claimed->trigger->rule.has_retry ? claimed->trigger->rule.retry : retry_default();
     return (Settle){
         .tenant = claimed->tenant,
         .lane = claimed->lane,
         .id = claimed->id,
         .was = DELIVERY_SENDING,
         .fence = claimed->live.attempt,
-        .to = delivery_settle(&claimed->live, &claimed->trigger->plan, &policy, &outcome,
+        .to = delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &policy, &outcome,
                               now(store), 0),
         .has_attempt = true,
         .attempt = { .number = claimed->live.attempt,

@@ -22,8 +22,8 @@ enum {
 
 typedef enum Wait { WAIT_FIXED, WAIT_DOUBLING, WAIT_TENTHS } Wait;
 
-// Rule is one trigger as the model understands it; json is the same for Peal.
-typedef struct Rule {
+// ModelRule is one trigger as the model understands it; json is the same for Peal.
+typedef struct ModelRule {
     const char *id, *kind, *json;
     int lane; // index
     Span delay;
@@ -36,9 +36,9 @@ typedef struct Rule {
     int max;
     Span give_up_after; // 0: never
     bool is_keyed, is_recalled;
-} Rule;
+} ModelRule;
 
-static const Rule rules[RULES] = {
+static const ModelRule rules[RULES] = {
     { .id = "plain",
       .kind = "a",
       .json = "{'id':'plain','eventKind':'a','channel':'memory:default'}",
@@ -90,7 +90,7 @@ static const Rule rules[RULES] = {
 // Item is one delivery in the model. While it is parked or final, due_at is when it expires.
 typedef struct Item {
     Uuid id;
-    const Rule *rule;
+    const ModelRule *rule;
     int key;
     DeliveryState state;
     Step step;
@@ -167,7 +167,7 @@ static void end_item(Item *item, DeliveryState state, DeliveryReason reason)
 
 static void park_item(Item *item, DeliveryReason reason, Instant at)
 {
-    const Rule *rule = item->rule;
+    const ModelRule *rule = item->rule;
     end_item(item, DELIVERY_PARKED, reason);
     if (rule->awaits) {
         Instant from = item->last_sent_at != INSTANT_NONE ? item->last_sent_at : item->triggered_at;
@@ -177,7 +177,7 @@ static void park_item(Item *item, DeliveryReason reason, Instant at)
 
 static Span wait_of(const Item *item)
 {
-    const Rule *rule = item->rule;
+    const ModelRule *rule = item->rule;
     Span tenth = (item->first_due_at - item->triggered_at) * item->failures / 10;
     switch (rule->wait) {
     case WAIT_FIXED:
@@ -192,7 +192,7 @@ static Span wait_of(const Item *item)
 
 static void fail_item(Item *item, DeliveryReason reason, Span retry_after, Instant at)
 {
-    const Rule *rule = item->rule;
+    const ModelRule *rule = item->rule;
     item->failures++;
     if (item->failures > rule->max) {
         park_item(item, REASON_GAVE_UP, at);
@@ -216,7 +216,7 @@ static void fail_item(Item *item, DeliveryReason reason, Span retry_after, Insta
 
 static void deliver_item(Item *item)
 {
-    const Rule *rule = item->rule;
+    const ModelRule *rule = item->rule;
     item->last_sent_at = item->started_at;
     item->started_at = INSTANT_NONE;
     item->failures = 0;
@@ -253,7 +253,7 @@ static Item *find_item(Model *model, Uuid id)
     return NULL;
 }
 
-static void add_item(Model *model, const Rule *rule, const AcceptPair *pair, int key,
+static void add_item(Model *model, const ModelRule *rule, const AcceptPair *pair, int key,
                      Instant occurred_at)
 {
     Instant at = now(model->store);
@@ -278,9 +278,9 @@ static void add_item(Model *model, const Rule *rule, const AcceptPair *pair, int
 // expect_pair compares what one trigger made of one event, and follows it.
 static void expect_pair(Model *model, const AcceptPair *pair, int key, Instant occurred_at)
 {
-    const Rule *rule = NULL;
+    const ModelRule *rule = NULL;
     for (size_t r = 0; r < RULES; r++)
-        if (is_text(pair->decision.trigger->id, rules[r].id))
+        if (is_text(pair->decision.trigger->rule.id, rules[r].id))
             rule = &rules[r];
     EXPECT(model, rule != NULL);
     if (!rule)
@@ -407,9 +407,9 @@ static Settle settle_with(Model *model, const Flight *flight, const Outcome *out
 {
     Settle settle = settle_of(model->store, &flight->claimed, outcome->verdict, outcome->reason);
     const Trigger *trigger = flight->claimed.trigger;
-    RetryPolicy policy = trigger->has_retry ? trigger->retry : retry_default();
+    RetryPolicy policy = trigger->rule.has_retry ? trigger->rule.retry : retry_default();
     settle.attempt.outcome = *outcome;
-    settle.to = delivery_settle(&flight->claimed.live, &trigger->plan, &policy, outcome,
+    settle.to = delivery_settle(&flight->claimed.live, &trigger->rule.plan, &policy, outcome,
                                 now(model->store), 0);
     return settle;
 }

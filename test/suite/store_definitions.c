@@ -5,6 +5,7 @@
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
+#include "store/rule.h"
 #include "store/tenant.h"
 
 // What definition.h, registry.h, tenant.h, key.h, meta.h, node.h and migrate.h promise.
@@ -182,6 +183,59 @@ static void lanes_are_numbered_and_stay(void)
     registry_drop(registry);
 }
 
+static int64_t rule_of(Store *store, int64_t tenant, const char *id)
+{
+    Value args[] = { value_i64(tenant), value_text(str_from(id)) };
+    Rows rows =
+        ask(store, "SELECT rule FROM rule WHERE tenant = $1 AND kind = 0 AND id = $2", "it", args);
+    return rows.count ? value_to_i64(&rows.values[0]) : 0;
+}
+
+static void rules_are_numbered_and_stay(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, TENANT, "{'id':'a','eventKind':'k','channel':'memory:default'}");
+    publish(&store, other, "{'id':'a','eventKind':'k','channel':'memory:default'}");
+    publish(&store, TENANT, "{'id':'b','eventKind':'k','channel':'memory:default'}");
+    CHECK(rule_of(&store, TENANT, "a") == 1 && rule_of(&store, other, "a") == 2);
+    CHECK(rule_of(&store, TENANT, "b") == 3);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM rule") == 3); // channels make no deliveries
+
+    // Changed, hidden and made again, it is the same rule.
+    publish(&store, TENANT, "{'id':'a','eventKind':'l','channel':'memory:default'}");
+    edit(&store, HIDE, "a", 2, NULL, NULL);
+    publish(&store, TENANT, "{'id':'a','eventKind':'k','channel':'memory:default'}");
+    CHECK(rule_of(&store, TENANT, "a") == 1);
+    size_t count;
+    Registry *registry = writer_registry(store.writer);
+    const Trigger *const *found = registry_triggers(registry, TENANT, S("k"), &count);
+    CHECK(count == 2 && found[0]->rule.number == 1 && found[1]->rule.number == 3);
+    CHECK(found[0]->rule.kind == RULE_TRIGGER && found[0]->rule.version == 3);
+    registry_drop(registry);
+
+    Str names[3];
+    int64_t numbers[] = { 3, 2, 1 }; // 2 is another tenant's
+    MUST(&store, rule_names(store.db, &store.arena, TENANT, numbers, 3, names, &store.error));
+    CHECK(is_text(names[0], "b") && !names[1].at && is_text(names[2], "a"));
+}
+
+static void what_changes_carries_its_generation(void)
+{
+    STORE(store);
+    publish(&store, TENANT, "{'id':'a','eventKind':'k','channel':'memory:x'}");
+    int64_t made = generation(&store);
+    CHECK(ask_i64(&store, "SELECT generation FROM definition WHERE id = 'a'") == made);
+    CHECK(ask_i64(&store, "SELECT generation FROM rule") == made);
+    CHECK(ask_i64(&store, "SELECT generation FROM lane WHERE channel = 'memory:x'") == made);
+    edit(&store, HIDE, "a", 1, NULL, NULL);
+    CHECK(ask_i64(&store, "SELECT generation FROM definition WHERE id = 'a'") == made + 1);
+    CHECK(ask_i64(&store, "SELECT generation FROM rule") == made);
+    tenant_new(&store, "other");
+    CHECK(ask_i64(&store, "SELECT MAX(generation) FROM tenant") == made + 2);
+    CHECK(ask_i64(&store, "SELECT MAX(generation) FROM api_key") < made);
+}
+
 static void a_snapshot_holds_what_was_published(void)
 {
     STORE(store);
@@ -199,10 +253,10 @@ static void a_snapshot_holds_what_was_published(void)
     Registry *registry = writer_registry(store.writer);
     size_t count;
     const Trigger *const *triggers = registry_triggers(registry, TENANT, S("k"), &count);
-    CHECK(count == 2 && is_text(triggers[0]->id, "a") && is_text(triggers[1]->id, "b"));
-    CHECK(triggers[0]->version == 2 && !triggers[0]->enabled && triggers[0]->lane == 1);
+    CHECK(count == 2 && is_text(triggers[0]->rule.id, "a") && is_text(triggers[1]->rule.id, "b"));
+    CHECK(triggers[0]->rule.version == 2 && !triggers[0]->enabled && triggers[0]->rule.lane == 1);
     triggers = registry_triggers(registry, other, S("k"), &count);
-    CHECK(count == 1 && triggers[0]->lane == 2 && triggers[0]->enabled);
+    CHECK(count == 1 && triggers[0]->rule.lane == 2 && triggers[0]->enabled);
     registry_triggers(registry, TENANT, S("kk"), &count);
     CHECK(count == 0);
     registry_recallers(registry, TENANT, S("c"), &count);
@@ -233,7 +287,8 @@ static void old_versions_can_be_loaded(void)
     Versions *versions = writer_versions(store.writer);
     const Trigger *first, *again;
     MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &first, &store.error));
-    CHECK(is_text(first->event_kind, "k1") && first->version == 1 && first->tenant == TENANT);
+    CHECK(is_text(first->event_kind, "k1") && first->rule.version == 1 &&
+          first->rule.tenant == TENANT);
     MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &again, &store.error));
     CHECK(first == again);
     versions_drop(first);
@@ -291,7 +346,7 @@ static void the_cache_of_versions_has_a_ceiling(void)
         versions_drop(load_version(&store, version));
     CHECK(queries == VERSIONS_MAX * 2);
     CHECK(load_version(&store, 1) == held && queries == VERSIONS_MAX * 2); // held ones stay
-    CHECK(held->version == 1 && is_text(held->id, "t"));
+    CHECK(held->rule.version == 1 && is_text(held->rule.id, "t"));
     versions_drop(load_version(&store, VERSIONS_MAX * 2));
     CHECK(queries == VERSIONS_MAX * 2); // so do the newest
     versions_drop(load_version(&store, 2));
@@ -601,6 +656,8 @@ static const Test tests[] = {
     TEST(definitions_are_listed_by_id),
     TEST(every_change_raises_the_generation_once),
     TEST(lanes_are_numbered_and_stay),
+    TEST(rules_are_numbered_and_stay),
+    TEST(what_changes_carries_its_generation),
     TEST(a_snapshot_holds_what_was_published),
     TEST(old_versions_can_be_loaded),
     TEST(the_cache_of_versions_has_a_ceiling),

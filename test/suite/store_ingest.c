@@ -356,8 +356,7 @@ static void a_chain_of_events_ends(void)
 static Registry crowd(Store *store, size_t listeners, size_t recallers)
 {
     Trigger *trigger = ARENA_NEW(&store->arena, Trigger);
-    *trigger = (Trigger){ .id = S("one"),
-                          .tenant = TENANT,
+    *trigger = (Trigger){ .rule = { .id = S("one"), .tenant = TENANT },
                           .event_kind = S("visit"),
                           .cancel_kind = S("visit"),
                           .template_id = S("one") };

@@ -50,7 +50,7 @@ static void a_claim_says_all_it_takes_to_send(void)
     CHECK(is_text(claimed.customer_ref, "anna") && is_text(claimed.event_kind, "visit"));
     CHECK(is_text(claimed.payload, "{\"a\":1}"));
     CHECK(claimed.occurred_at == BEGINNING - SPAN_HOUR);
-    CHECK(claimed.trigger && is_text(claimed.trigger->id, "plain"));
+    CHECK(claimed.trigger && is_text(claimed.trigger->rule.id, "plain"));
     const Live *live = &claimed.live;
     CHECK(live->state == DELIVERY_SENDING && live->step == STEP_LEASE);
     CHECK(live->attempt == 1 && live->send == 1 && live->failures == 0);

@@ -29,16 +29,17 @@ static void a_trigger_is_read_whole(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Trigger trigger = compiled(&arena, csi);
-    CHECK(is_text(trigger.id, "csi-gr-trigger") && trigger.enabled);
+    CHECK(is_text(trigger.rule.id, "csi-gr-trigger") && trigger.enabled);
     CHECK(is_text(trigger.event_kind, "service-visit-closed"));
     CHECK(is_text(trigger.template_id, "4523") && is_text(trigger.channel, "memory:default"));
     CHECK(trigger.filter && trigger.dedup_count == 4);
     CHECK(is_text(trigger.dedup[0], "templateId") && is_text(trigger.dedup[3], "candidate.wip"));
-    CHECK(trigger.plan.initial_delay == 0 && trigger.plan.reminder_count == 1);
-    CHECK(trigger.plan.reminders[0] == SPAN_DAY && trigger.plan.await_answer);
-    CHECK(trigger.plan.expire_after == 20 * SPAN_DAY);
-    CHECK(trigger.has_retry && trigger.retry.kind == RETRY_FIXED && trigger.retry.max == 3);
-    CHECK(trigger.retry.interval == 30 * SPAN_SECOND);
+    CHECK(trigger.rule.plan.initial_delay == 0 && trigger.rule.plan.reminder_count == 1);
+    CHECK(trigger.rule.plan.reminders[0] == SPAN_DAY && trigger.rule.plan.await_answer);
+    CHECK(trigger.rule.plan.expire_after == 20 * SPAN_DAY);
+    CHECK(trigger.rule.has_retry && trigger.rule.retry.kind == RETRY_FIXED &&
+          trigger.rule.retry.max == 3);
+    CHECK(trigger.rule.retry.interval == 30 * SPAN_SECOND);
     CHECK(is_text(trigger.cancel_kind, "visit-reopened") && trigger.cancel_match_count == 1);
     CHECK(is_text(trigger.cancel_match[0], "candidate.wip") && trigger.cancel_filter);
     CHECK(is_text(trigger.address_path, "candidate.phone"));
@@ -51,9 +52,9 @@ static void three_members_are_enough(void)
     Trigger trigger =
         compiled(&arena, "{'id':'t','eventKind':'k','channel':'c','filter':null,'retry':null}");
     CHECK(trigger.enabled && is_text(trigger.template_id, "t"));
-    CHECK(!trigger.filter && trigger.dedup_count == 0 && !trigger.has_retry);
-    CHECK(trigger.plan.initial_delay == 0 && trigger.plan.reminder_count == 0);
-    CHECK(!trigger.plan.await_answer && trigger.plan.expire_after == 30 * SPAN_DAY);
+    CHECK(!trigger.filter && trigger.dedup_count == 0 && !trigger.rule.has_retry);
+    CHECK(trigger.rule.plan.initial_delay == 0 && trigger.rule.plan.reminder_count == 0);
+    CHECK(!trigger.rule.plan.await_answer && trigger.rule.plan.expire_after == 30 * SPAN_DAY);
     CHECK(!trigger.cancel_kind.at && trigger.cancel_match_count == 0 && !trigger.cancel_filter);
     CHECK(is_text(trigger.address_path, "recipient.address"));
     CHECK(is_text(trigger.locale_path, "recipient.locale"));
@@ -76,7 +77,7 @@ static void an_answer_is_awaited_when_there_are_reminders_or_when_said(void)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         CHECK_AT(cases[i].source,
-                 compiled(&arena, cases[i].source).plan.await_answer == cases[i].expect);
+                 compiled(&arena, cases[i].source).rule.plan.await_answer == cases[i].expect);
     CHECK(is_text(compiled(&arena, "{" BASE ",'templateId':4523}").template_id, "4523"));
 }
 
@@ -121,13 +122,13 @@ static void a_bad_trigger_is_refused_with_its_place(void)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
         Error error = { .arena = &arena };
-        Trigger trigger = { .version = 7 };
+        Trigger trigger = { .rule = { .version = 7 } };
         const Json *source = document(&arena, cases[i].source);
         CHECK_AT(cases[i].source,
                  trigger_compile(&arena, source, &trigger, &error) == ERR_TRIGGER_INVALID);
         CHECK_AT(cases[i].source, error.err == ERR_TRIGGER_INVALID && error.count == 1);
         CHECK_AT(cases[i].source, has_problem(&error, cases[i].path, cases[i].code));
-        CHECK_AT(cases[i].source, trigger.version == 7);
+        CHECK_AT(cases[i].source, trigger.rule.version == 7);
         CHECK_AT(cases[i].source,
                  trigger_compile(&arena, source, &trigger, NULL) == ERR_TRIGGER_INVALID);
     }

@@ -1,0 +1,55 @@
+#include "store/rule.h"
+
+#include "store/definition.h"
+
+// The select has a condition because SQLite would read its ON as a join's.
+static const Statement insert = {
+    .name = "rule_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "iiti",
+    .sql = "INSERT INTO rule (rule, tenant, kind, id, generation)"
+           " SELECT COALESCE(MAX(rule), 0) + 1, $1, $2, $3, $4 FROM rule WHERE 1 = 1"
+           " ON CONFLICT (tenant, kind, id) DO NOTHING",
+};
+static const Statement names = {
+    .name = "rule_names",
+    .scope = STATEMENT_TENANT,
+    .params = "iii",
+    .many = true,
+    .sql = "SELECT $3, id FROM rule WHERE tenant = $1 AND rule = $2",
+    .postgres = "SELECT u.n, r.id FROM unnest($1, $2, $3) AS u (tenant, rule, n)"
+                " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule",
+};
+
+const Statement *const rule_statements[] = { &insert, &names, NULL };
+
+Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(kind), value_text(id),
+                     value_i64(definition_generation(tx)) };
+    TRY(tx_query(tx, &insert, args, &rows, error));
+    if (rows.changed > 0)
+        tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, size_t count, Str *ret,
+               Error *error)
+{
+    Rows rows;
+    Value *values = ARENA_ARRAY(arena, Value, count * 3 + 1);
+    for (size_t i = 0; i < count; i++) {
+        values[i * 3] = value_i64(tenant);
+        values[i * 3 + 1] = value_i64(numbers[i]);
+        values[i * 3 + 2] = value_i64((int64_t) i);
+        ret[i] = STR_NONE;
+    }
+    db_send_many(db, arena, &names, values, count, &rows);
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        ret[value_to_i64(&row[0])] = value_to_str(&row[1]);
+    }
+    return ERR_OK;
+}
