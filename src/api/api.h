@@ -11,6 +11,7 @@
 #pragma once
 
 #include "net/server.h"
+#include "store/epoch.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -28,7 +29,7 @@ typedef struct Api {
     bool is_key_foreign; // the ring is not this database's (store/seal.h): nothing may be sealed
     Str url_template;    // of links: https://…/s/{publicId}; none
     bool is_dev;         // every channel captures
-    Str store_url;
+    const EpochGuard *guard; // by which a release vouches for the store
     const char *version;
     Instant started_at;
 } Api;

@@ -18,7 +18,9 @@ void livez_get(Call *call)
 // add_hold tells that nothing is sent; a person's words are for those who have a key.
 static void add_hold(Call *call)
 {
-    Str why = call->key ? call->registry->hold_reason : S("ask with a key to see why");
+    const Registry *registry = call->registry;
+    bool is_told = call->key || registry->is_doubted;
+    Str why = is_told ? registry->hold_reason : S("ask with a key to see why");
     json_add_str(
         &call->json,
         str_format(call->arena, "held: %.*s; events are taken in, nothing is sent", STR_ARG(why)));
@@ -225,13 +227,7 @@ Err hold_post(Call *call, Tx *tx, Error *error)
 
 Err release_post(Call *call, Tx *tx, Error *error)
 {
-    // Whoever releases vouches for this database: it is the one that sends from now on.
-    Str identity;
-    TRY(tx_sync(tx, error));
-    TRY(meta_identity(tx->db, call->api->store_url, &tx->arena, &identity, error));
-    meta_put(tx, META_IDENTITY, identity);
-    meta_remove(tx, META_HOLD);
-    tx->changes_definitions = true;
+    TRY(epoch_release(tx, call->api->guard, error));
     write_hold(call, false, STR_NONE);
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "app/config.h"
 
 #include "app/settings.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -18,6 +19,9 @@
     { "allow-private", "CIDR[,…]", "private addresses that outgoing requests may reach (PEAL_ALLOW_PRIVATE; default none)" }, \
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
     { "new-master-key", NULL, "the earlier master key is lost: take this one, or make one; secrets must be given anew" },   \
+    { "state-dir", "FOLDER", "what this node knows of its PostgreSQL store (PEAL_STATE_DIR; default $STATE_DIRECTORY, else" \
+      " $XDG_STATE_HOME/peal, else ~/.local/state/peal)" },                                                               \
+    { "adopt", NULL, "vouch for a store that would start held as a copy (see docs/operations.md)" },                      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
@@ -32,6 +36,7 @@ const CommandOption dev_options[] = {
 };
 const CommandOption store_options[] = {
     STORE_OPTION,
+    { "state-dir", "FOLDER", "what this node knows of its PostgreSQL store (PEAL_STATE_DIR)" },
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" },
@@ -108,6 +113,21 @@ static Str host_name(Arena *arena)
                       (unsigned) (random_u64(&random) & 0xffff));
 }
 
+// state_folder is where a node keeps what is its own. A service manager may give several, by colons.
+static Str state_folder(Arena *arena, const Sources *sources)
+{
+    Str given = option(sources, "state-dir");
+    Str managed = str_from(getenv("STATE_DIRECTORY"));
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    if (given.at)
+        return given;
+    if (managed.len)
+        return str_cut(&managed, ':');
+    return state  ? str_format(arena, "%s/peal", state)
+           : home ? str_format(arena, "%s/.local/state/peal", home)
+                  : S(".");
+}
+
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
 {
     Arena *arena = args_arena(args);
@@ -122,6 +142,8 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
         ret->listen = S("127.0.0.1:7325");
     ret->master_key_file = option(&sources, "master-key-file");
     ret->has_new_key = args_flag(args, "new-master-key");
+    ret->guard = (EpochGuard){ .state_folder = state_folder(arena, &sources),
+                               .adopts = args_flag(args, "adopt") };
     ret->url_template = option(&sources, "url-template");
     ret->node_name = option(&sources, "node-name");
     if (!ret->node_name.at)
@@ -158,32 +180,7 @@ static Str key_path(Arena *arena, const Config *config, bool *ret_may_make)
         Str path = str_cut(&rest, '?');
         return str_format(arena, "%.*s.key", STR_ARG(path));
     }
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    Str folder = state  ? str_format(arena, "%s/peal", state)
-                 : home ? str_format(arena, "%s/.local/state/peal", home)
-                        : S(".");
-    return str_format(arena, "%.*s/master.key", STR_ARG(folder));
-}
-
-// sync_folder makes a new name in the folder of path as durable as what it names.
-static bool sync_folder(Arena *arena, Str path)
-{
-    size_t len = path.len;
-    while (len > 0 && path.at[len - 1] != '/')
-        len--;
-    int fd =
-        open(len ? str_z(arena, (Str){ path.at, len }) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    return is_synced;
-}
-
-static void make_folders(Arena *arena, Str path)
-{
-    for (size_t i = 1; i < path.len; i++)
-        if (path.at[i] == '/')
-            (void) !mkdir(str_z(arena, (Str){ path.at, i }), 0700);
+    return str_format(arena, "%.*s/master.key", STR_ARG(config->guard.state_folder));
 }
 
 // make_key writes a new key so that no reader ever sees half of it.
@@ -192,7 +189,7 @@ static Err make_key(Arena *arena, Str path, Error *error)
     uint8_t key[MASTER_KEY_LEN];
     Random random = random_system();
     random_fill(&random, key, sizeof key);
-    make_folders(arena, path);
+    file_make_folders(arena, path);
     Str temporary = str_format(arena, "%.*s.%d", STR_ARG(path), (int) getpid());
     int fd = open(temporary.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -204,7 +201,7 @@ static Err make_key(Arena *arena, Str path, Error *error)
     // link() fails where another process was first: then its key counts.
     bool is_there = is_written && (link(temporary.at, str_z(arena, path)) == 0 || errno == EEXIST);
     unlink(temporary.at);
-    if (!is_there || !sync_folder(arena, path))
+    if (!is_there || !file_sync_folder(arena, path))
         return fail(error, ERR_INTERNAL, "cannot write the master key %.*s", STR_ARG(path));
     return ERR_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "net/address.h"
+#include "store/epoch.h"
 
 typedef struct Config {
     Str store; // sqlite:PATH or postgres://…
@@ -19,6 +20,7 @@ typedef struct Config {
     Str admin_key;       // PEAL_ADMIN_KEY; none
     Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
     bool has_new_key;    // the master key is meant to replace the one this database knows
+    EpochGuard guard;    // where the store's epoch is kept outside, and whether to vouch for it
     Str url_template;
     Str node_name;
     bool is_dev;

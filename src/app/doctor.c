@@ -85,16 +85,16 @@ static void check_schema(Report *report, Db *db)
 
 static void check_hold(Report *report, Db *db, Arena *arena, const Config *config)
 {
-    Str hold, inside, outside;
+    Str hold;
+    EpochFinding finding;
     Error error = { 0 };
     if (meta_get(db, arena, META_HOLD, &hold, &error) != ERR_OK ||
-        meta_get(db, arena, META_IDENTITY, &inside, &error) != ERR_OK ||
-        meta_identity(db, config->store, arena, &outside, &error) != ERR_OK)
+        epoch_look(db, arena, &config->guard, &finding, &error) != ERR_OK)
         say(report, FINDING_FAIL, "hold: %s", error.detail);
     else if (hold.at)
         say(report, FINDING_WARN, "held: %.*s", STR_ARG(hold));
-    else if (inside.at && !str_eq(inside, outside))
-        say(report, FINDING_WARN, "this database is a copy: Peal will start held");
+    else if (epoch_reason(finding).at)
+        say(report, FINDING_WARN, "Peal will start held: %.*s", STR_ARG(epoch_reason(finding)));
     else
         say(report, FINDING_OK, "not held");
 }

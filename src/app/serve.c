@@ -132,7 +132,7 @@ static Err open_program(Program *program, Error *error)
                           .ring = &program->ring,
                           .url_template = config->url_template,
                           .is_dev = config->is_dev,
-                          .store_url = config->store,
+                          .guard = &config->guard,
                           .version = PEAL_VERSION,
                           .started_at = clock_now(&program->real) };
     ServerOptions options = { .listen = config->listen,
@@ -209,8 +209,8 @@ static void announce_store(const Program *program)
     if (key.len && !(program->config->is_dev && keep_dev_key(program)))
         printf("first key (shown this once): %.*s\n", STR_ARG(key));
     if (program->store.was_held)
-        printf("held: this database is a copy of another. Events are taken in, nothing is sent.\n"
-               "      `peal release` lets it send.\n");
+        printf("held: this database is, or may be, a copy. Events are taken in, nothing is sent.\n"
+               "      /readyz says why; `peal release` lets it send.\n");
     if (program->store.is_key_foreign)
         printf(
             "the master key is not this database's: channels whose secrets it cannot open wait.\n"

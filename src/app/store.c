@@ -26,23 +26,6 @@ static Err migrate(const Config *config, Error *error)
     return err;
 }
 
-// check_identity holds a database that is not the one it was: a copy must not send.
-static Err check_identity(Tx *tx, Start *start, Error *error)
-{
-    Str inside, outside;
-    TRY(meta_get(tx->db, &tx->arena, META_IDENTITY, &inside, error));
-    TRY(meta_identity(tx->db, start->config->store, &tx->arena, &outside, error));
-    start->up->was_held = false;
-    if (!inside.at) {
-        meta_put(tx, META_IDENTITY, outside);
-    } else if (!str_eq(inside, outside)) {
-        meta_put(tx, META_HOLD, S("this database is a copy; `peal release` lets it send"));
-        tx->changes_definitions = true;
-        start->up->was_held = true;
-    }
-    return ERR_OK;
-}
-
 // check_key sees that all nodes seal with one key. A node whose key does not fit starts all the
 // same: it takes events in and sends what it can, for an intake that stops loses more than channels
 // that wait. But it seals nothing, and no key is made for it. Runs under the lock on definitions,
@@ -64,10 +47,11 @@ static Err check_key(Tx *tx, Start *start, Error *error)
 static Err begin(Tx *tx, void *with, Error *error)
 {
     Start *start = with;
-    Str stood_at;
+    Str stood_at, doubt;
     int64_t others;
     TRY(tx_sync(tx, error));
-    TRY(check_identity(tx, start, error));
+    TRY(meta_get(tx->db, &tx->arena, META_DOUBT, &doubt, error));
+    start->up->was_held = doubt.at != NULL;
     TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->keys, error));
     TRY(check_key(tx, start, error));
     TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
@@ -110,7 +94,8 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
                               .pen_count = is_postgres ? 2 : 1,
                               .clock = clock,
                               .random = random,
-                              .ring = ring };
+                              .ring = ring,
+                              .guard = &config->guard };
     StoreUp up = { 0 };
     TRY(writer_open(&options, &up.writer, error));
     Start start = {
@@ -135,6 +120,8 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     set_clock(&start);
     writer_set_node(up.writer, up.node);
     up.reader = reader_open(up.writer, config->store, 2);
+    up.guard = &config->guard;
+    up.keeper = keeper_start(up.writer, up.guard);
     *ret = up;
     return ERR_OK;
 }
@@ -156,8 +143,11 @@ void store_down(StoreUp *store, Clock *real)
 {
     Error error = { 0 };
     Leave node = { store->node, clock_now(real) };
+    keeper_stop(store->keeper);
     reader_close(store->reader);
-    if (writer_is_up(store->writer) && writer_run(store->writer, leave, &node, &error) != ERR_OK)
+    // The epoch is raised a last time, so that a copy made while this node ran is known for one.
+    if (writer_is_up(store->writer) &&
+        keeper_raise(store->writer, store->guard, leave, &node, &error) != ERR_OK)
         log_warn("node.leave", "detail=%s", log_quote(str_from(error.detail)));
     writer_close(store->writer);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/config.h"
+#include "app/keeper.h"
 #include "base/clock.h"
 #include "store/key.h"
 #include "store/reader.h"
@@ -10,6 +11,8 @@
 typedef struct StoreUp {
     Writer *writer;
     Reader *reader;
+    Keeper *keeper;
+    const EpochGuard *guard;
     int64_t node;
     KeyStart keys;       // the first key, when one was made; those that PEAL_ADMIN_KEY replaced
     bool was_held;       // it starts held because it is a copy

@@ -34,6 +34,11 @@ bool db_is_postgres(const Db *db)
     return db->driver == &postgres_driver;
 }
 
+Str db_place(Db *db, Arena *arena)
+{
+    return db->driver->place(db, arena);
+}
+
 const DbDriver *db_driver_for(Str url)
 {
     if (str_starts(url, S("sqlite:")))

@@ -111,6 +111,7 @@ typedef struct DbDriver {
     Err (*commit)(Db *db, Error *error);
     void (*rollback)(Db *db);
     Err (*script)(Db *db, Str sql, Error *error);
+    Str (*place)(Db *db, Arena *arena);
 } DbDriver;
 
 extern const DbDriver sqlite_driver;
@@ -128,6 +129,11 @@ struct Db {
 };
 
 bool db_is_postgres(const Db *db);
+
+// db_place says where the database is, as it was configured and without credentials: the file's
+// whole path, or hosts, port and database.
+Str db_place(Db *db, Arena *arena);
+
 const DbDriver *db_driver_for(Str url); // NULL when the URL names none
 
 Err db_open(const DbOptions *options, Db **ret, Error *error) MUST_USE;

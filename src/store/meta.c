@@ -71,10 +71,8 @@ static Str machine_id(Arena *arena)
 
 // file_identity names the file, not its path: moving it is no copy. The time of birth tells a
 // restored file from the one whose inode it took over.
-static Err file_identity(Arena *arena, Str url, Str *ret, Error *error)
+static Err file_identity(Arena *arena, Str path, Str *ret, Error *error)
 {
-    Str path = str_skip(url, strlen("sqlite:"));
-    path = str_cut(&path, '?');
     struct statx file;
     if (statx(AT_FDCWD, str_z(arena, path), 0, STATX_INO | STATX_BTIME, &file) != 0)
         return fail(error, ERR_UNAVAILABLE, "cannot look at %.*s: %m", STR_ARG(path));
@@ -84,10 +82,10 @@ static Err file_identity(Arena *arena, Str url, Str *ret, Error *error)
     return ERR_OK;
 }
 
-Err meta_identity(Db *db, Str url, Arena *arena, Str *ret, Error *error)
+Err meta_identity(Db *db, Arena *arena, Str *ret, Error *error)
 {
     if (!db_is_postgres(db))
-        return file_identity(arena, url, ret, error);
+        return file_identity(arena, db_place(db, arena), ret, error);
     Rows rows;
     TRY(db_query(db, arena, &cluster, NULL, &rows, error));
     if (rows.count != 1)

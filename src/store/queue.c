@@ -255,11 +255,12 @@ static const Columns ask_columns =
 
 void queue_claim(Tx *tx, Claim *claim)
 {
+    // A round may have been sent before the hold, and be tried on a database that is a copy.
+    size_t count = tx->registry->is_held ? 0 : claim->lane_count;
     ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
-    for (size_t i = 0; i < claim->lane_count; i++)
+    for (size_t i = 0; i < count; i++)
         asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->node, claim->lease_until };
-    db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, claim->lane_count,
-                 &claim->rows);
+    db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, count, &claim->rows);
 }
 
 static const Columns claimed_columns = COLUMNS(

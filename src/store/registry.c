@@ -74,7 +74,8 @@ static const Statement load_hold = {
     .name = "registry_hold",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT value FROM meta WHERE key = 'hold'",
+    .sql = "SELECT h.value, d.value FROM meta h LEFT JOIN meta d ON d.key = 'doubt'"
+           " WHERE h.key = 'hold'",
 };
 
 const Statement *const registry_statements[] = {
@@ -309,8 +310,10 @@ Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
     build_lanes(registry, &loaded.lanes);
     build_triggers(registry, &loaded.triggers);
     registry->is_held = loaded.hold.count > 0;
-    if (registry->is_held)
+    if (registry->is_held) {
         registry->hold_reason = value_to_str(&loaded.hold.values[0]);
+        registry->is_doubted = str_eq(registry->hold_reason, value_to_str(&loaded.hold.values[1]));
+    }
     *ret = registry;
     return ERR_OK;
 }

@@ -85,7 +85,7 @@ typedef struct Registry {
     size_t channel_count, sealed_count;
     const RegistryLane *lanes; // by number
     size_t lane_count;
-    bool is_held;
+    bool is_held, is_doubted; // doubted: the reason is Peal's own, the database may be a copy
     Str hold_reason;
 } Registry;
 

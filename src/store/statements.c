@@ -6,6 +6,7 @@
 #include "store/dedup.h"
 #include "store/definition.h"
 #include "store/delivery.h"
+#include "store/epoch.h"
 #include "store/event.h"
 #include "store/idempotency.h"
 #include "store/key.h"
@@ -27,6 +28,7 @@ const Statement *const *const all_statements[] = {
     dedup_statements,
     definition_statements,
     delivery_statements,
+    epoch_statements,
     event_statements,
     idempotency_statements,
     key_statements,

@@ -325,6 +325,18 @@ static void log_outage(Writer *writer, bool is_up, const Error *error)
         log_error("store.away", "detail=%s", log_quote(str_from(error->detail)));
 }
 
+// check_epoch asks whether this is the database that it was, before anything is done to it. Only
+// the one that the program starts with may be vouched for by an option.
+static Err check_epoch(Writer *writer, Db *db, Error *error)
+{
+    if (!writer->options.guard)
+        return ERR_OK;
+    Registry *known = writer_registry(writer);
+    bool is_first = known == NULL;
+    registry_drop(known);
+    return epoch_check(db, writer->options.guard, is_first, error);
+}
+
 static bool connect_pen(Pen *pen, Error *error)
 {
     Writer *writer = pen->writer;
@@ -336,7 +348,8 @@ static bool connect_pen(Pen *pen, Error *error)
     if (ok) {
         db->fault = writer->options.fault;
         db->fault_with = writer->options.fault_with;
-        ok = writer_refresh(writer, db, error) == ERR_OK;
+        ok =
+            check_epoch(writer, db, error) == ERR_OK && writer_refresh(writer, db, error) == ERR_OK;
     }
     if (!ok) {
         db_close(db);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "store/epoch.h"
 #include "store/op.h"
 
 typedef struct Writer Writer;
@@ -38,7 +39,8 @@ typedef struct WriterOptions {
     Clock *clock;
     Random *random;
     const KeyRing *ring;
-    bool is_weak; // see DbOptions
+    const EpochGuard *guard; // compared at every connect; NULL: not at all (tests, simulation)
+    bool is_weak;            // see DbOptions
     int (*fault)(void *with, const char *call);
     void *fault_with;
 } WriterOptions;

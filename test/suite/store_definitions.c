@@ -396,8 +396,8 @@ static void a_database_knows_what_it_is(void)
 {
     STORE(store);
     Str first, again;
-    MUST(&store, meta_identity(store.db, store.url, &store.arena, &first, &store.error));
-    MUST(&store, meta_identity(store.db, store.url, &store.arena, &again, &store.error));
+    MUST(&store, meta_identity(store.db, &store.arena, &first, &store.error));
+    MUST(&store, meta_identity(store.db, &store.arena, &again, &store.error));
     CHECK(first.len > 10 && str_eq(first, again));
     CHECK(str_starts(first, suite_is_postgres() ? S("cluster ") : S("file ")));
 }

@@ -434,6 +434,21 @@ static Err script(Db *db, Str sql, Error *error)
     return err;
 }
 
+// place names all hosts that were configured, not the one that answered: a failover is no move.
+static Str place(Db *db, Arena *arena)
+{
+    static const char *const parts[] = { "host", "hostaddr", "port", "dbname" };
+    PQconninfoOption *options = PQconninfo(((PostgresDb *) db)->conn);
+    Str text = S("");
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        for (const PQconninfoOption *one = options; one && one->keyword; one++)
+            if (strcmp(one->keyword, parts[i]) == 0 && one->val)
+                text = str_format(arena, "%.*s%s%s=%s", STR_ARG(text), text.len ? " " : "",
+                                  parts[i], one->val);
+    PQconninfoFree(options);
+    return text;
+}
+
 static void close_db(Db *db)
 {
     PostgresDb *self = (PostgresDb *) db;
@@ -506,4 +521,5 @@ const DbDriver postgres_driver = {
     .commit = commit,
     .rollback = rollback,
     .script = script,
+    .place = place,
 };

@@ -248,6 +248,11 @@ static Err script(Db *db, Str sql, Error *error)
     return sync_db(db, error);
 }
 
+static Str place(Db *db, Arena *arena)
+{
+    return str_dup(arena, str_from(sqlite3_db_filename(((SqliteDb *) db)->sqlite, "main")));
+}
+
 static void close_db(Db *db)
 {
     SqliteDb *self = (SqliteDb *) db;
@@ -349,4 +354,5 @@ const DbDriver sqlite_driver = {
     .commit = commit,
     .rollback = rollback,
     .script = script,
+    .place = place,
 };

@@ -1,0 +1,47 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void file_make_folders(Arena *scratch, Str path)
+{
+    for (size_t i = 1; i < path.len; i++)
+        if (path.at[i] == '/')
+            (void) !mkdir(str_z(scratch, (Str){ path.at, i }), 0700);
+}
+
+bool file_sync_folder(Arena *scratch, Str path)
+{
+    size_t len = path.len;
+    while (len > 0 && path.at[len - 1] != '/')
+        len--;
+    int fd = open(len ? str_z(scratch, (Str){ path.at, len }) : ".", O_RDONLY | O_CLOEXEC);
+    bool is_synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_synced;
+}
+
+Err file_put(Arena *scratch, Str path, Str text, Error *error)
+{
+    file_make_folders(scratch, path);
+    // Threads and processes may write at once: the name is nobody else's.
+    static const char tail[] = ".XXXXXX";
+    char *name = arena_alloc(scratch, path.len + sizeof tail);
+    memcpy(name, path.at, path.len);
+    memcpy(name + path.len, tail, sizeof tail);
+    int fd = mkostemp(name, O_CLOEXEC); // 0600
+    if (fd < 0)
+        return fail(error, ERR_INTERNAL, "cannot write %.*s: %m", STR_ARG(path));
+    bool is_written = write(fd, text.at, text.len) == (ssize_t) text.len && fsync(fd) == 0;
+    is_written &= close(fd) == 0;
+    if (!is_written || rename(name, str_z(scratch, path)) != 0) {
+        fail(error, ERR_INTERNAL, "cannot write %.*s: %m", STR_ARG(path));
+        unlink(name);
+        return ERR_INTERNAL;
+    }
+    if (!file_sync_folder(scratch, path))
+        return fail(error, ERR_INTERNAL, "cannot sync the folder of %.*s: %m", STR_ARG(path));
+    return ERR_OK;
+}

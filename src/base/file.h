@@ -1,0 +1,18 @@
+// file.h - small files that are written whole or not at all.
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+// file_put puts text in the place of the file at path, readable by its owner alone: whoever reads
+// it, even after a loss of power, finds the old text or the new one. Folders that are missing are
+// made.
+Err file_put(Arena *scratch, Str path, Str text, Error *error) MUST_USE;
+
+// file_make_folders makes the folders in which path lies, where they are missing, for their owner
+// alone. What cannot be made is noticed by whoever uses it.
+void file_make_folders(Arena *scratch, Str path);
+
+// file_sync_folder makes a new name in the folder of path as durable as what it names.
+bool file_sync_folder(Arena *scratch, Str path);
