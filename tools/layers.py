@@ -32,7 +32,7 @@ PURE = {"domain", "providers"}
 PURE_HEADERS = {"ctype.h", "inttypes.h", "limits.h", "math.h", "stdarg.h", "stdbool.h", "stdint.h",
                 "string.h"}
 # Headers of one folder's own.
-PRIVATE = {"engine/state.h": "engine"}
+PRIVATE = {"engine/state.h": "engine", "api/served.h": "api"}
 
 # Outside header (or its folder, ending in /) -> the files or folders that may include it.
 ONLY_IN = {

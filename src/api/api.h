@@ -4,10 +4,11 @@
 // connection. WRITE handlers run inside the writer's transaction, may be replayed, and are answered
 // after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
 // a WRITE route with a RouteSet are written together, as many as one transaction holds. START
-// handlers run on the server's thread, must not block, and answer later by themselves. Large bodies
-// are read, and much is decided, on threads of their own (thinkers), never on the server's.
+// handlers must not block and answer later by themselves, or end with call_write(), which does the
+// route's write() as for a WRITE route. Large bodies are read, and much is decided, on threads of
+// their own (thinkers), never on the server's.
 //
-// Idempotency-Key is handled here for every POST, in the same transaction as the work.
+// Idempotency-Key is handled for every POST, in the same transaction as the work (once.c).
 #pragma once
 
 #include "net/server.h"
@@ -15,13 +16,17 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
+#include <pthread.h>
+
 typedef struct Call Call;
 typedef struct Engine Engine;
 
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
-    Pool *thinkers; // for what is too much for the server's thread
+    Pool *thinkers;         // for what is too much for the server's thread
+    struct Served *started; // under way with an Idempotency-Key; guarded by started_lock
+    pthread_mutex_t started_lock;
     Engine *engine;
     Clock *clock;
     Random *random;
@@ -127,6 +132,9 @@ void call_secret(Call *call);
 
 // call_refuse makes the error the answer of a call that was handed to RouteSet.write().
 void call_refuse(Call *call, Err err, const Error *error);
+
+// call_write goes on with the route's write(), at the end of a START call: what it did is kept.
+void call_write(Call *call);
 
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);

@@ -1,8 +1,7 @@
-#include "api/handlers.h"
+#include "api/served.h"
 
 #include "base/log.h"
 #include "engine/engine.h"
-#include "store/idempotency.h"
 
 // A request passes through this file from top to bottom: begun when its head is in, handled when
 // its body is, done by its route's work, answered.
@@ -11,33 +10,12 @@ enum {
     BODY_BYTES_MAX = 1 << 20,
     REFUSED_BYTES_MAX = 64 * 1024, // read and dropped before a refusal that has a header
     ANSWER_BYTES_MAX = 64 << 20,
-    CURSOR_MAX = 1024,
-    LIMIT_DEFAULT = 50,
-    LIMIT_MAX = 500,
     // What the server's thread does by itself; more of it is for the thinkers.
     QUICK_BYTES_MAX = 64 * 1024,
     QUICK_PAIRS_MAX = 2000,
 };
 
-// Served is a call and what only this file knows of it.
-typedef struct Served {
-    Call call;      // first: a Call * is a Served *
-    Error error;    // what the handler said
-    Str allow;      // the path's methods, when the method is none of them
-    bool has_key;   // the request named one
-    Sha256 hash;    // of the key it named
-    Sha256 request; // what the idempotency key stands for
-    bool is_secret;
-    bool is_refused; // by call_refuse(), in this try
-    bool is_written; // by its route's set, in this try
-    bool is_aside;   // with the thinkers
-    bool is_read;
-    Err doubt; // what became of the second look at its key
-} Served;
-
-static Err find_route(Served *served, Error *error);
 static Err check_head(Served *served, Error *error);
-static Err admit(Served *served, const Registry *registry, Instant now, Error *error);
 static void look_again(Served *served);
 static void proceed(Served *served);
 static Err read_body(Served *served, Error *error);
@@ -71,7 +49,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     call->exchange = exchange;
     call->arena = &exchange->arena;
     exchange->with = served;
-    TRY(find_route(served, error));
+    TRY(route_find(served, error));
     size_t max = BODY_BYTES_MAX;
     if (served->allow.at)
         max = REFUSED_BYTES_MAX;
@@ -90,7 +68,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     Registry *registry = writer ? writer_registry(writer) : NULL;
     if (!registry)
         return fail(error, ERR_UNAVAILABLE, "the database cannot be reached yet");
-    Err err = admit(served, registry, clock_now(api->clock), error);
+    Err err = rights_admit(served, registry, clock_now(api->clock), error);
     call->key = NULL;
     registry_drop(registry);
     if (!is_doubtful(served, err))
@@ -117,7 +95,7 @@ void api_handle(void *with, Exchange *exchange)
     }
     if (needs_store(call->route)) {
         call->registry = writer_registry(store_of(api));
-        err = admit(served, call->registry, clock_now(api->clock), &error);
+        err = rights_admit(served, call->registry, clock_now(api->clock), &error);
     }
     if (err == ERR_OK)
         proceed(served);
@@ -125,55 +103,6 @@ void api_handle(void *with, Exchange *exchange)
         look_again(served);
     else
         call_fail(call, err, &error);
-}
-
-// match tells whether the path fits the pattern, and what stands for each {name}.
-static bool match(const char *pattern, Str path, Str params[CALL_PARAMS_MAX], size_t *ret_count)
-{
-    Str wanted = str_from(pattern);
-    size_t count = 0;
-    while (wanted.at && path.at) {
-        Str want = str_cut(&wanted, '/'), have = str_cut(&path, '/');
-        if (str_starts(want, S("{"))) {
-            assert(count < CALL_PARAMS_MAX);
-            if (have.len == 0)
-                return false;
-            params[count++] = have;
-        } else if (!str_eq(want, have)) {
-            return false;
-        }
-    }
-    *ret_count = count;
-    return !wanted.at && !path.at;
-}
-
-// find_route takes the fit with the fewest {names}, so that a fixed word goes before them.
-static Err find_route(Served *served, Error *error)
-{
-    Call *call = &served->call;
-    const Exchange *exchange = call->exchange;
-    Str method = str_eq(exchange->method, S("HEAD")) ? S("GET") : exchange->method;
-    Buf allow = buf_new(call->arena, 200);
-    size_t fewest = CALL_PARAMS_MAX + 1;
-    for (size_t i = 0; i < route_count; i++) {
-        Str params[CALL_PARAMS_MAX] = { 0 };
-        size_t count;
-        if (!match(routes[i].path, exchange->path, params, &count))
-            continue;
-        if (allow.len > 0)
-            buf_add(&allow, S(", "));
-        buf_add(&allow, str_from(routes[i].method));
-        if (!str_eq(method, str_from(routes[i].method)) || count >= fewest)
-            continue;
-        fewest = count;
-        call->route = &routes[i];
-        memcpy(call->params, params, sizeof params);
-    }
-    if (allow.len == 0)
-        return fail(error, ERR_NOT_FOUND, "there is no such path; /openapi.json lists them");
-    if (!call->route)
-        served->allow = buf_str(&allow);
-    return ERR_OK;
 }
 
 static bool has_body(const Exchange *exchange)
@@ -193,90 +122,17 @@ static bool is_json(Str type)
            str_eq_nocase(str_skip(name, name.len - 5), S("+json"));
 }
 
-static void read_key(Served *served)
-{
-    Str given = exchange_header(served->call.exchange, S("Authorization"));
-    Str scheme = str_cut(&given, ' ');
-    if (!given.at || !str_eq_nocase(scheme, S("Bearer")))
-        return;
-    served->has_key = true;
-    served->hash = sha256(str_trim(given));
-}
-
 // check_head reads what the headers say: the key, the type of the body, the idempotency key.
 static Err check_head(Served *served, Error *error)
 {
     Call *call = &served->call;
     const Exchange *exchange = call->exchange;
-    read_key(served);
+    rights_read(served);
     Str type = exchange_header(exchange, S("Content-Type"));
     bool is_any = (call->route->run.body & BODY_ANY) != 0;
     if (type.at && has_body(exchange) && !is_any && !is_json(type))
         return fail(error, ERR_MEDIA_TYPE, "send application/json");
-
-    Str key = exchange_header(exchange, S("Idempotency-Key"));
-    if (!key.at || !str_eq(exchange->method, S("POST")))
-        return ERR_OK;
-    if (key.len == 0 || key.len > IDEMPOTENCY_KEY_MAX || !str_is_utf8(key) ||
-        !str_is_printable(key))
-        return fail(error, ERR_MALFORMED, "an Idempotency-Key has 1 to %d printable characters",
-                    IDEMPOTENCY_KEY_MAX);
-    call->idempotency_key = key;
-    return ERR_OK;
-}
-
-static bool may(const Route *route, const RegistryKey *key)
-{
-    if (route->roles == SYSTEM)
-        return key->is_system && key->role == ROLE_ADMIN;
-    return key->role == ROLE_ADMIN || (route->roles & 1u << key->role) != 0;
-}
-
-static const RegistryKey *find_key(const Served *served, const Registry *registry, Instant now)
-{
-    const RegistryKey *key = served->has_key ? registry_key(registry, &served->hash) : NULL;
-    return key && key->expires_at > now ? key : NULL;
-}
-
-void call_identify(Call *call)
-{
-    Served *served = (Served *) call;
-    assert(call->route->roles == ANYONE && call->registry);
-    read_key(served);
-    call->key = find_key(served, call->registry, clock_now(call->api->clock));
-    call->tenant = call->key ? call->key->tenant : 0;
-}
-
-// admit lets the call in with what the snapshot says of its key.
-static Err admit(Served *served, const Registry *registry, Instant now, Error *error)
-{
-    Call *call = &served->call;
-    if (call->route->roles == ANYONE)
-        return ERR_OK;
-    if (!served->has_key)
-        return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
-    const RegistryKey *key = find_key(served, registry, now);
-    if (!key)
-        return fail(error, ERR_NO_KEY, "the key is not known, or has expired");
-    if (!may(call->route, key))
-        return fail(error, ERR_FORBIDDEN, "a key with the role %s may not %s %s",
-                    role_text(key->role), call->route->method, call->route->path);
-    call->key = key;
-    call->tenant = key->tenant;
-    return ERR_OK;
-}
-
-// readmit lets the call in again where definitions have changed since; its key may be gone.
-static Err readmit(Served *served, Registry *newest, Instant now, Error *error)
-{
-    Call *call = &served->call;
-    if (newest->generation == call->registry->generation)
-        return ERR_OK;
-    Registry *old = call->registry;
-    call->registry = registry_hold(newest);
-    call->key = NULL;
-    registry_drop(old);
-    return admit(served, newest, now, error);
+    return once_read(served, error);
 }
 
 static Err read_body(Served *served, Error *error)
@@ -284,16 +140,7 @@ static Err read_body(Served *served, Error *error)
     Call *call = &served->call;
     const Exchange *exchange = call->exchange;
     bool is_post = str_eq(exchange->method, S("POST"));
-    if (call->idempotency_key.at) {
-        Sha256 body = sha256(exchange->body);
-        Buf request = buf_new(call->arena, exchange->path.len + 100);
-        buf_add(&request, exchange->method);
-        buf_add_char(&request, ' ');
-        buf_add(&request, exchange->path);
-        buf_add_char(&request, '\n');
-        buf_add_bytes(&request, body.b, sizeof body.b);
-        served->request = sha256(buf_str(&request));
-    }
+    once_hash(served);
     // An event may be a CloudEvent, whose content need not be JSON: its handler reads it.
     if (exchange->body.len == 0 || (call->route->run.body & BODY_ANY) ||
         (!is_post && !str_eq(exchange->method, S("PUT"))))
@@ -403,7 +250,8 @@ static Err run_doubt(Read *read, Db *db, Error *error)
     begin_anew(served);
     registry_drop(call->registry);
     call->registry = writer_registry(store_of(call->api));
-    served->doubt = admit(served, call->registry, clock_now(call->api->clock), &served->error);
+    served->doubt =
+        rights_admit(served, call->registry, clock_now(call->api->clock), &served->error);
     return ERR_OK;
 }
 
@@ -433,63 +281,16 @@ static Err run_read(Read *read, Db *db, Error *error)
     Served *served = (Served *) call;
     begin_anew(served);
     Registry *newest = writer_registry(store_of(call->api));
-    Err err = readmit(served, newest, clock_now(call->api->clock), &served->error);
+    Err err = rights_readmit(served, newest, clock_now(call->api->clock), &served->error);
     registry_drop(newest);
     if (err == ERR_OK)
         err = call->route->run.read(call, db, &served->error);
     return conclude(served, err, error);
 }
 
-static Str answer_body(const Call *call)
+Str call_answer_body(const Call *call)
 {
     return call->out.len > 0 ? buf_str(&call->out) : call->reply.body;
-}
-
-static Str seal_binding(const Call *call)
-{
-    return str_format(call->arena, "idempotency/%lld/%.*s", (long long) call->tenant,
-                      STR_ARG(call->idempotency_key));
-}
-
-// repeat gives the answer that was kept. Of its headers, the ETag follows from the version.
-static Err repeat(Call *call, const Idempotency *state, Error *error)
-{
-    Str body = str_dup(call->arena, state->body);
-    const Json *json = NULL;
-    if (body.len > 0 && body.at[0] != '{')
-        TRY(crypto_open(call->arena, call->api->ring, seal_binding(call), body, &body, error));
-    call->reply = (Reply){ .status = state->status, .body = body };
-    if (body.len == 0)
-        return ERR_OK;
-    call->reply.type = S("application/json");
-    TRY(json_parse(call->arena, body, &json, error));
-    Str version = json_number_text(json_get(json, S("version")));
-    if (version.at)
-        call_header(call, S("ETag"), str_format(call->arena, "\"%.*s\"", STR_ARG(version)));
-    return ERR_OK;
-}
-
-// Entry is how a call comes into a transaction.
-typedef enum Entry {
-    ENTRY_GO,       // to be done
-    ENTRY_ANSWERED, // a refusal, or what was answered before
-    ENTRY_WAITS,    // for one before it in the set, which has the same Idempotency-Key
-} Entry;
-
-static Err take_key(Served *served, Tx *tx, Entry *ret, Error *error)
-{
-    Call *call = &served->call;
-    Idempotency state;
-    if (!call->idempotency_key.at)
-        return ERR_OK;
-    TRY(idempotency_begin(tx, call->tenant, call->idempotency_key, &served->request, &state,
-                          error));
-    if (state.is_under_way)
-        *ret = ENTRY_WAITS;
-    if (!state.is_repeat)
-        return ERR_OK;
-    *ret = ENTRY_ANSWERED;
-    return repeat(call, &state, error);
 }
 
 // enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
@@ -497,36 +298,22 @@ static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
 {
     begin_anew(served);
     *ret = ENTRY_GO;
-    Err err = readmit(served, tx->registry, tx->now, &served->error);
+    Err err = rights_readmit(served, tx->registry, tx->now, &served->error);
     if (err == ERR_OK)
-        err = take_key(served, tx, ret, &served->error);
+        err = once_take(served, tx, ret, &served->error);
     if (err != ERR_OK)
         *ret = ENTRY_ANSWERED;
     return conclude(served, err, error);
-}
-
-static Err keep_answer(Served *served, Tx *tx, Error *error)
-{
-    Call *call = &served->call;
-    Str body = answer_body(call);
-    if (served->is_secret && (!call->api->ring || call->api->ring->count == 0))
-        return fail(error, ERR_INTERNAL, "there is no master key to seal the answer with");
-    if (served->is_secret)
-        body = crypto_seal(call->arena, call->api->ring, tx->random, seal_binding(call), body);
-    idempotency_finish(tx, call->tenant, call->idempotency_key, call->reply.status, body);
-    return ERR_OK;
 }
 
 // leave ends the work of a call that came in. What is refused is not kept: a corrected request may
 // come with the same key.
 static Err leave(Served *served, Tx *tx, Err err, Error *error)
 {
-    Call *call = &served->call;
-    bool is_refused = served->is_refused || (err != ERR_OK && err_http(err) < 500);
-    if (call->idempotency_key.at && is_refused)
-        idempotency_cancel(tx, call->tenant, call->idempotency_key);
-    else if (call->idempotency_key.at && err == ERR_OK)
-        err = keep_answer(served, tx, &served->error);
+    if (served->is_refused || (err != ERR_OK && err_http(err) < 500))
+        once_cancel(served, tx);
+    else if (err == ERR_OK)
+        err = once_keep(served, tx, &served->error);
     return conclude(served, err, error);
 }
 
@@ -606,7 +393,7 @@ static void write_done(Op *op, Err err, const Error *error)
 {
     Call *call = call_of_op(op);
     // A delivery may be due again, a channel new, the hold off: the engine looks for itself.
-    if (err == ERR_OK)
+    if (err == ERR_OK && call->route->run.work == WORK_WRITE)
         engine_poke(call->api->engine);
     finish(call, err, error);
 }
@@ -638,7 +425,7 @@ static void set_done(Op *op, Err err, const Error *error)
     call_reply(call);
 }
 
-static void submit_write(Call *call)
+void call_write(Call *call)
 {
     static const OpKind one = { .name = "call", .apply = apply };
     static const OpKind first = { .name = "first call", .apply = apply };
@@ -654,6 +441,39 @@ static void submit_write(Call *call)
     writer_submit(store_of(call->api), &call->op);
 }
 
+static Err run_look(Read *read, Db *db, Error *error)
+{
+    Served *served = (Served *) call_of_read(read);
+    begin_anew(served);
+    return conclude(served, once_look(served, db, &served->error), error);
+}
+
+static void look_done(Read *read, Err err, const Error *error)
+{
+    Call *call = call_of_read(read);
+    if (err == ERR_OK && call->reply.status == 0)
+        call->route->run.start(call);
+    else
+        finish(call, err, error);
+}
+
+// start begins a START call; with an Idempotency-Key, unless it was done before or is under way.
+static void start(Served *served)
+{
+    Call *call = &served->call;
+    Error error = { 0 };
+    if (!call->idempotency_key.at) {
+        call->route->run.start(call);
+    } else if (once_claim(served)) {
+        call->read = (Read){ .run = run_look, .done = look_done };
+        reader_submit(call->api->reader, &call->read);
+    } else {
+        call_fail(call,
+                  fail(&error, ERR_CONFLICT, "a request with this Idempotency-Key is under way"),
+                  &error);
+    }
+}
+
 static void dispatch(Served *served)
 {
     Call *call = &served->call;
@@ -663,10 +483,10 @@ static void dispatch(Served *served)
         reader_submit(call->api->reader, &call->read);
         return;
     case WORK_WRITE:
-        submit_write(call);
+        call_write(call);
         return;
     case WORK_START:
-        call->route->run.start(call);
+        start(served);
         return;
     }
 }
@@ -721,6 +541,7 @@ static void answer(Call *call)
     call->registry = NULL;
     call->key = NULL;
     registry_drop(registry);
+    once_release((Served *) call);
     exchange_reply(call->exchange, &call->reply);
 }
 
@@ -732,7 +553,7 @@ void call_reply(Call *call)
         call_fail(call, fail(&error, ERR_INTERNAL, "the answer is too large"), &error);
         return;
     }
-    call->reply.body = answer_body(call);
+    call->reply.body = call_answer_body(call);
     answer(call);
 }
 
@@ -769,52 +590,6 @@ Err call_id(const Call *call, int param, Uuid *ret, Error *error)
     if (uuid_parse(call->params[param], ret))
         return ERR_OK;
     return fail(error, ERR_NOT_FOUND, "nothing has this id");
-}
-
-Err call_page(const Call *call, Page *ret, Error *error)
-{
-    Str limit = exchange_query(call->exchange, S("limit"));
-    Str cursor = exchange_query(call->exchange, S("cursor"));
-    Page page = { .limit = LIMIT_DEFAULT };
-    if (limit.at && !str_to_i64(limit, 1, LIMIT_MAX, &page.limit)) {
-        error_add(error, S("/limit"), "bad-value", "must be a whole number from 1 to %d",
-                  LIMIT_MAX);
-        return error_close(error, ERR_INVALID);
-    }
-    if (cursor.len > 0 &&
-        (cursor.len > CURSOR_MAX || !base64_parse(call->arena, cursor, &page.cursor)))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    *ret = page;
-    return ERR_OK;
-}
-
-Err page_text(const Page *page, Str *ret, Error *error)
-{
-    if (page->cursor.at && !str_is_utf8(page->cursor))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    *ret = page->cursor;
-    return ERR_OK;
-}
-
-void page_close(Call *call, Str next_cursor)
-{
-    json_close(&call->json, ']');
-    json_put_str(&call->json, S("next"), next_cursor);
-    json_close(&call->json, '}');
-}
-
-Str page_cursor(Arena *arena, Str key)
-{
-    Str padded = base64_text(arena, key);
-    char *text = arena_copy(arena, padded.at, padded.len + 1);
-    size_t len = 0;
-    for (; len < padded.len && text[len] != '='; len++) {
-        if (text[len] == '+')
-            text[len] = '-';
-        else if (text[len] == '/')
-            text[len] = '_';
-    }
-    return (Str){ text, len };
 }
 
 Str call_tenant_id(const Call *call)

@@ -55,6 +55,8 @@ Err metrics_get(Call *call, Db *db, Error *error);
 void openapi_get(Call *call);
 void clock_get(Call *call);
 void clock_post(Call *call);
+Err clock_keep(Call *call, Tx *tx, Error *error);
 void tick_post(Call *call);
+Err tick_keep(Call *call, Tx *tx, Error *error);
 Err hold_post(Call *call, Tx *tx, Error *error);
 Err release_post(Call *call, Tx *tx, Error *error);

@@ -11,6 +11,8 @@
 #define WRITES(handler) { .work = WORK_WRITE, .write = handler }
 #define FIRST(handler)  { .work = WORK_WRITE, .write = handler, .is_first = true }
 #define STARTS(handler) { .work = WORK_START, .start = handler }
+// STARTS_THEN ends with call_write().
+#define STARTS_THEN(handler, then) { .work = WORK_START, .start = handler, .write = then }
 // TAKES is for events: read and decided ahead of the transaction, written in sets.
 #define TAKES(reader, media) { .work = WORK_WRITE, .think = reader, .set = &event_set, .body = BODY_LARGE | (media) }
 
@@ -59,8 +61,8 @@ const Route routes[] = {
     { "GET",    "/v1/tenants/{id}",             SYSTEM,    READS(tenant_get),           "Show a tenant", NULL, "200 the tenant" },
 
     { "GET",    "/v1/clock",                    READERS,   STARTS(clock_get),           "What time Peal takes it to be", NULL, "200 now and mode" },
-    { "POST",   "/v1/clock",                    SYSTEM,    STARTS(clock_post),          "Move the manual clock; answers when all that was due is done", "{\"advance\":\"24h\"}", "200 now and mode" },
-    { "POST",   "/v1/tick",                     SYSTEM,    STARTS(tick_post),           "Do all that is due now, and say what it was", NULL, "200 the counts" },
+    { "POST",   "/v1/clock",                    SYSTEM,    STARTS_THEN(clock_post, clock_keep), "Move the manual clock; answers when all that was due is done", "{\"advance\":\"24h\"}", "200 now and mode" },
+    { "POST",   "/v1/tick",                     SYSTEM,    STARTS_THEN(tick_post, tick_keep), "Do all that is due now, and say what it was", NULL, "200 the counts" },
     { "POST",   "/v1/hold",                     SYSTEM,    FIRST(hold_post),            "Take events in but send nothing", "{\"reason\":\"…\"}", "200 held" },
     { "POST",   "/v1/release",                  SYSTEM,    FIRST(release_post),         "Send again", NULL, "200 released" },
 };

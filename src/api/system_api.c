@@ -113,32 +113,6 @@ static Err read_move(Call *call, Instant *ret, Error *error)
     return error_close(error, ERR_INVALID);
 }
 
-// ClockOp keeps the manual clock across a restart.
-typedef struct ClockOp {
-    Op op;
-    Call *call;
-} ClockOp;
-
-static Err save_clock(Tx *tx, Op **ops, size_t count, Error *error)
-{
-    (void) error;
-    ClockOp *last = (ClockOp *) ops[count - 1];
-    Str text = str_format(&tx->arena, "%lld", (long long) clock_now(last->call->api->clock));
-    meta_put(tx, META_CLOCK, text);
-    return ERR_OK;
-}
-
-static void clock_saved(Op *op, Err err, const Error *error)
-{
-    Call *call = ((ClockOp *) op)->call;
-    if (err != ERR_OK) {
-        call_fail(call, err, error);
-        return;
-    }
-    write_clock(call);
-    call_reply(call);
-}
-
 // is_refused answers for a command that the engine did not carry out.
 static bool is_refused(Call *call, const EngineReport *report)
 {
@@ -151,15 +125,18 @@ static bool is_refused(Call *call, const EngineReport *report)
 
 static void clock_moved(void *with, const EngineReport *report)
 {
-    static const OpKind kind = { .name = "clock", .apply = save_clock };
-    Call *call = with;
-    if (is_refused(call, report))
-        return;
-    ClockOp *op = ARENA_NEW(call->arena, ClockOp);
-    op->op.kind = &kind;
-    op->op.done = clock_saved;
-    op->call = call;
-    writer_submit(call->api->writer, &op->op);
+    if (!is_refused(with, report))
+        call_write(with);
+}
+
+// clock_keep keeps the manual clock across a restart.
+Err clock_keep(Call *call, Tx *tx, Error *error)
+{
+    TRY(tx_sync(tx, error));
+    meta_put(tx, META_CLOCK,
+             str_format(&tx->arena, "%lld", (long long) clock_now(call->api->clock)));
+    write_clock(call);
+    return ERR_OK;
 }
 
 void clock_post(Call *call)
@@ -173,11 +150,9 @@ void clock_post(Call *call)
         engine_advance(call->api->engine, to, clock_moved, call);
 }
 
-static void ticked(void *with, const EngineReport *report)
+static void write_tick(Call *call)
 {
-    Call *call = with;
-    if (is_refused(call, report))
-        return;
+    const EngineReport *report = call->with;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_i64(json, S("claimed"), report->tally.claimed);
@@ -189,7 +164,28 @@ static void ticked(void *with, const EngineReport *report)
     json_put_i64(json, S("purged"), 0);
     json_put_time(json, S("nextAt"), report->next_at);
     json_close(json, '}');
-    call_reply(call);
+}
+
+static void ticked(void *with, const EngineReport *report)
+{
+    Call *call = with;
+    if (is_refused(call, report))
+        return;
+    call->with = arena_copy(call->arena, report, sizeof *report);
+    if (call->idempotency_key.at) {
+        call_write(call);
+    } else {
+        write_tick(call);
+        call_reply(call);
+    }
+}
+
+// tick_keep has only its answer to keep.
+Err tick_keep(Call *call, Tx *tx, Error *error)
+{
+    (void) tx, (void) error;
+    write_tick(call);
+    return ERR_OK;
 }
 
 void tick_post(Call *call)

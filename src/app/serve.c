@@ -127,7 +127,8 @@ static Err open_program(Program *program, Error *error)
     Err err = config_keys(program->arena, config, &program->ring, error);
     if (err != ERR_OK && err != ERR_NOT_FOUND) // whether one may be made, the store will tell
         return err;
-    program->api = (Api){ .clock = &program->clock,
+    program->api = (Api){ .started_lock = PTHREAD_MUTEX_INITIALIZER,
+                          .clock = &program->clock,
                           .random = &program->random,
                           .ring = &program->ring,
                           .url_template = config->url_template,

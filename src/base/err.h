@@ -22,7 +22,7 @@
     X(TIMEOUT,             408, 6, "request-timeout",      "The request took too long to arrive") \
     X(CONFLICT,            409, 5, "conflict",             "The current state does not allow it") \
     X(EXISTS,              409, 5, "already-exists",       "The id is taken")                     \
-    X(KEY_REUSED,          409, 5, "idempotency-key-reused", "The idempotency key came before with another body") \
+    X(KEY_REUSED,          409, 5, "idempotency-key-reused", "The idempotency key came before with another request") \
     X(STALE,               412, 5, "stale",                "It changed since it was read")        \
     X(TOO_LARGE,           413, 2, "too-large",            "The request is too large")            \
     X(MEDIA_TYPE,          415, 2, "media-type",           "The content type is not understood")  \

@@ -30,6 +30,21 @@ static const Statement cancel = {
 
 const Statement *const idempotency_statements[] = { &take, &find, &finish, &cancel, NULL };
 
+// judge says what a key's row means to a request, which has just taken it or not.
+static Err judge(const Value *row, const Sha256 *request, bool is_taken, Idempotency *ret,
+                 Error *error)
+{
+    Str hash = { (const char *) request->b, sizeof request->b };
+    int status = (int) value_to_i64(&row[1]);
+    if (is_taken && !str_eq(value_to_str(&row[0]), hash))
+        return fail(error, ERR_KEY_REUSED, "another request came with this Idempotency-Key");
+    *ret = (Idempotency){ .is_repeat = is_taken && status != 0,
+                          .is_under_way = is_taken && status == 0,
+                          .status = status,
+                          .body = value_to_str(&row[2]) };
+    return ERR_OK;
+}
+
 Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Idempotency *ret,
                       Error *error)
 {
@@ -41,16 +56,17 @@ Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Id
     TRY(tx_query(tx, &find, args, &found, error));
     if (found.count != 1)
         return fail(error, ERR_BUSY, "an idempotency key vanished meanwhile");
-    const Value *row = found.values;
-    bool is_taken = taken.changed == 0;
-    int status = (int) value_to_i64(&row[1]);
-    if (is_taken && !str_eq(value_to_str(&row[0]), hash))
-        return fail(error, ERR_KEY_REUSED, "another request came with this Idempotency-Key");
-    *ret = (Idempotency){ .is_repeat = is_taken && status != 0,
-                          .is_under_way = is_taken && status == 0,
-                          .status = status,
-                          .body = value_to_str(&row[2]) };
-    return ERR_OK;
+    return judge(found.values, request, taken.changed == 0, ret, error);
+}
+
+Err idempotency_look(Db *db, Arena *arena, int64_t tenant, Str key, const Sha256 *request,
+                     Idempotency *ret, Error *error)
+{
+    Rows found;
+    Value args[] = { value_i64(tenant), value_text(key) };
+    TRY(db_query(db, arena, &find, args, &found, error));
+    *ret = (Idempotency){ 0 };
+    return found.count == 0 ? ERR_OK : judge(found.values, request, true, ret, error);
 }
 
 void idempotency_finish(Tx *tx, int64_t tenant, Str key, int status, Str body)

@@ -22,6 +22,9 @@ typedef struct Idempotency {
 
 Err idempotency_begin(Tx *tx, int64_t tenant, Str key, const Sha256 *request, Idempotency *ret,
                       Error *error) MUST_USE;
+// idempotency_look only looks; where nobody has taken the key it is no repeat.
+Err idempotency_look(Db *db, Arena *arena, int64_t tenant, Str key, const Sha256 *request,
+                     Idempotency *ret, Error *error) MUST_USE;
 void idempotency_finish(Tx *tx, int64_t tenant, Str key, int status, Str body);
 void idempotency_cancel(Tx *tx, int64_t tenant, Str key);
 

@@ -205,6 +205,58 @@ def test_different_bodies_at_the_same_time_have_one_winner(ctx):
     equal(count(ctx.peal, "events"), 4)
 
 
+def test_the_clock_is_moved_once(ctx):
+    first = post(ctx.peal, "/v1/clock", {"advance": "1h"}, expect=200).json
+    for _ in range(3):
+        equal(post(ctx.peal, "/v1/clock", {"advance": "1h"}, expect=200).json, first)
+    equal(ctx.peal.get("/v1/clock", expect=200).json, first)
+    check_reused(post(ctx.peal, "/v1/clock", {"advance": "2h"}))
+    check_reused(post(ctx.peal, "/v1/tick"))
+    equal(post(ctx.peal, "/v1/clock", {"advance": "no"}, key="bad").status, 422)
+    moved = post(ctx.peal, "/v1/clock", {"advance": "1h"}, key="bad", expect=200).json
+    ctx.peal.stop()
+    ctx.peal.start()
+    equal(post(ctx.peal, "/v1/clock", {"advance": "1h"}, key="bad", expect=200).json, moved)
+
+
+def test_the_clock_is_moved_once_by_many_at_the_same_time(ctx):
+    make_trigger(ctx.peal, schedule={"reminders": ["1m"] * 20})
+    ingest_one(ctx.peal)
+    before = ctx.peal.get("/v1/clock", expect=200).json["now"]
+    answers = at_once(lambda: post(ctx.peal, "/v1/clock", {"advance": "1h"}), 8)
+    assert {answer.status for answer in answers} <= {200, 409}, answers
+    equal(len({answer.text for answer in answers if answer.status == 200}), 1)
+    equal((before[11:13], ctx.peal.get("/v1/clock", expect=200).json["now"][11:13]), ("05", "06"))
+
+
+def test_a_tick_is_done_once(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1h"})
+    first = post(ctx.peal, "/v1/tick", expect=200).json
+    ingest_one(ctx.peal)
+    equal(post(ctx.peal, "/v1/tick", expect=200).json, first)
+    assert ctx.peal.post("/v1/tick", expect=200).json["nextAt"] != first["nextAt"]
+
+
+def test_what_stands_beside_the_body_is_part_of_the_request(ctx):
+    """Query, content type, and the headers in which a CloudEvent has its attributes."""
+    def send(key, path="/v1/events", media="application/json", raw=b'{"a":1}', **headers):
+        return ctx.peal.post(path, raw=raw, headers={
+            "Idempotency-Key": key, "Content-Type": media,
+            **{f"ce-{name}": value for name, value in headers.items()}})
+
+    cloud = {"specversion": "1.0", "type": "t", "source": "/s", "id": "1"}
+    first = send("cloud", **cloud)
+    equal(first.status, 202)
+    equal(send("cloud", **dict(reversed(cloud.items()))).text, first.text, "the order is not")
+    equal(send("cloud", **{name.upper(): value for name, value in cloud.items()}).text, first.text)
+    for other in ({"id": "2"}, {"type": "u"}, {"extra": "x"}):
+        check_reused(send("cloud", **{**cloud, **other}))
+    check_reused(send("cloud", path="/v1/events?a=1", **cloud))
+    check_reused(send("cloud", media="application/octet-stream", **cloud))
+    check_reused(send("cloud", raw=b'{"a":2}', **cloud))
+    equal(count(ctx.peal, "events"), 1)
+
+
 def waiting(peal):
     """How many operations wait for the writer."""
     return int(re.search(r"^peal_writer_waiting (\d+)$", peal.get("/metrics").text, re.M)[1])

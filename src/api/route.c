@@ -1,0 +1,49 @@
+#include "api/served.h"
+
+// match tells whether the path fits the pattern, and what stands for each {name}.
+static bool match(const char *pattern, Str path, Str params[CALL_PARAMS_MAX], size_t *ret_count)
+{
+    Str wanted = str_from(pattern);
+    size_t count = 0;
+    while (wanted.at && path.at) {
+        Str want = str_cut(&wanted, '/'), have = str_cut(&path, '/');
+        if (str_starts(want, S("{"))) {
+            assert(count < CALL_PARAMS_MAX);
+            if (have.len == 0)
+                return false;
+            params[count++] = have;
+        } else if (!str_eq(want, have)) {
+            return false;
+        }
+    }
+    *ret_count = count;
+    return !wanted.at && !path.at;
+}
+
+Err route_find(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    const Exchange *exchange = call->exchange;
+    Str method = str_eq(exchange->method, S("HEAD")) ? S("GET") : exchange->method;
+    Buf allow = buf_new(call->arena, 200);
+    size_t fewest = CALL_PARAMS_MAX + 1;
+    for (size_t i = 0; i < route_count; i++) {
+        Str params[CALL_PARAMS_MAX] = { 0 };
+        size_t count;
+        if (!match(routes[i].path, exchange->path, params, &count))
+            continue;
+        if (allow.len > 0)
+            buf_add(&allow, S(", "));
+        buf_add(&allow, str_from(routes[i].method));
+        if (!str_eq(method, str_from(routes[i].method)) || count >= fewest)
+            continue;
+        fewest = count;
+        call->route = &routes[i];
+        memcpy(call->params, params, sizeof params);
+    }
+    if (allow.len == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no such path; /openapi.json lists them");
+    if (!call->route)
+        served->allow = buf_str(&allow);
+    return ERR_OK;
+}

@@ -1,0 +1,61 @@
+// served.h - what the files that serve a call share: call.c leads it through, route.c finds its
+// row, rights.c lets it in, once.c sees to its Idempotency-Key. Private to them; handlers see the
+// Call.
+#pragma once
+
+#include "api/handlers.h"
+#include "store/idempotency.h"
+
+// Served is a call and what handlers need not know of it.
+typedef struct Served Served;
+struct Served {
+    Call call;      // first: a Call * is a Served *
+    Error error;    // what the handler said
+    Str allow;      // the path's methods, when the method is none of them
+    bool has_key;   // the request named one
+    Sha256 hash;    // of the key it named
+    Sha256 request; // what the idempotency key stands for
+    bool is_secret;
+    bool is_refused; // by call_refuse(), in this try
+    bool is_written; // by its route's set, in this try
+    bool is_aside;   // with the thinkers
+    bool is_read;
+    bool is_started; // a START call that others with its Idempotency-Key must not overtake
+    Served *next;    // of those that are started; guarded by Api.started_lock
+    Err doubt;       // what became of the second look at its key
+};
+
+// route_find takes the fit with the fewest {names}, so that a fixed word goes before them. Where
+// the path has other methods only, served->allow has them.
+Err route_find(Served *served, Error *error) MUST_USE;
+
+// rights_read notes the key that the request names.
+void rights_read(Served *served);
+// rights_admit lets the call in with what the snapshot says of its key.
+Err rights_admit(Served *served, const Registry *registry, Instant now, Error *error) MUST_USE;
+// rights_readmit lets it in again where definitions have changed since; its key may be gone.
+Err rights_readmit(Served *served, Registry *newest, Instant now, Error *error) MUST_USE;
+
+// Entry is how a call comes into a transaction.
+typedef enum Entry {
+    ENTRY_GO,       // to be done
+    ENTRY_ANSWERED, // a refusal, or what was answered before
+    ENTRY_WAITS,    // for one before it in the set, which has the same Idempotency-Key
+} Entry;
+
+// once_read checks the request's Idempotency-Key; once_hash notes what the key stands for, when the
+// body is in. The others do nothing for a call without one.
+Err once_read(Served *served, Error *error) MUST_USE;
+void once_hash(Served *served);
+// once_take takes the key in the transaction, or gives the answer of before.
+Err once_take(Served *served, Tx *tx, Entry *ret, Error *error) MUST_USE;
+// once_keep keeps the answer with the work; once_cancel frees the key of what was refused.
+Err once_keep(Served *served, Tx *tx, Error *error) MUST_USE;
+void once_cancel(Served *served, Tx *tx);
+// once_claim makes a START call the only one under way with its key; once_look finds the answer of
+// one before it (the reply has a status then). once_release ends the claim.
+bool once_claim(Served *served) MUST_USE;
+Err once_look(Served *served, Db *db, Error *error) MUST_USE;
+void once_release(Served *served);
+
+Str call_answer_body(const Call *call); // what the handler has written so far
