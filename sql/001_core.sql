@@ -193,24 +193,23 @@ CREATE TABLE decision (
     PRIMARY KEY (tenant, event, trigger_id)
 ) {STRICT_KEYED};
 
--- Keys that are taken: a trigger's dedup key is held by a delivery, an event's identity (scope
--- "#event") by the event. Outlives the purge of both.
+-- Keys that are taken: a rule's dedup key is held by a delivery, an event's identity by the event.
+-- The scope (a rule's number; 0 for identities) is hashed into the key (domain/dedup.h). Outlives
+-- the purge of both.
 CREATE TABLE dedup (
     tenant {I64} NOT NULL,
-    scope TEXT NOT NULL,
-    hash {BYTES} NOT NULL,
+    key {ID} NOT NULL,
     holder {ID} NOT NULL,
     taken_at {I64} NOT NULL,
-    PRIMARY KEY (tenant, scope, hash)
+    PRIMARY KEY (tenant, key)
 ) {STRICT_KEYED};
 
--- Which deliveries an event of cancelOn's kind calls off: the trigger's match values, hashed.
+-- Which deliveries an event of cancelOn's kind calls off: the match values as a key, like dedup's.
 CREATE TABLE recall (
     tenant {I64} NOT NULL,
-    trigger_id TEXT NOT NULL,
-    hash {BYTES} NOT NULL,
+    key {ID} NOT NULL,
     delivery {ID} NOT NULL,
-    PRIMARY KEY (tenant, trigger_id, hash, delivery)
+    PRIMARY KEY (tenant, key, delivery)
 ) {STRICT_KEYED};
 
 -- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its

@@ -39,3 +39,15 @@ Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *e
     }
     return sha256(buf_str(&text));
 }
+
+Uuid dedup_key(int64_t scope, const Sha256 *hash)
+{
+    uint8_t text[sizeof(uint64_t) + sizeof hash->b];
+    Uuid key;
+    for (size_t i = 0; i < sizeof(uint64_t); i++)
+        text[i] = (uint8_t) ((uint64_t) scope >> (56 - 8 * i));
+    memcpy(text + sizeof(uint64_t), hash->b, sizeof hash->b);
+    Sha256 whole = sha256((Str){ (const char *) text, sizeof text });
+    memcpy(key.b, whole.b, sizeof key.b);
+    return key;
+}

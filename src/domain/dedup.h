@@ -10,5 +10,12 @@
 
 enum { DEDUP_PATHS_MAX = 32 };
 
+enum { DEDUP_SCOPE_EVENT = 0 }; // of an event's identity; a rule's keys have its number as scope
+
 Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *event,
                   Str template_id);
+
+// dedup_key is what a hash is stored as within its scope: the first 16 bytes of SHA-256 over the
+// scope's number (8 bytes, the highest first) and the hash. Half the bytes in the index that every
+// delivery writes, and no text. In a store of 2^50 keys two fall together with a chance of 2^-29.
+Uuid dedup_key(int64_t scope, const Sha256 *hash);

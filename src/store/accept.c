@@ -29,9 +29,9 @@ static void decide_identity(const Accept *accept, AcceptItem *item)
     buf_add(&text, item->event.source);
     buf_add_char(&text, 0x1f);
     buf_add(&text, item->event.identity);
+    Sha256 hash = sha256(buf_str(&text));
     item->identity = (DedupKey){ .tenant = accept->tenant,
-                                 .scope = DEDUP_SCOPE_EVENT,
-                                 .hash = sha256(buf_str(&text)),
+                                 .key = dedup_key(DEDUP_SCOPE_EVENT, &hash),
                                  .wanted_by = item->event.id };
 }
 
@@ -54,8 +54,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
         pair->delivery = delivery_id_of(item->event.id, (unsigned) i + 1);
         pair->public_id = public_id_new(accept->arena, random);
         pair->key = (DedupKey){ .tenant = accept->tenant,
-                                .scope = triggers[i]->rule.id,
-                                .hash = pair->decision.key,
+                                .key = dedup_key(triggers[i]->rule.number, &pair->decision.key),
                                 .wanted_by = pair->delivery };
     }
     decide_identity(accept, item);
@@ -328,13 +327,9 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
 // recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
 static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, Uuid delivery)
 {
-    return (RecallKey){
-        .tenant = event->tenant,
-        .trigger_id = trigger->rule.id,
-        .hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
-                           trigger->template_id),
-        .delivery = delivery,
-    };
+    Sha256 hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
+                             trigger->template_id);
+    return (RecallKey){ event->tenant, dedup_key(trigger->rule.number, &hash), delivery };
 }
 
 // write_pair turns a decision into rows, now that the keys are known.

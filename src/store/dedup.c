@@ -3,25 +3,25 @@
 static const Statement take = {
     .name = "dedup_take",
     .scope = STATEMENT_TENANT,
-    .params = "itbui",
+    .params = "iuui",
     .many = true,
-    .sql = "INSERT INTO dedup (tenant, scope, hash, holder, taken_at) VALUES ($1, $2, $3, $4, $5)"
-           " ON CONFLICT (tenant, scope, hash) DO NOTHING RETURNING holder",
-    .postgres = "INSERT INTO dedup (tenant, scope, hash, holder, taken_at)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5)"
-                " ON CONFLICT (tenant, scope, hash) DO NOTHING RETURNING holder",
+    .sql = "INSERT INTO dedup (tenant, key, holder, taken_at) VALUES ($1, $2, $3, $4)"
+           " ON CONFLICT (tenant, key) DO NOTHING RETURNING holder",
+    .postgres = "INSERT INTO dedup (tenant, key, holder, taken_at)"
+                " SELECT * FROM unnest($1, $2, $3, $4)"
+                " ON CONFLICT (tenant, key) DO NOTHING RETURNING holder",
 };
 static const Statement find = {
     .name = "dedup_find",
     .scope = STATEMENT_TENANT,
-    .params = "itbi",
+    .params = "iui",
     .many = true,
-    .sql = "SELECT $4, d.holder, v.public_id FROM dedup d"
+    .sql = "SELECT $3, d.holder, v.public_id FROM dedup d"
            " LEFT JOIN delivery v ON v.tenant = d.tenant AND v.id = d.holder"
-           " WHERE d.tenant = $1 AND d.scope = $2 AND d.hash = $3",
+           " WHERE d.tenant = $1 AND d.key = $2",
     .postgres = "SELECT u.n, d.holder, v.public_id"
-                " FROM unnest($1, $2, $3, $4) AS u (tenant, scope, hash, n)"
-                " JOIN dedup d ON d.tenant = u.tenant AND d.scope = u.scope AND d.hash = u.hash"
+                " FROM unnest($1, $2, $3) AS u (tenant, key, n)"
+                " JOIN dedup d ON d.tenant = u.tenant AND d.key = u.key"
                 " LEFT JOIN delivery v ON v.tenant = d.tenant AND v.id = d.holder",
 };
 
@@ -31,8 +31,7 @@ static int by_key(const DedupKey *a, const DedupKey *b)
 {
     if (a->tenant != b->tenant)
         return a->tenant < b->tenant ? -1 : 1;
-    int order = str_cmp(a->scope, b->scope);
-    return order ? order : memcmp(a->hash.b, b->hash.b, sizeof a->hash.b);
+    return uuid_cmp(a->key, b->key);
 }
 
 static int by_key_and_order(const void *a, const void *b)
@@ -52,17 +51,16 @@ static int by_id(const void *a, const void *b)
 // send_takers asks for the first of each run of equal keys.
 static void send_takers(Tx *tx, DedupKey **keys, size_t count, Rows *ret)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 5);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4);
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && by_key(keys[i - 1], keys[i]) == 0)
             continue;
-        Value *row = values + used++ * 5;
+        Value *row = values + used++ * 4;
         row[0] = value_i64(keys[i]->tenant);
-        row[1] = value_text(keys[i]->scope);
-        row[2] = value_bytes((Str){ (const char *) keys[i]->hash.b, sizeof keys[i]->hash.b });
-        row[3] = value_uuid(&keys[i]->wanted_by);
-        row[4] = value_i64(tx->now);
+        row[1] = value_uuid(&keys[i]->key);
+        row[2] = value_uuid(&keys[i]->wanted_by);
+        row[3] = value_i64(tx->now);
     }
     db_send_many(tx->db, &tx->arena, &take, values, used, ret);
 }
@@ -70,16 +68,15 @@ static void send_takers(Tx *tx, DedupKey **keys, size_t count, Rows *ret)
 // find_holders looks up who holds the keys that were not won and not lost within this batch.
 static Err find_holders(Tx *tx, DedupKey **keys, size_t count, Error *error)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (keys[i]->is_won || (i > 0 && by_key(keys[i - 1], keys[i]) == 0))
             continue;
-        Value *row = values + used++ * 4;
+        Value *row = values + used++ * 3;
         row[0] = value_i64(keys[i]->tenant);
-        row[1] = value_text(keys[i]->scope);
-        row[2] = value_bytes((Str){ (const char *) keys[i]->hash.b, sizeof keys[i]->hash.b });
-        row[3] = value_i64((int64_t) i);
+        row[1] = value_uuid(&keys[i]->key);
+        row[2] = value_i64((int64_t) i);
     }
     if (used == 0)
         return ERR_OK;

@@ -3,14 +3,9 @@
 
 #include "store/tx.h"
 
-// DEDUP_SCOPE_EVENT is the scope of an event's identity. A trigger's keys have its id as scope,
-// which cannot contain a "#".
-#define DEDUP_SCOPE_EVENT S("#event")
-
 typedef struct DedupKey {
     int64_t tenant;
-    Str scope;
-    Sha256 hash;
+    Uuid key;       // dedup_key()
     Uuid wanted_by; // a delivery or an event
     size_t order;   // among equal keys of one batch the lowest wins
     bool is_won;    // result

@@ -3,36 +3,34 @@
 static const Statement file = {
     .name = "recall_file",
     .scope = STATEMENT_TENANT,
-    .params = "itbu",
+    .params = "iuu",
     .many = true,
-    .sql = "INSERT INTO recall (tenant, trigger_id, hash, delivery) VALUES ($1, $2, $3, $4)",
-    .postgres = "INSERT INTO recall (tenant, trigger_id, hash, delivery)"
-                " SELECT * FROM unnest($1, $2, $3, $4)",
+    .sql = "INSERT INTO recall (tenant, key, delivery) VALUES ($1, $2, $3)",
+    .postgres = "INSERT INTO recall (tenant, key, delivery)"
+                " SELECT * FROM unnest($1, $2, $3)",
 };
 
 static const Statement find = {
     .name = "recall_find",
     .scope = STATEMENT_TENANT,
-    .params = "itb",
+    .params = "iu",
     .many = true,
     .sql =
         "SELECT " QUEUE_COLUMNS("q.") " FROM recall r"
                                       " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"
-                                      " WHERE r.tenant = $1 AND r.trigger_id = $2 AND r.hash = $3",
+                                      " WHERE r.tenant = $1 AND r.key = $2",
     .postgres = "SELECT " QUEUE_COLUMNS(
-        "q.") " FROM unnest($1, $2, $3) AS u (tenant, trigger_id, hash)"
-              " JOIN recall r ON r.tenant = u.tenant AND r.trigger_id = u.trigger_id"
-              " AND r.hash = u.hash"
+        "q.") " FROM unnest($1, $2) AS u (tenant, key)"
+              " JOIN recall r ON r.tenant = u.tenant AND r.key = u.key"
               " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery FOR UPDATE OF q",
 };
 
 const Statement *const recall_statements[] = { &file, &find, NULL };
 
-static const Columns key_columns =
-    COLUMNS(RecallKey, COLUMN(RecallKey, tenant), COLUMN(RecallKey, trigger_id),
-            COLUMN(RecallKey, hash), COLUMN(RecallKey, delivery));
-static const Columns find_columns = COLUMNS(RecallKey, COLUMN(RecallKey, tenant),
-                                            COLUMN(RecallKey, trigger_id), COLUMN(RecallKey, hash));
+static const Columns key_columns = COLUMNS(RecallKey, COLUMN(RecallKey, tenant),
+                                           COLUMN(RecallKey, key), COLUMN(RecallKey, delivery));
+static const Columns find_columns =
+    COLUMNS(RecallKey, COLUMN(RecallKey, tenant), COLUMN(RecallKey, key));
 
 void recall_file(Tx *tx, const RecallKey *keys, size_t count)
 {
@@ -44,8 +42,7 @@ static int by_key(const void *a, const void *b)
     const RecallKey *x = a, *y = b;
     if (x->tenant != y->tenant)
         return x->tenant < y->tenant ? -1 : 1;
-    int order = str_cmp(x->trigger_id, y->trigger_id);
-    return order ? order : memcmp(x->hash.b, y->hash.b, sizeof x->hash.b);
+    return uuid_cmp(x->key, y->key);
 }
 
 // send_find asks for each key once: a delivery is filed under one, so none is found twice.

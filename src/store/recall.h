@@ -1,7 +1,7 @@
 // recall.h - which deliveries an event calls off (a trigger's cancelOn).
 //
-// A delivery whose trigger has cancelOn is filed under the hash of its match values; an event of
-// cancelOn's kind with the same values calls off all that live.
+// A delivery whose trigger has cancelOn is filed under the key (domain/dedup.h) of its match
+// values; an event of cancelOn's kind with the same values calls off all that live.
 #pragma once
 
 #include "store/queue.h"
@@ -9,8 +9,7 @@
 
 typedef struct RecallKey {
     int64_t tenant;
-    Str trigger_id;
-    Sha256 hash;
+    Uuid key;      // dedup_key() of the rule's number and the match values
     Uuid delivery; // when filed
 } RecallKey;
 

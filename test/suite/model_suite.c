@@ -7,6 +7,8 @@
 //   suite_model [URL]      see fixture.h
 #include "fixture.h"
 
+#include "domain/dedup.h"
+
 #include "base/time.h"
 
 enum {
@@ -674,6 +676,13 @@ static void compare_attempts(Model *model)
     }
 }
 
+static int64_t number_of(Store *store, const char *rule)
+{
+    Value args[] = { value_text(str_from(rule)) };
+    Rows rows = ask(store, "SELECT rule FROM rule WHERE id = $1", "t", args);
+    return rows.count ? value_to_i64(&rows.values[0]) : 0;
+}
+
 static void compare_holders(Model *model)
 {
     Store *store = model->store;
@@ -682,10 +691,9 @@ static void compare_holders(Model *model)
         for (int key = 0; key < KEYS; key++) {
             const Item *holder = model->holders[r][key];
             Sha256 hash = sha256(str_format(&store->arena, "candidate.key=%d", key));
-            Value args[] = { value_text(str_from(rules[r].id)),
-                             value_bytes((Str){ (const char *) hash.b, sizeof hash.b }) };
-            Rows rows =
-                ask(store, "SELECT holder FROM dedup WHERE scope = $1 AND hash = $2", "tb", args);
+            Uuid taken = dedup_key(number_of(store, rules[r].id), &hash);
+            Value args[] = { value_uuid(&taken) };
+            Rows rows = ask(store, "SELECT holder FROM dedup WHERE key = $1", "u", args);
             EXPECT(model, rows.count == (holder != NULL));
             if (holder && rows.count == 1)
                 EXPECT(model, same_id(value_to_uuid(&rows.values[0]), holder->id));

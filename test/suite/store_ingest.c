@@ -142,12 +142,11 @@ static Err apply_taking(Tx *tx, void *with, Error *error)
     return ERR_OK;
 }
 
-static DedupKey key_of(Store *store, int64_t tenant, const char *scope, const char *text,
-                       size_t order)
+static DedupKey key_of(Store *store, int64_t tenant, int64_t scope, const char *text, size_t order)
 {
+    Sha256 hash = hash_of(text);
     return (DedupKey){ .tenant = tenant,
-                       .scope = str_from(scope),
-                       .hash = hash_of(text),
+                       .key = dedup_key(scope, &hash),
                        .wanted_by = uuid_new(now(store), &store->random),
                        .order = order };
 }
@@ -157,12 +156,12 @@ static void keys_are_taken_once(void)
     STORE(store);
     Taking first = { .arena = &store.arena, .count = 6 };
     // Handed in against their order: the lowest order wins among equals, not the first in line.
-    first.keys[0] = key_of(&store, 1, "a", "x", 5);
-    first.keys[1] = key_of(&store, 1, "a", "x", 2);
-    first.keys[2] = key_of(&store, 1, "a", "x", 3);
-    first.keys[3] = key_of(&store, 1, "b", "x", 4);
-    first.keys[4] = key_of(&store, 2, "a", "x", 1);
-    first.keys[5] = key_of(&store, 1, "a", "y", 0);
+    first.keys[0] = key_of(&store, 1, 1, "x", 5);
+    first.keys[1] = key_of(&store, 1, 1, "x", 2);
+    first.keys[2] = key_of(&store, 1, 1, "x", 3);
+    first.keys[3] = key_of(&store, 1, 2, "x", 4);
+    first.keys[4] = key_of(&store, 2, 1, "x", 1);
+    first.keys[5] = key_of(&store, 1, 1, "y", 0);
     MUST(&store, writer_run(store.writer, apply_taking, &first, &store.error));
     CHECK(!first.keys[0].is_won && first.keys[1].is_won && !first.keys[2].is_won);
     CHECK(first.keys[3].is_won && first.keys[4].is_won && first.keys[5].is_won);
@@ -171,9 +170,9 @@ static void keys_are_taken_once(void)
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 4);
 
     Taking second = { .arena = &store.arena, .count = 3 };
-    second.keys[0] = key_of(&store, 1, "a", "x", 0);
-    second.keys[1] = key_of(&store, 1, "a", "x", 1);
-    second.keys[2] = key_of(&store, 2, "a", "y", 2);
+    second.keys[0] = key_of(&store, 1, 1, "x", 0);
+    second.keys[1] = key_of(&store, 1, 1, "x", 1);
+    second.keys[2] = key_of(&store, 2, 1, "y", 2);
     MUST(&store, writer_run(store.writer, apply_taking, &second, &store.error));
     for (size_t i = 0; i < 2; i++) {
         CHECK(!second.keys[i].is_won && !second.keys[i].public_id.len);

@@ -31,20 +31,18 @@ static const Rule rules[] = {
     RULE("a delivery has its event",
          "SELECT COUNT(*) FROM delivery d WHERE NOT EXISTS (SELECT 1 FROM event e"
          " WHERE e.tenant = d.tenant AND e.id = d.event)"),
-    RULE("a delivery with a key holds it",
+    RULE("a delivery with a key holds one",
          "SELECT COUNT(*) FROM delivery d WHERE d.dedup_hash IS NOT NULL AND NOT EXISTS"
-         " (SELECT 1 FROM dedup k WHERE k.tenant = d.tenant AND k.scope = d.trigger_id"
-         " AND k.hash = d.dedup_hash AND k.holder = d.id)"),
-    RULE("a key is held by a delivery that is there",
-         "SELECT COUNT(*) FROM dedup k WHERE k.scope <> '#event' AND NOT EXISTS"
-         " (SELECT 1 FROM delivery d WHERE d.tenant = k.tenant AND d.id = k.holder)"),
-    RULE("an identity is held by an event that is there",
-         "SELECT COUNT(*) FROM dedup k WHERE k.scope = '#event' AND NOT EXISTS"
-         " (SELECT 1 FROM event e WHERE e.tenant = k.tenant AND e.id = k.holder)"),
-    RULE("an event with an identity holds it",
+         " (SELECT 1 FROM dedup k WHERE k.tenant = d.tenant AND k.holder = d.id)"),
+    RULE("an event with an identity holds one",
          "SELECT COUNT(*) FROM event e WHERE e.identity IS NOT NULL AND NOT EXISTS"
-         " (SELECT 1 FROM dedup k WHERE k.tenant = e.tenant AND k.scope = '#event'"
-         " AND k.holder = e.id)"),
+         " (SELECT 1 FROM dedup k WHERE k.tenant = e.tenant AND k.holder = e.id)"),
+    RULE(
+        "nobody holds two keys, and who holds one is there",
+        "SELECT COUNT(*) FROM (SELECT k.holder FROM dedup k"
+        " LEFT JOIN delivery d ON d.tenant = k.tenant AND d.id = k.holder"
+        " LEFT JOIN event e ON e.tenant = k.tenant AND e.id = k.holder"
+        " GROUP BY k.tenant, k.holder HAVING COUNT(*) > 1 OR COUNT(d.id) + COUNT(e.id) = 0) wrong"),
     RULE("a duplicate names a delivery that is there",
          "SELECT COUNT(*) FROM decision c WHERE c.delivery IS NOT NULL AND NOT EXISTS"
          " (SELECT 1 FROM delivery d WHERE d.tenant = c.tenant AND d.id = c.delivery)"),
@@ -112,14 +110,15 @@ static const Statement tables[] = {
     TABLE("definition", "tenant, kind, id"),
     TABLE("definition_version", "tenant, kind, id, version"),
     TABLE("lane", "lane"),
+    TABLE("rule", "rule"),
     TABLE("event", "tenant, id"),
     TABLE("delivery", "tenant, id"),
     TABLE("queue", "tenant, id"),
     TABLE("ended", "tenant, id"),
     TABLE("attempt", "tenant, delivery, number"),
     TABLE("decision", "tenant, event, trigger_id"),
-    TABLE("dedup", "tenant, scope, hash"),
-    TABLE("recall", "tenant, trigger_id, hash, delivery"),
+    TABLE("dedup", "tenant, key"),
+    TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, lane, state"),
     TABLE("node", "node"),
     TABLE("idempotency", "tenant, key"),

@@ -73,9 +73,23 @@ static void the_order_of_keys_does_not_matter_but_that_of_paths_does(void)
     CHECK(memcmp(one.b, want.b, sizeof(one.b)) == 0);
 }
 
+static void a_key_is_half_a_hash_of_scope_and_hash(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Sha256 hash = sha256(S("candidate.wip=1"));
+    Uuid event = dedup_key(DEDUP_SCOPE_EVENT, &hash), rule = dedup_key(0x0102030405060708, &hash);
+    Buf whole = buf_new(&arena, 64);
+    buf_add(&whole, S("\1\2\3\4\5\6\7\10"));
+    buf_add(&whole, (Str){ (const char *) hash.b, sizeof hash.b });
+    Sha256 expected = sha256(buf_str(&whole));
+    CHECK(memcmp(rule.b, expected.b, sizeof rule.b) == 0);
+    CHECK(uuid_cmp(rule, event) != 0);
+}
+
 static const Test tests[] = {
     TEST(the_published_cases_hold),
     TEST(values_are_written_as_the_recipe_says),
     TEST(the_order_of_keys_does_not_matter_but_that_of_paths_does),
+    TEST(a_key_is_half_a_hash_of_scope_and_hash),
 };
 TEST_MAIN(tests)
