@@ -164,8 +164,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
     return read_clock(option(&sources, "clock"), ret, error);
 }
 
-// key_path says where the master key lies, and whether it may be made there.
-static Str key_path(Arena *arena, const Config *config, bool *ret_may_make)
+Str config_key_path(Arena *arena, const Config *config, bool *ret_may_make)
 {
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
     *ret_may_make = true;
@@ -209,16 +208,27 @@ static Err make_key(Arena *arena, Str path, Error *error)
 Err config_make_key(Arena *arena, const Config *config, KeyRing *ret, Error *error)
 {
     bool may_make;
-    Str path = key_path(arena, config, &may_make);
+    Str path = config_key_path(arena, config, &may_make);
     assert(may_make && ret->count == 0);
     TRY(make_key(arena, path, error));
     return config_keys(arena, config, ret, error);
 }
 
+void config_guard_key(Arena *arena, const Config *config)
+{
+    bool is_ours;
+    const char *path = str_z(arena, config_key_path(arena, config, &is_ours));
+    if (is_ours && !config->master_key_file.len)
+        file_tighten(path);
+    else if (file_is_open(path))
+        log_error("key.readable", "file=%s detail=\"others can read the master key: chmod 600\"",
+                  log_quote(str_from(path)));
+}
+
 Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
 {
     bool may_make;
-    const char *name = str_z(arena, key_path(arena, config, &may_make));
+    const char *name = str_z(arena, config_key_path(arena, config, &may_make));
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(error, errno == ENOENT && may_make ? ERR_NOT_FOUND : ERR_INVALID,

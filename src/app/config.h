@@ -34,6 +34,14 @@ extern const CommandOption store_options[];
 // config_read takes what the command line and the environment say; error says what is wrong.
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;
 
+// config_key_path says where the master key lies, and whether it may be made there.
+Str config_key_path(Arena *arena, const Config *config, bool *ret_may_make);
+
+// config_guard_key sees that the master key is nobody else's. One that Peal has made is tightened.
+// One that was given is only told of, loudly: where Kubernetes mounts secrets, they are readable by
+// all unless asked otherwise, and nobody but the process sees that disk.
+void config_guard_key(Arena *arena, const Config *config);
+
 // config_keys loads the master key. ERR_NOT_FOUND: there is none yet where one may be made.
 Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error) MUST_USE;
 

@@ -1,6 +1,7 @@
 #include "app/doctor.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/output.h"
 #include "store/meta.h"
@@ -148,6 +149,18 @@ static void check_key(Report *report, Db *db, Arena *arena, const Config *config
     crypto_wipe(&ring, sizeof ring);
 }
 
+// check_files looks at what others on this machine could read.
+static void check_files(Report *report, Db *db, Arena *arena, const Config *config)
+{
+    bool may_make;
+    Str key = config_key_path(arena, config, &may_make);
+    Str store = db_is_postgres(db) ? STR_NONE : db_place(db, arena);
+    Str paths[] = { key, store, str_format(arena, "%.*s-wal", STR_ARG(store)) };
+    for (size_t i = 0; i < (store.at ? ARRAY_LEN(paths) : 1); i++)
+        if (file_is_open(str_z(arena, paths[i])))
+            say(report, FINDING_WARN, "%.*s: others can read it; chmod 600", STR_ARG(paths[i]));
+}
+
 static void examine(Report *report, Db *db, Arena *arena, const Config *config)
 {
     say(report, FINDING_OK, "store: %s answers", db->driver->name);
@@ -156,6 +169,7 @@ static void examine(Report *report, Db *db, Arena *arena, const Config *config)
     check_hold(report, db, arena, config);
     check_clock(report, db);
     check_key(report, db, arena, config);
+    check_files(report, db, arena, config);
 }
 
 int doctor_run(Arena *arena, const Config *config, bool is_json)

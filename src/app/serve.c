@@ -124,6 +124,7 @@ static Err open_program(Program *program, Error *error)
                                                : clock_now(&program->real));
     program->random = random_system();
     TRY(make_data_folder(config, error));
+    config_guard_key(program->arena, config);
     Err err = config_keys(program->arena, config, &program->ring, error);
     if (err != ERR_OK && err != ERR_NOT_FOUND) // whether one may be made, the store will tell
         return err;

@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/log.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,4 +46,22 @@ Err file_put(Arena *scratch, Str path, Str text, Error *error)
     if (!file_sync_folder(scratch, path))
         return fail(error, ERR_INTERNAL, "cannot sync the folder of %.*s: %m", STR_ARG(path));
     return ERR_OK;
+}
+
+bool file_is_open(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && (found.st_mode & 077) != 0;
+}
+
+void file_tighten(const char *path)
+{
+    if (!file_is_open(path))
+        return;
+    if (chmod(path, 0600) == 0)
+        log_warn("file.tightened", "file=%s detail=\"others could read it\"",
+                 log_quote(str_from(path)));
+    else
+        log_error("file.open", "file=%s detail=\"others can read it: %m\"",
+                  log_quote(str_from(path)));
 }

@@ -1,4 +1,4 @@
-// file.h - small files that are written whole or not at all.
+// file.h - small files that are written whole or not at all, and files that are nobody else's.
 #pragma once
 
 #include "base/arena.h"
@@ -16,3 +16,8 @@ void file_make_folders(Arena *scratch, Str path);
 
 // file_sync_folder makes a new name in the folder of path as durable as what it names.
 bool file_sync_folder(Arena *scratch, Str path);
+
+// file_is_open says whether group or others may do anything with the file; false when there is
+// none. file_tighten takes those rights away, and says so in the log.
+bool file_is_open(const char *path);
+void file_tighten(const char *path);

@@ -43,7 +43,7 @@ static void end(void)
         remove_file(i, "");
         remove_file(i, "-wal");
         remove_file(i, "-shm");
-        remove_file(i, ".lock");
+        remove_file(i, ".epoch");
     }
     rmdir(folder);
 }

@@ -1,19 +1,17 @@
 #include "store/db.h"
+#include "store/sqlite/file.h"
 
 #include "base/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 // The store on SQLite: WAL with synchronous=FULL, so that a commit is on disk when it returns.
 //
 // One connection in the whole system writes and checkpoints a file: SQLite before 3.51.3 has a
-// WAL-reset bug that a second writer or checkpointer can hit. A lock file beside the database keeps
-// a second process out; reader connections neither write nor checkpoint.
+// WAL-reset bug that a second writer or checkpointer can hit. A lock on the file (file.h) keeps a
+// second process out; reader connections neither write nor checkpoint.
 
 enum { PREPARED_SLOTS = 512, BUSY_TIMEOUT_MS = 5000 };
 
@@ -26,7 +24,9 @@ typedef struct Prepared {
 typedef struct SqliteDb {
     Db db;
     sqlite3 *sqlite;
-    int lock_fd; // -1 for readers
+    StoreFile *file; // NULL on a VFS of the tests, which has no files
+    FileMark database, wal;
+    bool is_writer;
     bool in_transaction;
     Err failed; // sticky until the sync
     Error failure;
@@ -216,7 +216,7 @@ static Err sync_db(Db *db, Error *error)
 static void begin(Db *db)
 {
     SqliteDb *self = (SqliteDb *) db;
-    run(self, self->lock_fd >= 0 ? "BEGIN IMMEDIATE" : "BEGIN");
+    run(self, self->is_writer ? "BEGIN IMMEDIATE" : "BEGIN");
     self->in_transaction = self->failed == ERR_OK;
 }
 
@@ -229,11 +229,26 @@ static void rollback(Db *db)
     self->in_transaction = false;
 }
 
+// check_files is asked after the commit and before anyone is told of it: what went into a file
+// that has no name any more is lost with the process.
+static void check_files(SqliteDb *self)
+{
+    const char *path = sqlite3_db_filename(self->sqlite, "main");
+    if (self->failed != ERR_OK || !self->file ||
+        (file_mark_holds(&self->database, path) &&
+         file_mark_holds(&self->wal, sqlite3_filename_wal(path))))
+        return;
+    self->db.is_fatal = true;
+    self->failed = fail(&self->failure, ERR_UNAVAILABLE,
+                        "%s or its WAL was deleted or replaced while in use", path);
+}
+
 static Err commit(Db *db, Error *error)
 {
     SqliteDb *self = (SqliteDb *) db;
     if (self->failed == ERR_OK)
         run(self, "COMMIT");
+    check_files(self);
     Err err = sync_db(db, error);
     if (err != ERR_OK)
         rollback(db);
@@ -259,24 +274,8 @@ static void close_db(Db *db)
     for (size_t i = 0; i < PREPARED_SLOTS; i++)
         sqlite3_finalize(self->prepared[i].stmt);
     sqlite3_close(self->sqlite);
-    if (self->lock_fd >= 0)
-        close(self->lock_fd);
+    store_file_close(self->file, self->is_writer);
     free(self);
-}
-
-// lock_file keeps a second Peal off the same file; the lock ends with the process.
-static Err lock_file(Arena *scratch, Str path, int *ret, Error *error)
-{
-    Str name = str_format(scratch, "%.*s.lock", STR_ARG(path));
-    int fd = open(name.at, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return fail(error, ERR_UNAVAILABLE, "cannot open %s: %m", name.at);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        return fail(error, ERR_CONFLICT, "%.*s is in use by another Peal", STR_ARG(path));
-    }
-    *ret = fd;
-    return ERR_OK;
 }
 
 static void configure(SqliteDb *self, bool is_weak)
@@ -286,7 +285,7 @@ static void configure(SqliteDb *self, bool is_weak)
     sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_limit(self->sqlite, SQLITE_LIMIT_ATTACHED, 0);
-    if (self->lock_fd >= 0) {
+    if (self->is_writer) {
         run(self, "PRAGMA journal_mode=WAL");
         run(self, is_weak ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL");
         run(self, "PRAGMA wal_autocheckpoint=1000");
@@ -297,7 +296,7 @@ static void configure(SqliteDb *self, bool is_weak)
         run(self, "PRAGMA query_only=1");
     }
     run(self, "PRAGMA mmap_size=0");
-    run(self, self->lock_fd >= 0 ? "PRAGMA cache_size=-16384" : "PRAGMA cache_size=-2048");
+    run(self, self->is_writer ? "PRAGMA cache_size=-16384" : "PRAGMA cache_size=-2048");
     run(self, "PRAGMA temp_store=MEMORY");
 }
 
@@ -318,17 +317,19 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
 
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_up_library);
-    int lock_fd = -1;
-    if (!options->is_reader)
-        TRY(lock_file(scratch, path, &lock_fd, error));
-
+    StoreFile *file = NULL;
+    if (!vfs.len)
+        TRY(store_file_open(scratch, path, !options->is_reader, &file, error));
     SqliteDb *self = memory_new(sizeof *self);
     self->db.driver = &sqlite_driver;
-    self->lock_fd = lock_fd;
+    self->file = file;
+    self->is_writer = !options->is_reader;
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(str_z(scratch, path), &self->sqlite, flags,
                              vfs.len ? str_z(scratch, vfs) : NULL);
+    if (rc == SQLITE_OK && file)
+        (void) file_mark_holds(&self->database, sqlite3_db_filename(self->sqlite, "main"));
     if (rc == SQLITE_OK)
         configure(self, options->is_weak);
     else
