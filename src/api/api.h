@@ -154,15 +154,20 @@ Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
 typedef struct Page {
     int64_t limit; // 1 to 500, default 50
     Str cursor;    // decoded; none on the first page
+    bool is_cut;   // it ends before its limit: its rows hold too many bytes (db.h)
 } Page;
 Err call_page(const Call *call, Page *ret, Error *error) MUST_USE;
 
 // page_text returns the cursor as text; ERR_MALFORMED where it cannot be one.
 Err page_text(const Page *page, Str *ret, Error *error) MUST_USE;
 
+// page_shown is how many of count rows (one more than the limit was asked for) are shown, and
+// *ret_has_more whether others follow.
+size_t page_shown(const Page *page, size_t count, bool *ret_has_more);
+
 // page_close ends {"items":[…]: closes the array, puts "next" (made by page_cursor() from the last
-// row's key when there is more; none: null) and closes the object.
-void page_close(Call *call, Str next_cursor);
+// row's key when there is more; none: null) and "complete", which is false for a page that is cut.
+void page_close(Call *call, const Page *page, Str next_cursor);
 Str page_cursor(Arena *arena, Str key); // key bytes as opaque text
 
 // call_tenant_id is the tenant's public id, for answers.

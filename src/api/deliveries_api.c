@@ -105,15 +105,16 @@ Err delivery_list(Call *call, Db *db, Error *error)
     TRY(query_after(&page, &room, &before, error));
     TRY(read_filter(call, &filter, error));
     TRY(delivery_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &views,
-                      &count, error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+                      &count, &page.is_cut, error));
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_key(json, S("items"));
     json_open(json, '[');
     for (size_t i = 0; i < shown; i++)
         put_delivery(call, json, &views[i]);
-    page_close(call, shown < count ? key_of(call, &views[shown - 1].id) : STR_NONE);
+    page_close(call, &page, has_more ? key_of(call, &views[shown - 1].id) : STR_NONE);
     return ERR_OK;
 }
 
@@ -167,7 +168,8 @@ Err delivery_attempts(Call *call, Db *db, Error *error)
     TRY(delivery_view(db, call->arena, call->tenant, id, &delivery, error));
     TRY(attempt_page(db, call->arena, call->tenant, id, (int) after, page.limit + 1, &views, &count,
                      error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_key(json, S("items"));
@@ -175,10 +177,10 @@ Err delivery_attempts(Call *call, Db *db, Error *error)
     for (size_t i = 0; i < shown; i++)
         put_attempt(json, &views[i]);
     Str next = STR_NONE;
-    if (shown < count)
+    if (has_more)
         next = page_cursor(call->arena,
                            str_format(call->arena, "%d", views[shown - 1].attempt.number));
-    page_close(call, next);
+    page_close(call, &page, next);
     return ERR_OK;
 }
 
@@ -278,8 +280,9 @@ Err captured_list(Call *call, Db *db, Error *error)
     TRY(query_id(call, "delivery", &filter.has_delivery, &filter.delivery, error));
     TRY(query_text(call, "channel", CHANNEL_KEY_MAX, &filter.channel, error));
     TRY(captured_page(db, call->arena, call->tenant, &filter, after, page.limit + 1, &all, &count,
-                      error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+                      &page.is_cut, error));
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_key(json, S("items"));
@@ -287,12 +290,12 @@ Err captured_list(Call *call, Db *db, Error *error)
     for (size_t i = 0; i < shown; i++)
         put_captured(call, json, &all[i]);
     Str next = STR_NONE;
-    if (shown < count) {
+    if (has_more) {
         char text[UUID_TEXT_LEN + 1];
         Str id = uuid_text(all[shown - 1].delivery, text);
         next = page_cursor(call->arena,
                            str_format(call->arena, "%.*s.%d", STR_ARG(id), all[shown - 1].number));
     }
-    page_close(call, next);
+    page_close(call, &page, next);
     return ERR_OK;
 }

@@ -44,8 +44,9 @@ Err event_list(Call *call, Db *db, Error *error)
     TRY(query_time(call, "from", &filter.from, error));
     TRY(query_time(call, "to", &filter.to, error));
     TRY(event_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &events, &count,
-                   error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+                   &page.is_cut, error));
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_key(json, S("items"));
@@ -53,10 +54,10 @@ Err event_list(Call *call, Db *db, Error *error)
     for (size_t i = 0; i < shown; i++)
         put_event(call, json, &events[i]);
     Str next = STR_NONE;
-    if (shown < count)
+    if (has_more)
         next = page_cursor(call->arena, (Str){ (const char *) events[shown - 1].id.b,
                                                sizeof events[shown - 1].id.b });
-    page_close(call, next);
+    page_close(call, &page, next);
     return ERR_OK;
 }
 
@@ -92,13 +93,15 @@ static Err read_story(Call *call, Db *db, Story *ret, Error *error)
     Uuid id;
     DecisionRow *misses;
     size_t miss_count;
+    bool is_cut; // 2,000 bare rows are far from it
     DeliveryFilter filter = delivery_filter_any();
     TRY(call_id(call, 0, &id, error));
     TRY(event_row(db, call->arena, call->tenant, id, &ret->event, error));
     filter.has_event = true;
     filter.event = id;
+    filter.is_bare = true; // the event's own row has the payload
     TRY(delivery_page(db, call->arena, call->tenant, &filter, NULL, DELIVERIES_MAX,
-                      &ret->deliveries, &ret->delivery_count, error));
+                      &ret->deliveries, &ret->delivery_count, &is_cut, error));
     TRY(decision_of_event(db, call->arena, call->tenant, id, &misses, &miss_count, error));
 
     ret->decision_count = miss_count + ret->delivery_count;

@@ -24,14 +24,15 @@ Err tenant_list(Call *call, Db *db, Error *error)
     TRY(call_page(call, &page, error));
     TRY(page_text(&page, &after, error));
     TRY(tenant_page(db, call->arena, after, page.limit, &rows, &count, error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *out = call_json(call, 200);
     json_open(out, '{');
     json_key(out, S("items"));
     json_open(out, '[');
     for (size_t i = 0; i < shown; i++)
         put_tenant(out, &rows[i]);
-    page_close(call, count > shown ? page_cursor(call->arena, rows[shown - 1].id) : STR_NONE);
+    page_close(call, &page, has_more ? page_cursor(call->arena, rows[shown - 1].id) : STR_NONE);
     return ERR_OK;
 }
 
@@ -107,7 +108,8 @@ Err key_list(Call *call, Db *db, Error *error)
                    error));
     TRY(key_page(db, call->arena, tenant.tenant, page.cursor.at ? &after : NULL, page.limit, &rows,
                  &count, error));
-    size_t shown = count > (size_t) page.limit ? (size_t) page.limit : count;
+    bool has_more;
+    size_t shown = page_shown(&page, count, &has_more);
     JsonOut *out = call_json(call, 200);
     json_open(out, '{');
     json_key(out, S("items"));
@@ -118,7 +120,7 @@ Err key_list(Call *call, Db *db, Error *error)
     if (count > shown)
         next =
             page_cursor(call->arena, (Str){ (const char *) rows[shown - 1].id.b, sizeof after.b });
-    page_close(call, next);
+    page_close(call, &page, next);
     return ERR_OK;
 }
 

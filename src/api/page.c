@@ -29,10 +29,18 @@ Err page_text(const Page *page, Str *ret, Error *error)
     return ERR_OK;
 }
 
-void page_close(Call *call, Str next_cursor)
+size_t page_shown(const Page *page, size_t count, bool *ret_has_more)
+{
+    size_t limit = (size_t) page->limit;
+    *ret_has_more = count > limit || page->is_cut;
+    return count > limit ? limit : count;
+}
+
+void page_close(Call *call, const Page *page, Str next_cursor)
 {
     json_close(&call->json, ']');
     json_put_str(&call->json, S("next"), next_cursor);
+    json_put_bool(&call->json, S("complete"), !page->is_cut);
     json_close(&call->json, '}');
 }
 

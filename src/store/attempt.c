@@ -89,7 +89,8 @@ static const Columns captured_columns =
             COLUMN(Captured, payload), COLUMN(Captured, occurred_at));
 
 Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
-                  CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count, Error *error)
+                  CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count,
+                  bool *ret_is_cut, Error *error)
 {
     Uuid last;
     memset(&last, 0xff, sizeof last);
@@ -101,9 +102,11 @@ Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *fi
     Rows rows;
     Value args[] = { value_i64(tenant), value_uuid(&after.delivery), value_i64(after.number),
                      value_uuid(&last), value_text(filter->channel), value_i64(limit) };
+    db_page(db);
     TRY(db_query(db, arena, &captured, args, &rows, error));
     *ret = ARENA_ARRAY(arena, Captured, rows.count);
     *ret_count = rows.count;
+    *ret_is_cut = rows.is_cut;
     for (size_t i = 0; i < rows.count; i++)
         columns_read(&captured_columns, rows_at(&rows, i), &(*ret)[i]);
     return ERR_OK;

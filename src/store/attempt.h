@@ -46,6 +46,6 @@ typedef struct CapturedKey {
 // captured_page reads up to limit of them behind after (zero: from the first on).
 Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
                   CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count,
-                  Error *error) MUST_USE;
+                  bool *ret_is_cut, Error *error) MUST_USE;
 
 extern const Statement *const attempt_statements[]; // ends with NULL

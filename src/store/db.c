@@ -73,6 +73,12 @@ void db_send(Db *db, Arena *arena, const Statement *statement, const Value *valu
 {
     assert(!statement->many);
     db->driver->send(db, arena, statement, values, 1, ret);
+    db->ceiling = 0;
+}
+
+void db_page(Db *db)
+{
+    db->ceiling = DB_PAGE_BYTES_MAX;
 }
 
 void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value *values,

@@ -65,6 +65,7 @@ typedef struct Rows {
     size_t count, columns;
     const Value *values; // row by row
     int64_t changed;     // rows inserted, updated or deleted
+    bool is_cut;         // there are more: db_page()
 } Rows;
 
 static inline const Value *rows_at(const Rows *rows, size_t row)
@@ -124,6 +125,7 @@ struct Db {
     bool is_fatal;       // the disk broke its promise (a failed fsync): stop the program
     bool commit_unknown; // the connection was lost while committing
     bool has_timed_out;  // the last transaction waited too long for a lock, or took too long
+    size_t ceiling;      // of the bytes of the rows that the next statement returns; 0: none
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;
 };
@@ -148,6 +150,12 @@ void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value 
 Err db_sync(Db *db, Error *error) MUST_USE;
 Err db_commit(Db *db, Error *error) MUST_USE;
 void db_rollback(Db *db);
+
+// db_page bounds what the next statement returns: rows are taken while they hold no more than
+// DB_PAGE_BYTES_MAX bytes, the first in any case, and is_cut tells that there were more. What lies
+// beyond is never in memory. On PostgreSQL it still comes over the wire.
+enum { DB_PAGE_BYTES_MAX = 8 << 20 };
+void db_page(Db *db);
 
 // db_query sends and syncs.
 Err db_query(Db *db, Arena *arena, const Statement *statement, const Value *values, Rows *ret,

@@ -125,17 +125,19 @@ Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Defin
 }
 
 Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
-                    Definition **ret, size_t *ret_count, Error *error)
+                    Definition **ret, size_t *ret_count, bool *ret_is_cut, Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(tenant), value_text(kind), value_text(after.at ? after : S("")),
                      value_i64(limit + 1) };
+    db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
     Definition *found = ARENA_ARRAY(arena, Definition, rows.count);
     for (size_t i = 0; i < rows.count; i++)
         found[i] = read_row(rows_at(&rows, i));
     *ret = found;
     *ret_count = rows.count;
+    *ret_is_cut = rows.is_cut;
     return ERR_OK;
 }
 

@@ -38,7 +38,7 @@ Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Defin
 
 // definition_page lists by id, from behind after (none: from the start), one more than limit.
 Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
-                    Definition **ret, size_t *ret_count, Error *error) MUST_USE;
+                    Definition **ret, size_t *ret_count, bool *ret_is_cut, Error *error) MUST_USE;
 
 // definition_body returns what one version said, hidden or not.
 Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,

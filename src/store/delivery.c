@@ -24,10 +24,11 @@ static const Statement insert = {
 
 // The attempt that is joined is the last one: what it failed with is the last error. One of queue
 // and ended has a row.
-#define VIEW_COLUMNS                                                                               \
+#define VIEW_COLUMNS(payload)                                                                      \
     "SELECT d.id, d.event, d.public_id, d.trigger_id, d.trigger_version, d.lane, l.channel,"       \
     " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, d.dedup_hash, e.kind,"        \
-    " e.payload, e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state, -1), q.due_at,"  \
+    " " payload                                                                                    \
+    ", e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state, -1), q.due_at,"            \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
@@ -42,9 +43,11 @@ static const Statement insert = {
 
 // A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps
 // SQLite from turning the walk around.
-#define PAGE(walk)                                                                                 \
-    VIEW_COLUMNS " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                 \
-                 " WHERE d.tenant = $1 AND d.id = w.id ORDER BY d.id DESC"
+#define PAGE(walk) PAGE_WITH("e.payload", walk)
+#define PAGE_WITH(payload, walk)                                                                   \
+    VIEW_COLUMNS(payload)                                                                          \
+    " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                              \
+    " WHERE d.tenant = $1 AND d.id = w.id ORDER BY d.id DESC"
 
 // $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuittuttii"
@@ -75,13 +78,21 @@ static const Statement view_one = {
     .name = "delivery_view",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = VIEW_COLUMNS " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2",
+    .sql = VIEW_COLUMNS("e.payload") " FROM delivery d" VIEW_JOINS
+                                     " WHERE d.tenant = $1 AND d.id = $2",
 };
 static const Statement page_any = {
     .name = "delivery_page_any",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
     .sql = PAGE("SELECT d.id" FROM_ANY " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"),
+};
+static const Statement page_bare = {
+    .name = "delivery_page_bare",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql =
+        PAGE_WITH("''", "SELECT d.id" FROM_ANY " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"),
 };
 static const Statement page_live = {
     .name = "delivery_page_live",
@@ -152,8 +163,9 @@ static const Statement standing_ended = {
     .postgres = STANDING_ENDED " FOR UPDATE OF n",
 };
 const Statement *const delivery_statements[] = {
-    &insert,      &view_one,   &page_any,     &page_live,     &page_parked,    &walk_live,
-    &walk_parked, &count_live, &count_parked, &standing_live, &standing_ended, NULL,
+    &insert,        &view_one,       &page_any,    &page_bare,  &page_live,
+    &page_parked,   &walk_live,      &walk_parked, &count_live, &count_parked,
+    &standing_live, &standing_ended, NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -370,7 +382,7 @@ static bool is_for_parked(const DeliveryFilter *filter)
 
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                   const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
-                  Error *error)
+                  bool *ret_is_cut, Error *error)
 {
     Rows rows;
     IdRange range = range_of(filter);
@@ -379,13 +391,16 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     args.to = range.first;
     const Statement *page = is_for_queue(filter)    ? &page_live
                             : is_for_parked(filter) ? &page_parked
+                            : filter->is_bare       ? &page_bare
                                                     : &page_any;
+    db_page(db);
     TRY(query_filter(db, arena, page, &args, &rows, error));
     DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         TRY(read_view(rows_at(&rows, i), &views[i], error));
     *ret = views;
     *ret_count = rows.count;
+    *ret_is_cut = rows.is_cut;
     return ERR_OK;
 }
 

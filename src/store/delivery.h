@@ -63,6 +63,7 @@ typedef struct DeliveryFilter {
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after
     Instant to;           // triggered before
+    bool is_bare;         // the event's payload is left out; for filters that look at any state
 } DeliveryFilter;
 
 enum { DELIVERY_QUERY_MAX = 200 };
@@ -78,7 +79,7 @@ Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
 // first. Parked and live ones are read from the tables that hold nothing else.
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                   const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
-                  Error *error) MUST_USE;
+                  bool *ret_is_cut, Error *error) MUST_USE;
 
 // delivery_walk gives the ids behind after, in their order, for a filter on parked or live ones;
 // delivery_count counts them up to a limit. Only operations may count.

@@ -91,7 +91,7 @@ Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *
 }
 
 Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
-               int64_t limit, Event **ret, size_t *ret_count, Error *error)
+               int64_t limit, Event **ret, size_t *ret_count, bool *ret_is_cut, Error *error)
 {
     Uuid bound;
     memset(&bound, 0xff, sizeof bound);
@@ -100,11 +100,13 @@ Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, 
     Rows rows;
     Value args[] = { value_i64(tenant),     value_uuid(&bound),       value_i64(filter->from),
                      value_i64(filter->to), value_text(filter->kind), value_i64(limit) };
+    db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
     Event *events = ARENA_ARRAY(arena, Event, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         events[i] = read_event(rows_at(&rows, i), tenant);
     *ret = events;
     *ret_count = rows.count;
+    *ret_is_cut = rows.is_cut;
     return ERR_OK;
 }

@@ -19,6 +19,7 @@ typedef struct EventFilter {
 // event_page reads up to limit events older than before (NULL: from the newest on), newest first.
 // Payload and recipient stay text.
 Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
-               int64_t limit, Event **ret, size_t *ret_count, Error *error) MUST_USE;
+               int64_t limit, Event **ret, size_t *ret_count, bool *ret_is_cut,
+               Error *error) MUST_USE;
 
 extern const Statement *const event_statements[]; // ends with NULL

@@ -131,15 +131,16 @@ static void definitions_are_listed_by_id(void)
         edit(&store, CREATE, ids[i], 0, "{}", NULL);
     edit(&store, HIDE, "b", 1, NULL, NULL);
     Definition *page;
+    bool is_cut;
     size_t count;
     MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, STR_NONE, 1,
-                                 &page, &count, &store.error));
+                                 &page, &count, &is_cut, &store.error));
     CHECK(count == 2 && is_text(page[0].id, "a") && is_text(page[1].id, "c"));
     MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, S("a"), 9,
-                                 &page, &count, &store.error));
+                                 &page, &count, &is_cut, &store.error));
     CHECK(count == 2 && is_text(page[0].id, "c") && is_text(page[1].id, "d"));
     MUST(&store, definition_page(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, STR_NONE,
-                                 9, &page, &count, &store.error));
+                                 9, &page, &count, &is_cut, &store.error));
     CHECK(count == 0);
 }
 

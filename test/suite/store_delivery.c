@@ -118,12 +118,13 @@ static void a_retry_begins_the_send_again(void)
 // page_of reads all pages of two and returns how many there were, newest first.
 static size_t page_of(Store *store, const DeliveryFilter *filter, DeliveryView *ret, size_t room)
 {
+    bool is_cut;
     size_t total = 0, count;
     Uuid before;
     do {
         DeliveryView *page;
         MUST(store, delivery_page(store->db, &store->arena, TENANT, filter, total ? &before : NULL,
-                                  2, &page, &count, &store->error));
+                                  2, &page, &count, &is_cut, &store->error));
         CHECK(count <= 2);
         for (size_t i = 0; i < count && total < room; i++)
             ret[total++] = page[i];
@@ -219,24 +220,25 @@ static void events_are_paged_newest_first(void)
     }
     Event *page;
     size_t count;
+    bool is_cut;
     EventFilter filter = { .to = INSTANT_NONE };
-    MUST(&store,
-         event_page(store.db, &store.arena, TENANT, &filter, NULL, 3, &page, &count, &store.error));
+    MUST(&store, event_page(store.db, &store.arena, TENANT, &filter, NULL, 3, &page, &count,
+                            &is_cut, &store.error));
     CHECK(count == 3 && same_id(page[0].id, ids[4]) && same_id(page[2].id, ids[2]));
     MUST(&store, event_page(store.db, &store.arena, TENANT, &filter, &ids[2], 3, &page, &count,
-                            &store.error));
+                            &is_cut, &store.error));
     CHECK(count == 2 && same_id(page[1].id, ids[0]));
     filter.kind = S("b");
-    MUST(&store,
-         event_page(store.db, &store.arena, TENANT, &filter, NULL, 3, &page, &count, &store.error));
+    MUST(&store, event_page(store.db, &store.arena, TENANT, &filter, NULL, 3, &page, &count,
+                            &is_cut, &store.error));
     CHECK(count == 1 && same_id(page[0].id, ids[2]));
     filter = (EventFilter){ .from = BEGINNING + 2 * SPAN_MILLISECOND,
                             .to = BEGINNING + 4 * SPAN_MILLISECOND };
-    MUST(&store,
-         event_page(store.db, &store.arena, TENANT, &filter, NULL, 9, &page, &count, &store.error));
+    MUST(&store, event_page(store.db, &store.arena, TENANT, &filter, NULL, 9, &page, &count,
+                            &is_cut, &store.error));
     CHECK(count == 2 && same_id(page[0].id, ids[2]) && same_id(page[1].id, ids[1]));
     MUST(&store, event_page(store.db, &store.arena, TENANT + 1, &filter, NULL, 9, &page, &count,
-                            &store.error));
+                            &is_cut, &store.error));
     CHECK(count == 0);
 }
 
@@ -256,6 +258,7 @@ static void attempts_are_read_by_event_and_by_capture(void)
     }
     AttemptView *log;
     size_t count;
+    bool is_cut;
     MUST(&store, attempt_of_event(store.db, &store.arena, TENANT, accept->items[0].event.id, 9,
                                   &log, &count, &store.error));
     CHECK(count == 2);
@@ -264,19 +267,19 @@ static void attempts_are_read_by_event_and_by_capture(void)
     Captured *captured;
     CapturedFilter filter = { 0 };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 2,
-                               &captured, &count, &store.error));
+                               &captured, &count, &is_cut, &store.error));
     CHECK(count == 2 && is_text(captured[0].channel, "memory:default"));
     CapturedKey after = { captured[1].delivery, captured[1].number };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, after, 2, &captured, &count,
-                               &store.error));
+                               &is_cut, &store.error));
     CHECK(count == 1);
     filter = (CapturedFilter){ .has_delivery = true, .delivery = taken.claimed[0].id };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 9,
-                               &captured, &count, &store.error));
+                               &captured, &count, &is_cut, &store.error));
     CHECK(count == 0); // that one was sent
     filter.delivery = taken.claimed[1].id;
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 9,
-                               &captured, &count, &store.error));
+                               &captured, &count, &is_cut, &store.error));
     CHECK(count == 1 && same_id(captured[0].delivery, taken.claimed[1].id));
 }
 
@@ -382,16 +385,62 @@ static void a_count_stops_at_its_limit(void)
     CHECK(count == 0);
 }
 
+// Nine tenths of a mebibyte: nine of them make a page.
+static const char *large_events(Store *store, int count)
+{
+    enum { LARGE = 900 * 1024 };
+    Buf text = buf_new(&store->arena, SIZE_MAX / 2);
+    char *filler = arena_alloc(&store->arena, LARGE + 1);
+    memset(filler, 'x', LARGE);
+    for (int i = 0; i < count; i++)
+        buf_add_format(&text, "%s{'kind':'visit','payload':{'wip':%d,'note':'%s'}}", i ? "," : "[",
+                       i, filler);
+    buf_add(&text, S("]"));
+    return str_z(&store->arena, buf_str(&text));
+}
+
+// A page of rows that are all within their own limit must not be without one itself.
+static void a_page_ends_at_so_many_bytes(void)
+{
+    STORE(store);
+    enum { EVENTS = 20, A_PAGE = 9 };
+    publish(&store, TENANT, "{'id':'t','eventKind':'visit','channel':'memory:default'}");
+    take(&store, TENANT, large_events(&store, EVENTS));
+    EventFilter filter = { .to = INSTANT_NONE };
+    Event *events;
+    size_t count, seen = 0;
+    bool is_cut = true;
+    Uuid before;
+    for (int pages = 0; is_cut && pages < EVENTS; pages++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        MUST(&store, event_page(store.db, &arena, TENANT, &filter, seen ? &before : NULL, 100,
+                                &events, &count, &is_cut, &store.error));
+        CHECK(count == (is_cut ? A_PAGE : EVENTS % A_PAGE));
+        CHECK(arena.bytes < DB_PAGE_BYTES_MAX * 5 / 4);
+        before = events[count - 1].id;
+        seen += count;
+    }
+    CHECK(seen == EVENTS);
+    DeliveryFilter any = delivery_filter_any();
+    DeliveryView *views;
+    MUST(&store, delivery_page(store.db, &store.arena, TENANT, &any, NULL, 100, &views, &count,
+                               &is_cut, &store.error));
+    CHECK(count == A_PAGE && is_cut);
+    MUST(&store, delivery_page(store.db, &store.arena, TENANT, &any, NULL, 3, &views, &count,
+                               &is_cut, &store.error));
+    CHECK(count == 3 && !is_cut); // its limit ended it
+    any.is_bare = true;
+    MUST(&store, delivery_page(store.db, &store.arena, TENANT, &any, NULL, 100, &views, &count,
+                               &is_cut, &store.error));
+    CHECK(count == EVENTS && !is_cut && views[0].payload.len == 0);
+}
+
 static const Test tests[] = {
-    TEST(a_person_may_do_what_the_state_allows),
-    TEST(an_action_on_nothing_is_not_found),
-    TEST(a_retry_begins_the_send_again),
-    TEST(pages_show_what_the_filter_names),
-    TEST(a_search_takes_its_text_plainly),
-    TEST(events_are_paged_newest_first),
-    TEST(attempts_are_read_by_event_and_by_capture),
-    TEST(an_operation_acts_on_all_in_slices),
-    TEST(an_operation_leaves_newer_ones_alone),
+    TEST(a_page_ends_at_so_many_bytes),       TEST(a_person_may_do_what_the_state_allows),
+    TEST(an_action_on_nothing_is_not_found),  TEST(a_retry_begins_the_send_again),
+    TEST(pages_show_what_the_filter_names),   TEST(a_search_takes_its_text_plainly),
+    TEST(events_are_paged_newest_first),      TEST(attempts_are_read_by_event_and_by_capture),
+    TEST(an_operation_acts_on_all_in_slices), TEST(an_operation_leaves_newer_ones_alone),
     TEST(a_count_stops_at_its_limit),
 };
 PART(delivery_part, tests);

@@ -37,7 +37,8 @@ typedef struct Expected {
     const Statement *statement; // NULL for BEGIN and COMMIT
     size_t prepares;            // slot + 1 when this is the answer to a Parse
     Arena *arena;
-    Rows *rows; // may be NULL
+    Rows *rows;     // may be NULL
+    size_t ceiling; // of their bytes; 0: none
 } Expected;
 
 typedef struct PostgresDb {
@@ -238,6 +239,7 @@ static void send(Db *db, Arena *arena, const Statement *statement, const Value *
     expected->statement = statement;
     expected->arena = arena;
     expected->rows = ret;
+    expected->ceiling = ret ? db->ceiling : 0;
 }
 
 static int64_t get_int(const char *at, int len)
@@ -300,12 +302,67 @@ static void take_rows(PGresult *result, const Expected *expected)
     rows->values = values;
 }
 
+// Taking is rows that come one at a time, of which those beyond the ceiling are dropped.
+typedef struct Taking {
+    const Expected *expected;
+    size_t bytes, room;
+    Value *values;
+} Taking;
+
+static size_t row_bytes(const PGresult *result)
+{
+    size_t bytes = 0;
+    for (int c = 0; c < PQnfields(result); c++)
+        bytes += (size_t) PQgetlength(result, 0, c);
+    return bytes;
+}
+
+static void take_one(Taking *taking, const PGresult *result)
+{
+    Rows *rows = taking->expected->rows;
+    Arena *arena = taking->expected->arena;
+    taking->bytes += row_bytes(result);
+    rows->is_cut |= rows->count > 0 && taking->bytes > taking->expected->ceiling;
+    if (rows->is_cut)
+        return;
+    rows->columns = (size_t) PQnfields(result);
+    if (rows->count == taking->room) {
+        size_t room = taking->room ? taking->room * 2 : 8;
+        taking->values =
+            arena_grow(arena, taking->values, taking->room * rows->columns * sizeof(Value),
+                       room * rows->columns * sizeof(Value));
+        taking->room = room;
+    }
+    for (size_t c = 0; c < rows->columns; c++)
+        taking->values[rows->count * rows->columns + c] =
+            cell(result, 0, (int) c, PQftype(result, (int) c), arena);
+    rows->count++;
+    rows->values = taking->values;
+}
+
+// take_page reads the rows of a bounded statement one by one, and returns the result that ends
+// them; NULL where the connection was lost.
+static PGresult *take_page(PostgresDb *self, const Expected *expected)
+{
+    Taking taking = { .expected = expected };
+    *expected->rows = (Rows){ 0 };
+    if (!PQsetSingleRowMode(self->conn))
+        note(self, ERR_INTERNAL, expected->statement->name, "rows cannot be read one by one");
+    PGresult *result = PQgetResult(self->conn);
+    while (result && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
+        take_one(&taking, result);
+        PQclear(result);
+        result = PQgetResult(self->conn);
+    }
+    return result;
+}
+
 static void take_result(PostgresDb *self, PGresult *result, const Expected *expected)
 {
     const char *name = expected->statement ? expected->statement->name : "transaction";
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
-        if (expected->rows)
+        if (expected->rows && !expected->ceiling)
             take_rows(result, expected);
         return;
     }
@@ -327,12 +384,13 @@ static void take_result(PostgresDb *self, PGresult *result, const Expected *expe
 static void drain(PostgresDb *self)
 {
     for (size_t i = 0; i < self->expected_count && !self->db.is_broken; i++) {
-        PGresult *result = PQgetResult(self->conn);
+        const Expected *expected = &self->expected[i];
+        PGresult *result = expected->ceiling ? take_page(self, expected) : PQgetResult(self->conn);
         if (!result) {
             note_lost(self, "result");
             break;
         }
-        take_result(self, result, &self->expected[i]);
+        take_result(self, result, expected);
         PQclear(result);
         while ((result = PQgetResult(self->conn)) != NULL)
             PQclear(result);

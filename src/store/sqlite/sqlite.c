@@ -149,7 +149,28 @@ static Value column(sqlite3_stmt *stmt, int i, Arena *arena)
 typedef struct RowsBuilder {
     Value *values;
     size_t used, room;
+    size_t bytes; // of texts and blobs
 } RowsBuilder;
+
+static size_t row_bytes(sqlite3_stmt *stmt)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        int type = sqlite3_column_type(stmt, i);
+        if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+            bytes += (size_t) sqlite3_column_bytes(stmt, i);
+    }
+    return bytes;
+}
+
+// has_room is false for a row that would go over the ceiling; the first is always taken.
+static bool has_room(const Db *db, sqlite3_stmt *stmt, RowsBuilder *builder)
+{
+    if (db->ceiling == 0)
+        return true;
+    builder->bytes += row_bytes(stmt);
+    return builder->used == 0 || builder->bytes <= db->ceiling;
+}
 
 static void take_row(sqlite3_stmt *stmt, Arena *arena, RowsBuilder *builder, Rows *rows)
 {
@@ -189,8 +210,14 @@ static void send(Db *db, Arena *arena, const Statement *statement, const Value *
                 rc = bind(prepared->stmt, prepared->index[p], &values[row * params + p]);
         while (rc == SQLITE_OK || rc == SQLITE_ROW) {
             rc = sqlite3_step(prepared->stmt);
-            if (rc == SQLITE_ROW && ret)
+            if (rc != SQLITE_ROW || !ret)
+                continue;
+            if (has_room(db, prepared->stmt, &builder)) {
                 take_row(prepared->stmt, arena, &builder, &rows);
+            } else {
+                rows.is_cut = true;
+                rc = SQLITE_DONE; // the reset below ends it
+            }
         }
         if (rc != SQLITE_DONE)
             note(self, sqlite3_extended_errcode(self->sqlite), statement->name);
