@@ -13,6 +13,7 @@ enum {
     // What the server's thread does by itself; more of it is for the thinkers.
     QUICK_BYTES_MAX = 64 * 1024,
     QUICK_PAIRS_MAX = 2000,
+    LATE_MAX = 3, // after that the writer's thread decides: somebody publishes without end
 };
 
 static Err check_head(Served *served, Error *error);
@@ -162,7 +163,7 @@ static Call *call_of_op(Op *op)
 static void begin_anew(Served *served)
 {
     served->error = (Error){ .arena = served->call.arena };
-    served->is_secret = served->is_refused = served->is_written = false;
+    served->is_secret = served->is_refused = served->is_written = served->is_late = false;
     served->call.reply = (Reply){ 0 };
     served->call.out = (Buf){ 0 };
 }
@@ -233,8 +234,10 @@ static void proceed(Served *served)
         proceed_aside(served);
         return;
     }
-    if (err == ERR_OK && set)
+    if (err == ERR_OK && set) {
+        served->decided_on = call->registry->generation;
         err = set->decide(call, &error);
+    }
     if (err == ERR_OK)
         dispatch(served);
     else
@@ -293,12 +296,25 @@ Str call_answer_body(const Call *call)
     return call->out.len > 0 ? buf_str(&call->out) : call->reply.body;
 }
 
+// is_late says that the writer's thread would have much to decide anew.
+static bool is_late(const Served *served, const Tx *tx)
+{
+    const Call *call = &served->call;
+    return call->route->run.set && served->decided_on != tx->registry->generation &&
+           call->weight > QUICK_PAIRS_MAX && served->late_count < LATE_MAX;
+}
+
 // enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
 static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
 {
     begin_anew(served);
     *ret = ENTRY_GO;
     Err err = rights_readmit(served, tx->registry, tx->now, &served->error);
+    if (err == ERR_OK && is_late(served, tx)) {
+        served->is_late = true;
+        *ret = ENTRY_LATE;
+        return ERR_OK;
+    }
     if (err == ERR_OK)
         err = once_take(served, tx, ret, &served->error);
     if (err != ERR_OK)
@@ -324,7 +340,7 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
         Served *served = (Served *) call;
         Entry entry;
         TRY(enter(served, tx, &entry, error));
-        assert(entry != ENTRY_WAITS); // each ends before the next begins
+        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
         if (entry == ENTRY_GO)
             TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
     }
@@ -411,6 +427,11 @@ static void set_done(Op *op, Err err, const Error *error)
     Call *call = call_of_op(op);
     Served *served = (Served *) call;
     const RouteSet *set = call->route->run.set;
+    if (err == ERR_OK && served->is_late) {
+        served->late_count++;
+        proceed_aside(served);
+        return;
+    }
     if (err != ERR_OK || !served->is_written) {
         finish(call, err, error);
         return;

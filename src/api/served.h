@@ -20,9 +20,12 @@ struct Served {
     bool is_written; // by its route's set, in this try
     bool is_aside;   // with the thinkers
     bool is_read;
-    bool is_started; // a START call that others with its Idempotency-Key must not overtake
-    Served *next;    // of those that are started; guarded by Api.started_lock
-    Err doubt;       // what became of the second look at its key
+    int64_t decided_on; // generation
+    bool is_late;       // to be decided anew, in this try: see ENTRY_LATE
+    int late_count;     // how often that was so
+    bool is_started;    // a START call that others with its Idempotency-Key must not overtake
+    Served *next;       // of those that are started; guarded by Api.started_lock
+    Err doubt;          // what became of the second look at its key
 };
 
 // route_find takes the fit with the fewest {names}, so that a fixed word goes before them. Where
@@ -41,6 +44,7 @@ typedef enum Entry {
     ENTRY_GO,       // to be done
     ENTRY_ANSWERED, // a refusal, or what was answered before
     ENTRY_WAITS,    // for one before it in the set, which has the same Idempotency-Key
+    ENTRY_LATE,     // definitions have changed, and there is much to decide anew: not in here
 } Entry;
 
 // once_read checks the request's Idempotency-Key; once_hash notes what the key stands for, when the
