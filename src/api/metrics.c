@@ -77,6 +77,11 @@ Err metrics_get(Call *call, Db *db, Error *error)
     tallies(&out, &tally);
     gauge(&out, "peal_in_flight", "Attempts under way on this node",
           engine_in_flight(call->api->engine));
+    EngineHealth health = engine_health(call->api->engine);
+    head(&out, "peal_rounds_failed_total", "counter", "Rounds of the engine that failed");
+    buf_add_format(&out, "peal_rounds_failed_total %lld\n", (long long) health.failed);
+    gauge(&out, "peal_last_good_round_age_seconds", "How long ago a round went well",
+          health.since_good / SPAN_SECOND);
     gauge(&out, "peal_writer_waiting", "Operations waiting for the writer",
           (int64_t) writer_waiting(call->api->writer));
     gauge(&out, "peal_held", "1 while nothing is sent", call->registry->is_held);

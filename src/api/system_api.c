@@ -6,6 +6,8 @@
 #include "store/meta.h"
 #include "store/operation.h"
 
+#define ROUNDS_LATE ((Span) 15 * SPAN_SECOND)
+
 void livez_get(Call *call)
 {
     JsonOut *json = call_json(call, 200);
@@ -46,23 +48,38 @@ static void add_waiting(Call *call)
     }
 }
 
+// add_health says whether rounds go well; the engine goes round every 5 s at least.
+static void add_health(Call *call, const EngineHealth *health)
+{
+    if (health->since_good > ROUNDS_LATE)
+        json_add_str(&call->json,
+                     str_format(call->arena,
+                                "no delivery goes on: the last good round was %lld s ago",
+                                (long long) (health->since_good / SPAN_SECOND)));
+    if (health->is_clock_off)
+        json_add_str(&call->json, S("the clock has jumped; nothing is sent until it is believed"));
+}
+
 void readyz_get(Call *call)
 {
     Writer *writer = call->api->writer;
     bool is_up = writer && writer_is_up(writer);
+    EngineHealth health = is_up ? engine_health(call->api->engine) : (EngineHealth){ 0 };
+    bool is_ready = is_up && health.since_good <= ROUNDS_LATE;
     // The route is answered without the store too, so nobody has taken a snapshot for it yet.
     if (is_up) {
         call->registry = writer_registry(writer);
         call_identify(call);
     }
     bool is_held = is_up && call->registry->is_held;
-    JsonOut *json = call_json(call, is_up ? 200 : 503);
+    JsonOut *json = call_json(call, is_ready ? 200 : 503);
     json_open(json, '{');
-    json_put_str(json, S("status"), is_up ? S("ready") : S("not ready"));
+    json_put_str(json, S("status"), is_ready ? S("ready") : S("not ready"));
     json_key(json, S("reasons"));
     json_open(json, '[');
     if (!is_up)
         json_add_str(json, S("the store is away; Peal keeps trying to reach it"));
+    add_health(call, &health);
     if (is_held)
         add_hold(call);
     if (is_up)

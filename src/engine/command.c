@@ -7,12 +7,10 @@
 // Commands run between rounds. A tick ends when nothing that is due now is left to do. An advance
 // does the same at every due moment up to its goal, so that each sees the clock at its own time.
 
+// next_due is the next moment at which something happens, or has been due already.
 static Instant next_due(const Engine *engine)
 {
-    Instant next = engine->sweep_due;
-    for (size_t i = 0; i < engine->lane_room; i++)
-        next = earlier(next, lane_ready_at(&engine->lanes[i]));
-    return next;
+    return earlier(lanes_next(engine), engine->duties[DUTY_SWEEP].due_at);
 }
 
 static void refuse(EngineCommand *command, Err err, const char *why)
@@ -79,8 +77,7 @@ bool command_run(Engine *engine, Instant now)
     }
     if (engine->wants_probe)
         return false;
-    bool is_held = engine->registry->is_held || engine->watch.is_off;
-    Instant next = is_held ? INSTANT_NONE : next_due(engine);
+    Instant next = engine_sends(engine) ? next_due(engine) : INSTANT_NONE;
     command->has_probed = false;
     if (next <= now)
         return true;

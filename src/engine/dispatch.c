@@ -2,60 +2,13 @@
 
 #include "base/log.h"
 
-// dispatch starts an attempt for every delivery that a round claimed, and turns what comes of it
-// into a settle for a later round.
-
-static void start_waiting(Engine *engine, int64_t number);
-
-static void finish(Flight *flight, const Outcome *outcome)
-{
-    Engine *engine = flight->engine;
-    LaneState *lane = &engine->lanes[flight->claimed->lane];
-    Span took = clock_monotonic(engine->options.clock) - flight->started_monotonic + 1;
-    lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
-    lane->running--;
-    const Claimed *claimed = flight->claimed;
-    Instant now = clock_now(engine->options.clock);
-    // Jitter is off under the manual clock, so that a test can say when a retry falls due.
-    double jitter =
-        engine->options.clock->is_manual
-            ? 0
-            : (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
-    flight->settle = (Settle){
-        .tenant = claimed->tenant,
-        .lane = claimed->lane,
-        .id = claimed->id,
-        .was = DELIVERY_SENDING,
-        .fence = claimed->live.attempt,
-        .to = claimed->trigger ? delivery_settle(&claimed->live, &claimed->trigger->rule.plan,
-                                                 &flight->policy, outcome, now, jitter)
-                               : delivery_park(&claimed->live, outcome->reason),
-        .has_attempt = true,
-        .attempt = { .number = claimed->live.attempt,
-                     .send = claimed->live.send,
-                     .started_at = claimed->live.started_at,
-                     .finished_at = now,
-                     .outcome = *outcome,
-                     .node = engine->options.node },
-    };
-    flight->next = NULL;
-    *engine->finished_last = flight;
-    engine->finished_last = &flight->next;
-    engine->finished_count++;
-}
-
-static void transfer_done(void *with, const TransferResult *result)
-{
-    Flight *flight = with;
-    Outcome outcome =
-        flight->type->judge(&flight->arena, result, clock_now(flight->engine->options.clock));
-    finish(flight, &outcome);
-    start_waiting(flight->engine, flight->claimed->lane);
-}
+// From a claim to an outcome: each flight starts as soon as its lane has a slot free, goes out over
+// its channel, and is judged. What may not start any more, or has waited for WAIT_MAX, is given
+// back: it was never sent, so no attempt is spent and others may take it.
 
 static Message message_of(Flight *flight)
 {
-    const Claimed *claimed = flight->claimed;
+    const Claimed *claimed = &flight->claimed;
     Engine *engine = flight->engine;
     return (Message){
         .delivery_id = claimed->id,
@@ -76,143 +29,208 @@ static Message message_of(Flight *flight)
     };
 }
 
+// jitter is off under the manual clock, so that a test can say when a retry falls due.
+static double jitter(const Engine *engine)
+{
+    if (engine->options.clock->is_manual)
+        return 0;
+    return (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
+}
+
+static Settlement settlement_of(const Flight *flight, const Outcome *outcome, Instant now)
+{
+    const Claimed *claimed = &flight->claimed;
+    if (!claimed->trigger)
+        return delivery_park(&claimed->live, outcome->reason);
+    return delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy, outcome,
+                           now, jitter(flight->engine));
+}
+
+static Settle settle_to(const Flight *flight, Settlement to)
+{
+    const Claimed *claimed = &flight->claimed;
+    return (Settle){ .tenant = claimed->tenant,
+                     .lane = claimed->lane,
+                     .id = claimed->id,
+                     .was = DELIVERY_SENDING,
+                     .fence = claimed->live.attempt,
+                     .to = to };
+}
+
+static Settle settle_of(const Flight *flight, const Outcome *outcome)
+{
+    const Claimed *claimed = &flight->claimed;
+    // The clock may have been put back since, by a little.
+    Instant now = later(clock_now(flight->engine->options.clock), claimed->live.started_at);
+    Settle settle = settle_to(flight, settlement_of(flight, outcome, now));
+    settle.has_attempt = true;
+    settle.attempt = (AttemptRow){ .number = claimed->live.attempt,
+                                   .send = claimed->live.send,
+                                   .started_at = claimed->live.started_at,
+                                   .finished_at = now,
+                                   .outcome = *outcome,
+                                   .node = flight->engine->options.node };
+    return settle;
+}
+
+// land ends an attempt: its slot is free, and the next round settles it.
+static void land(Flight *flight, const Outcome *outcome)
+{
+    Engine *engine = flight->engine;
+    LaneState *lane = lane_at(engine, flight->claimed.lane);
+    Span took = engine_monotonic(engine) - flight->started_at + 1;
+    assert(flight->list == &engine->running && lane->running > 0);
+    lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    lane->running--;
+    flight->settle = settle_of(flight, outcome);
+    flight_move(flight, &engine->finished);
+    lane_freed(engine, lane);
+}
+
+static void transfer_done(void *with, const TransferResult *result)
+{
+    Flight *flight = with;
+    Engine *engine = flight->engine;
+    Outcome outcome = flight->type->judge(&flight->arena, result, clock_now(engine->options.clock));
+    land(flight, &outcome);
+    dispatch_waiting(engine, lane_at(engine, flight->claimed.lane));
+}
+
+// send hands the message to the channel. Where nothing leaves the machine it is judged at once.
 static void send(Flight *flight, const ChannelDefinition *definition)
 {
     Message message = message_of(flight);
     message.channel = definition->key;
-    bool captures = flight->engine->options.is_dev || !flight->type->request;
-    if (captures) {
-        Outcome outcome = flight->type->capture
-                              ? flight->type->capture(&flight->arena, &message, definition->config)
-                              : channel_memory.capture(&flight->arena, &message, NULL);
-        finish(flight, &outcome);
+    const ChannelType *type = flight->type;
+    if (flight->engine->options.is_dev || !type->request) {
+        if (!type->capture)
+            type = &channel_memory;
+        Outcome outcome = type->capture(&flight->arena, &message,
+                                        type == flight->type ? definition->config : NULL);
+        land(flight, &outcome);
         return;
     }
     Transfer transfer = { 0 };
     Error error = { .arena = &flight->arena };
-    Err err =
-        flight->type->request(&flight->arena, &message, definition->config, &transfer, &error);
-    if (err != ERR_OK) {
-        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT,
-                                   .reason = REASON_BAD_REQUEST,
-                                   .detail = str_dup(&flight->arena, str_from(error.detail)) });
+    if (type->request(&flight->arena, &message, definition->config, &transfer, &error) != ERR_OK) {
+        land(flight, &(Outcome){ .verdict = VERDICT_PERMANENT,
+                                 .reason = REASON_BAD_REQUEST,
+                                 .detail = str_dup(&flight->arena, str_from(error.detail)) });
         return;
     }
     transfer.timeout = definition->timeout;
-    transfer.pool = flight->claimed->tenant;
+    transfer.pool = flight->claimed.tenant;
     transport_start(flight->engine->options.transport, &transfer, transfer_done, flight);
+}
+
+static void refuse(Flight *flight, DeliveryReason reason)
+{
+    land(flight, &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = reason });
 }
 
 static void start(Flight *flight)
 {
     Engine *engine = flight->engine;
-    flight->started_monotonic = clock_monotonic(engine->options.clock);
-    engine->lanes[flight->claimed->lane].running++;
-    if (!flight->claimed->trigger) {
-        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_UNREADABLE });
-        return;
-    }
-    const RegistryLane *lane = registry_lane(engine->registry, flight->claimed->lane);
-    const RegistryChannel *channel = lane ? lane->channel : NULL;
-    flight->policy = registry_retry(lane, flight->claimed->trigger);
+    LaneState *lane = lane_at(engine, flight->claimed.lane);
+    const RegistryLane *way = registry_lane(engine->registry, lane->number);
+    const RegistryChannel *channel = way ? way->channel : NULL;
+    assert(flight->list == &lane->waiting);
+    flight->started_at = engine_monotonic(engine);
+    if (flight->claimed.trigger)
+        flight->policy = registry_retry(way, flight->claimed.trigger);
     flight->type = channel ? channel_type_find(channel->definition.type) : NULL;
-    if (!flight->type)
-        finish(flight, &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_NO_CHANNEL });
+    lane->running++;
+    flight_move(flight, &engine->running);
+    if (!flight->claimed.trigger)
+        refuse(flight, REASON_UNREADABLE);
+    else if (!flight->type)
+        refuse(flight, REASON_NO_CHANNEL);
     else if (!channel->definition.enabled)
-        finish(flight,
-               &(Outcome){ .verdict = VERDICT_PERMANENT, .reason = REASON_CHANNEL_DISABLED });
+        refuse(flight, REASON_CHANNEL_DISABLED);
     else
         send(flight, &channel->definition);
+    flight_started(flight);
 }
 
-static Flight *flight_new(Engine *engine, Round *round, const Claimed *claimed)
+// may_start: a node that was stopped for a while must not send by a lease that may be over.
+static bool may_start(const Flight *flight, const LaneState *lane)
 {
-    Flight *flight = engine->free_flights;
-    if (flight)
-        engine->free_flights = flight->next;
-    else
-        flight = memory_new(sizeof *flight);
-    Arena arena = flight->arena;
-    *flight = (Flight){ .engine = engine, .round = round, .claimed = claimed, .arena = arena };
-    flight->after = engine->air;
-    if (engine->air)
-        engine->air->previous = flight;
-    engine->air = flight;
-    engine->in_flight++;
-    return flight;
+    Span age = engine_monotonic(flight->engine) - flight->claimed_at;
+    return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY;
 }
 
-void flight_free(Engine *engine, Flight *flight)
+// unclaim is the row as it was before the claim, but for the attempt's number, which is the fence.
+static Settlement unclaim(const Claimed *claimed)
 {
-    if (flight->previous)
-        flight->previous->after = flight->after;
-    else
-        engine->air = flight->after;
-    if (flight->after)
-        flight->after->previous = flight->previous;
-    engine->in_flight--;
-    if (--flight->round->open_flights == 0)
-        round_release(flight->round);
-    arena_reset(&flight->arena);
-    flight->next = engine->free_flights;
-    engine->free_flights = flight;
+    Settlement settlement = { .live = claimed->live, .expires_at = INSTANT_NONE };
+    Live *live = &settlement.live;
+    live->state = claimed->was;
+    live->step = STEP_SEND;
+    live->due_at = claimed->was == DELIVERY_PENDING ? live->first_due_at : live->started_at;
+    live->send -= claimed->was != DELIVERY_RETRYING;
+    live->started_at = INSTANT_NONE;
+    return settlement;
 }
 
-// start_or_drop starts a claimed flight, unless its lease may be over (a node that was stopped must
-// not send then) or its channel was sealed with another key since. What it claimed lapses, and is
-// swept like that of a dead node.
-static void start_or_drop(Engine *engine, Flight *flight)
+// give_back settles a flight that never started: the delivery stands as it did before the claim.
+static void give_back(Flight *flight)
 {
-    bool may_send = engine->lanes[flight->claimed->lane].may_send;
-    Span age = clock_monotonic(engine->options.clock) - flight->round->claimed_at_monotonic;
-    if (may_send && age <= SEND_LEASE - RENEW_EVERY) {
-        start(flight);
-        return;
-    }
-    log_warn(may_send ? "claim.late" : "claim.sealed", "delivery=%s",
-             log_quote(flight->claimed->public_id));
-    flight_free(engine, flight);
+    Engine *engine = flight->engine;
+    const Claimed *claimed = &flight->claimed;
+    LaneState *lane = lane_at(engine, claimed->lane);
+    assert(flight->list == &lane->waiting);
+    flight->settle = settle_to(flight, unclaim(claimed));
+    engine->tally.released++;
+    flight_move(flight, &engine->finished);
+    flight_started(flight);
+    lane_freed(engine, lane);
 }
 
-static bool has_room(const Engine *engine, int64_t number)
+// dispatch_waiting starts what its lane has slots for, now that one may be free.
+void dispatch_waiting(Engine *engine, LaneState *lane)
 {
-    const RegistryLane *lane = registry_lane(engine->registry, number);
-    return !lane || engine->lanes[number].running < lane_concurrency(engine, lane);
-}
-
-// start_waiting goes on with what was claimed ahead, now that an attempt has ended.
-static void start_waiting(Engine *engine, int64_t number)
-{
-    LaneState *lane = &engine->lanes[number];
-    while (lane->first_waiting && has_room(engine, number)) {
-        Flight *flight = lane->first_waiting;
-        lane->first_waiting = flight->next;
-        lane->waiting--;
-        start_or_drop(engine, flight);
+    int at_once = lane_concurrency(engine, registry_lane(engine->registry, lane->number));
+    while (lane->waiting.first && lane->running < at_once) {
+        if (may_start(lane->waiting.first, lane))
+            start(lane->waiting.first);
+        else
+            give_back(lane->waiting.first);
     }
 }
 
-static void wait_in_lane(LaneState *lane, Flight *flight)
+// is_late: it must not start any more, or has waited so long that its lane is not quick any more.
+static bool is_late(const Flight *flight, LaneState *lane)
 {
-    flight->next = NULL;
-    if (lane->first_waiting)
-        lane->last_waiting->next = flight;
-    else
-        lane->first_waiting = flight;
-    lane->last_waiting = flight;
-    lane->waiting++;
+    bool is_old = engine_monotonic(flight->engine) - flight->claimed_at > WAIT_MAX;
+    if (is_old)
+        lane->took = later(lane->took, QUICK);
+    return is_old || !may_start(flight, lane);
+}
+
+void dispatch_late(Engine *engine)
+{
+    Lanes *lanes = &engine->lanes;
+    for (size_t i = lanes->waiting_count; i-- > 0;) {
+        LaneState *lane = lanes->waiting[i];
+        dispatch_waiting(engine, lane);
+        while (lane->waiting.first && is_late(lane->waiting.first, lane))
+            give_back(lane->waiting.first);
+        if (lane->waiting.first)
+            continue;
+        lane->is_listed = false;
+        lanes->waiting[i] = lanes->waiting[--lanes->waiting_count];
+    }
 }
 
 void dispatch(Engine *engine, Round *round)
 {
+    round->unstarted = 1; // keeps the round while it dispatches
     for (size_t i = 0; i < round->claim.count; i++) {
-        const Claimed *claimed = &round->claim.claimed[i];
-        round->open_flights++;
-        Flight *flight = flight_new(engine, round, claimed);
-        LaneState *lane = &engine->lanes[claimed->lane];
-        if (!lane->first_waiting && has_room(engine, claimed->lane))
-            start_or_drop(engine, flight);
-        else
-            wait_in_lane(lane, flight);
+        flight_new(round, &round->claim.claimed[i]);
+        round->claim.claimed[i].trigger = NULL; // the flight holds it now
     }
+    for (size_t i = 0; i < round->claim.lane_count; i++)
+        dispatch_waiting(engine, lane_at(engine, round->lanes[i].lane));
+    if (--round->unstarted == 0)
+        round_release(round);
 }

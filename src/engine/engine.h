@@ -7,11 +7,11 @@
 // engine_round(); other threads only leave notes (engine_note, engine_poke) and commands, under the
 // engine's lock.
 //
-//   note or time ─▶ round: settle what is finished + sweep + claim what is free  (one transaction)
+//   note or time ─▶ round: renew, settle, sweep, claim  (one transaction)
 //                    └─▶ flights: one attempt each, over the channel ─▶ finished ─▶ next round
 //
-// A claim takes no more than its lane has free; two rounds may be at the writer at once, so that
-// one commits while the other is filled.
+// A claim takes no more than its lane has free, and no more than its fair share of the window; two
+// rounds may be at the writer at once, so that one commits while the other is filled.
 #pragma once
 
 #include "base/clock.h"
@@ -55,6 +55,7 @@ void engine_poke(Engine *engine);
 // Tally counts what was done.
 typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;
+    int64_t released; // claims that were given back, never started
 } Tally;
 Tally engine_tally(Engine *engine); // since the start
 
@@ -75,3 +76,13 @@ void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with);
 
 // engine_in_flight counts attempts under way; a gauge.
 int64_t engine_in_flight(Engine *engine);
+
+// EngineHealth is whether rounds go well, for whoever watches. A round goes at least every 5 s.
+typedef struct EngineHealth {
+    bool is_failing;   // the last round failed …
+    int64_t failed;    // … as did so many since the start
+    Span since_good;   // how long ago one went well
+    bool is_clock_off; // the clock has jumped, and nothing is sent until it can be believed
+    char detail[ERROR_DETAIL_MAX]; // what the last round that failed said
+} EngineHealth;
+EngineHealth engine_health(Engine *engine);

@@ -1,103 +1,151 @@
 // state.h - what the files of the engine share: lanes, flights, rounds. Private to engine/.
+//
+// Everything here belongs to whoever runs engine_round(), but for what says that the lock guards
+// it. A round is the writer's between round_submit() and its return; its apply functions look at
+// the round alone, never at the engine's lists.
 #pragma once
 
+#include "engine/duty.h"
 #include "engine/engine.h"
 #include "engine/watch.h"
+#include "engine/window.h"
 #include "store/queue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    ROUNDS_MAX = 2,             // at the writer at once
-    CLAIM_MAX = 1000,           // deliveries in one round
-    WINDOW_MAX = 3000,          // deliveries claimed and not yet settled
+    ROUNDS_MAX = 2,          // at the writer at once
+    CLAIM_MAX = 1000,        // deliveries in one round
+    WINDOW_ROWS = 8192,      // deliveries claimed and not yet settled
+    WINDOW_BYTES = 64 << 20, // of their payloads
+    PAYLOAD_BYTES_MAX = 1 << 20,
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
-    SWEEP_MAX = 500,
+    NOTES_MAX = 256,
+    FAILURES_MAX = 3, // of rounds in a row, before each does one thing only
 };
 
 #define SEND_LEASE ((Span) 15 * SPAN_SECOND)
-#define AHEAD_WHILE_UNDER ((Span) 50 * SPAN_MILLISECOND)
 #define RENEW_EVERY ((Span) 5 * SPAN_SECOND)
 #define POLL_EVERY ((Span) 1 * SPAN_SECOND)
-#define LAST_ROUNDS ((Span) 3 * SPAN_SECOND) // for the writer, when the engine stops
 #define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
+#define WARY_FOR ((Span) 30 * SPAN_SECOND)       // after a round that failed by its own fault
+#define LAST_ROUNDS ((Span) 3 * SPAN_SECOND)     // for the writer, when the engine stops
+#define AHEAD ((Span) 20 * SPAN_MILLISECOND)     // of work that a quick lane is claimed ahead
+#define QUICK ((Span) 50 * SPAN_MILLISECOND)     // an attempt of a lane that may be claimed ahead
+#define WAIT_MAX ((Span) 100 * SPAN_MILLISECOND) // what was claimed ahead waits no longer
 
 typedef struct Flight Flight;
+typedef struct Round Round;
+
+// FlightList is a list of flights. A flight is in exactly one at any time.
+typedef struct FlightList {
+    Flight *first, *last;
+    size_t count;
+} FlightList;
+
+// Flight is one delivery from its claim to its settle (flight.c).
+struct Flight {
+    Flight *next, *previous;
+    FlightList *list;
+    Engine *engine;
+    Round *round; // that claimed it, until it has started: its strings lie there
+    Claimed claimed;
+    int64_t bytes;      // of the window
+    Instant claimed_at; // monotonic
+    Instant started_at; // monotonic
+    const ChannelType *type;
+    RetryPolicy policy;
+    Arena arena; // request and outcome
+    Settle settle;
+    bool is_bare; // its settle has lost its words: the store did not take it with them
+};
+
+// LanePlace is where a lane stands (lane.c).
+typedef enum LanePlace {
+    LANE_ASLEEP, // nothing of it is known to fall due, or it may not send
+    LANE_TIMED,  // in the heap: it falls due later
+    LANE_DUE,    // in the list of those that may claim now
+    LANE_FULL,   // due, and its concurrency is used up: the end of an attempt brings it back
+} LanePlace;
 
 // LaneState is the engine's view of one lane of the queue.
 typedef struct LaneState {
-    bool may_send; // the number is in use, and its channel's secrets could be opened
-    int running;   // attempts under way: at most the channel's concurrency
-    int waiting;   // claimed ahead, to start as soon as one of them ends
-    Flight *first_waiting, *last_waiting;
+    int64_t number, tenant;
+    LanePlace place;
+    size_t slot;           // in the heap, or in the list of those that are due
+    bool may_send;         // the number is in use, and its channel's secrets could be opened
+    int running;           // attempts under way: at most the channel's concurrency
+    FlightList waiting;    // claimed ahead, to start as soon as one of them ends
+    bool is_listed;        // among those with flights that wait
     Span took;             // what an attempt takes of late; 0: not known
-    int asked;             // asked for by rounds at the writer
+    int64_t asked;         // for, by rounds at the writer
+    int64_t got;           // from the last of them
+    Use use;               // of the window
     Instant due_at;        // no send of this lane is due before; INSTANT_NONE: none is known
     uint64_t told;         // when due_at was last brought forward, in engine->news
-    Instant window;        // where the channel's rate is counted from
-    int spent;             // of the rate, in this window
-    Instant blocked_until; // the rate is used up until then
+    Instant rate_window;   // where the channel's rate is counted from
+    int64_t spent;         // of the rate, in this window
+    Instant blocked_until; // the rate is used up until then, or its claims fail
 } LaneState;
 
-// lane_ready_at is when something of the lane may be claimed: it is due, and the rate allows it. A
-// lane that may not send is never ready: its deliveries wait.
-static inline Instant lane_ready_at(const LaneState *lane)
-{
-    return !lane->may_send ? INSTANT_NONE : later(lane->due_at, lane->blocked_until);
-}
+// Lanes are all lanes by number, those that fall due by time, and those that are due.
+typedef struct Lanes {
+    LaneState **at; // by number; NULL where there is none
+    size_t room;
+    LaneState **heap, **due, **waiting; // waiting: those with flights that wait
+    size_t heap_count, due_count, waiting_count;
+    Use *tenants; // by number: what each holds of the window
+    size_t tenant_room;
+    size_t turn; // moves on with every claim
+    size_t max;  // of one claim; fewer while the claims of one of them fail
+} Lanes;
 
-typedef struct Round Round;
-
-// Flight is one delivery from its claim to its settle.
-struct Flight {
-    Flight *next;     // in a free, waiting or finished list
-    Flight *previous; // in the list of those in the air
-    Flight *after;
-    Engine *engine;
-    Round *round; // that claimed it, and holds its strings
-    const Claimed *claimed;
-    const ChannelType *type;
-    Arena arena; // request and outcome
-    RetryPolicy policy;
-    Instant started_monotonic;
-    Settle settle;
-};
-
-// Round is one trip to the writer: what to settle and what to claim, and what came of it. It lives
-// until every flight it claimed is settled.
+// Round is one trip to the writer: what to renew, settle, do and claim, and what came of it. It
+// lives until every flight it claimed has started, for their strings lie in it.
 struct Round {
     Op op;
     Round *next;
     Engine *engine;
     Arena arena;
-    int open_flights; // claimed by this round and not yet settled
-    Instant claimed_at_monotonic;
-    uint64_t news; // engine->news when it was sent: what is newer, its probe may not have seen
+    int unstarted;
+    Instant claimed_at; // monotonic
+    uint64_t news;      // engine->news when it was sent: what is newer, its probe may not have seen
+    bool is_narrow;     // it does one thing: whatever fails in it is to blame
 
-    Flight *settling; // the flights whose settles these are
-    SettleBatch settles;
-    ClaimLane *lanes;
-    Claim claim;
-    bool sweeps, probes, renews, beats, steps_operations, has_more_operations;
-    Sweep sweep;
-    QueueNext upcoming;
+    Flight **renewed;
     Renewal *renewals;
     size_t renewal_count;
-    int64_t other_nodes;
-    Span clock_offset;
+    Flight **settling;
+    SettleBatch settles;
+    unsigned duties; // a bit for each row of duty.c
+    DutyReport reports[DUTY_COUNT];
+    Wish *wishes; // those that were given something
+    ClaimLane *lanes;
+    Claim claim;
+    bool probes, probes_all;
+    QueueNext upcoming;
+
     Err err;
     char detail[ERROR_DETAIL_MAX];
 };
+
+// DutyState is when a duty runs next.
+typedef struct DutyState {
+    bool is_wanted;   // as soon as may be
+    bool is_out;      // a round at the writer does it
+    Instant due_at;   // of the clock; INSTANT_NONE
+    uint64_t told;    // when due_at was last brought forward, in engine->news
+    Instant ran_at;   // monotonic
+    Instant retry_at; // monotonic: it failed, and waits
+} DutyState;
 
 typedef struct Note {
     int64_t lane;
     Instant due_at;
 } Note;
 
-enum { NOTES_MAX = 256 };
-
-typedef enum CommandKind { COMMAND_NONE, COMMAND_TICK, COMMAND_ADVANCE } CommandKind;
+typedef enum CommandKind { COMMAND_TICK, COMMAND_ADVANCE } CommandKind;
 
 typedef struct EngineCommand {
     struct EngineCommand *next;
@@ -116,45 +164,109 @@ struct Engine {
     _Atomic bool is_stopping;
 
     Registry *registry;
-    LaneState *lanes; // by number
-    size_t lane_room;
-    Flight *free_flights, *air; // air: a ring of those under way, for renewal
-    Flight *finished, **finished_last;
-    size_t finished_count;
+    Lanes lanes;
+    Use use; // of the window
+    FlightList running, finished, settling, free_flights;
+    size_t settle_max; // in one round; fewer while the store refuses one of them
     Round *free_rounds;
     int rounds_out;
-    _Atomic int64_t in_flight;
-    Tally tally;
-    Instant sweep_due; // as of the last probe; INSTANT_NONE
-    uint64_t sweep_told;
+    DutyState duties[DUTY_COUNT];
     uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
-    bool wants_probe, is_probing, wants_orphans, has_operations;
-    Instant polled_at, renewed_at, beaten_at, store_retry_at; // monotonic
+    bool wants_probe, is_probing;
+    Instant polled_at, renewed_at;      // monotonic
+    Instant store_retry_at, wary_until; // monotonic
+    int failures;                       // of rounds, in a row
+    size_t part;                        // of a narrow round, in turn
     ClockWatch watch;
     int64_t other_nodes;
     EngineCommand *command;
+    Tally tally;
+    _Atomic int64_t in_flight;
 
     pthread_mutex_t lock;
     Note notes[NOTES_MAX];   // guarded by lock
     size_t note_count;       // guarded by lock
     bool is_poked;           // guarded by lock
+    Instant wakes_at;        // guarded by lock: whoever tells of something later need not wake it
     Round *arrived;          // guarded by lock
     EngineCommand *commands; // guarded by lock
     bool refuses_commands;   // guarded by lock: the engine is stopping
     Tally shown;             // guarded by lock
+    EngineHealth health;     // guarded by lock
+    Instant good_at;         // guarded by lock: monotonic, the last round that went well
 };
+
+// engine_sends: nothing forbids to claim and to start.
+static inline bool engine_sends(const Engine *engine)
+{
+    return !engine->registry->is_held && !engine->watch.is_off && !engine->is_stopping;
+}
+
+static inline Instant engine_monotonic(const Engine *engine)
+{
+    return clock_monotonic(engine->options.clock);
+}
+
+void tally_add(Tally *tally, const Tally *more); // engine.c
+
+// lane.c
+LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
+void lane_falls_due(Engine *engine, int64_t number, Instant due_at);
+void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news);
+void lane_block(Engine *engine, LaneState *lane, Instant until);
+void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
+void lane_freed(Engine *engine, LaneState *lane); // it may have one again
+void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
+int lane_concurrency(const Engine *engine, const RegistryLane *lane);
+void lanes_take_registry(Engine *engine);
+void lanes_wake(Engine *engine, Instant now); // those whose time has come are due
+Instant lanes_later(const Engine *engine);    // when the next one falls due
+Instant lanes_next(const Engine *engine);     // the same, or when the first of those due did
+void lanes_free(Engine *engine);
+void lane_hold(Engine *engine, LaneState *lane, Use use); // of the window; negative: let go
+Use lane_tenant_use(Engine *engine, const LaneState *lane);
+
+// flight.c
+void flight_move(Flight *flight, FlightList *to); // to its end
+Flight *flight_new(Round *round, const Claimed *claimed);
+void flight_started(Flight *flight); // it needs nothing of its round any more
+void flight_free(Flight *flight);
+void flights_free(Engine *engine);
+bool renew_ask(Engine *engine, Round *round);
+Err renew_apply(Tx *tx, Round *round, Error *error) MUST_USE;
+void renew_take(Engine *engine, const Round *round);
 
 // round.c
 Round *round_new(Engine *engine);
 void round_submit(Round *round);
-void round_release(Round *round); // when its last flight is settled
+void round_release(Round *round);
 
-// lane_concurrency is how many attempts the lane's channel may have under way.
-int lane_concurrency(const Engine *engine, const RegistryLane *lane);
+// claim.c
+bool claim_ask(Engine *engine, Round *round, Instant now);
+Err claim_apply(Tx *tx, Round *round, Error *error) MUST_USE;
+Err claim_check(Tx *tx, Round *round, Error *error) MUST_USE;
+void claim_take(Engine *engine, Round *round, Instant now);
+void claim_failed(Engine *engine, Round *round, Instant now);
 
 // dispatch.c
 void dispatch(Engine *engine, Round *round);
-void flight_free(Engine *engine, Flight *flight);
+void dispatch_waiting(Engine *engine, LaneState *lane);
+void dispatch_late(Engine *engine); // lets go of what has waited too long
+
+// settle.c
+bool settle_ask(Engine *engine, Round *round);
+Err settle_apply(Tx *tx, Round *round, Error *error) MUST_USE;
+Err settle_check(Tx *tx, Round *round, Error *error) MUST_USE;
+void settle_take(Engine *engine, Round *round);
+void settle_failed(Engine *engine, Round *round);
+
+// duty.c
+bool duty_ask(Engine *engine, Round *round, Instant now, bool one);
+Err duty_apply(Tx *tx, Round *round, Error *error) MUST_USE;
+void duty_take(Engine *engine, const Round *round);
+void duty_failed(Engine *engine, const Round *round);
+void duty_falls_due(Engine *engine, DutyName name, Instant due_at);
+Instant duties_next(const Engine *engine, Instant now);
 
 // command.c
 bool command_run(Engine *engine, Instant now); // true: call the next round at once

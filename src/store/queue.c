@@ -253,7 +253,9 @@ static const Columns ask_columns =
     COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
             COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, node), COLUMN(ClaimAsk, lease_until));
 
-void queue_claim(Tx *tx, Claim *claim)
+static Err take_claims(Tx *tx, Claim *claim, Error *error);
+
+Err queue_claim(Tx *tx, Claim *claim, Error *error)
 {
     // A round may have been sent before the hold, and be tried on a database that is a copy.
     size_t count = tx->registry->is_held ? 0 : claim->lane_count;
@@ -261,6 +263,8 @@ void queue_claim(Tx *tx, Claim *claim)
     for (size_t i = 0; i < count; i++)
         asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->node, claim->lease_until };
     db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, count, &claim->rows);
+    // What SQLite picks it marks afterwards: at once, so that whatever is sent next sees it claimed.
+    return db_is_postgres(tx->db) ? ERR_OK : take_claims(tx, claim, error);
 }
 
 static const Columns claimed_columns = COLUMNS(
@@ -308,6 +312,11 @@ void queue_claim_drop(Claim *claim)
 }
 
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
+{
+    return db_is_postgres(tx->db) ? take_claims(tx, claim, error) : ERR_OK;
+}
+
+static Err take_claims(Tx *tx, Claim *claim, Error *error)
 {
     queue_claim_drop(claim); // of an earlier try
     claim->count = claim->rows.count;

@@ -85,7 +85,8 @@ typedef struct Claim {
     size_t count;     // result
 } Claim;
 
-void queue_claim(Tx *tx, Claim *claim);
+// queue_claim sends; queue_claim_take reads what came, after the sync.
+Err queue_claim(Tx *tx, Claim *claim, Error *error) MUST_USE;
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error) MUST_USE;
 
 // queue_claim_drop lets go of the versions that a claim holds, once nothing of it is needed.

@@ -4,6 +4,24 @@
 //   suite_engine [URL]      see fixture.h
 #include "rig.h"
 
+#include "store/meta.h"
+
+static Err apply_hold(Tx *tx, void *with, Error *error)
+{
+    TRY(tx_sync(tx, error));
+    if (*(const bool *) with)
+        meta_put(tx, META_HOLD, S("for the test"));
+    else
+        meta_remove(tx, META_HOLD);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static void hold(Store *store, bool is_held)
+{
+    MUST(store, writer_run(store->writer, apply_hold, &is_held, &store->error));
+}
+
 // A store outage
 
 static void an_outage_longer_than_a_lease_sends_nothing_twice(void)
@@ -42,6 +60,64 @@ static void an_answer_that_comes_while_the_store_is_away_is_kept(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && in_state(&rig, DELIVERY_PARKED) == 1);
 }
 
+static void leases_are_renewed_while_attempts_are_under_way(void)
+{
+    RIG(rig);
+    http(&rig, "slow", ",'timeout':'5m'", "");
+    visits(&rig, "slow", 3);
+    lapse(&rig, 60 * SPAN_SECOND);
+    Instant lease = ask_i64(&rig.store, "SELECT MIN(due_at) FROM queue WHERE state = 1");
+    CHECK(rig.sent_count == 3 && lease > now(&rig.store) + 5 * SPAN_SECOND);
+}
+
+static void a_claim_that_comes_back_late_is_not_sent_by(void)
+{
+    RIG(rig);
+    http(&rig, "out", "", "");
+    turn(&rig);
+    visits(&rig, "out", 1);
+    engine_round(rig.engine);
+    while (writer_step(rig.store.writer))
+        ;
+    clock_pass(&rig.store.clock, 12 * SPAN_SECOND); // the process was stopped
+    engine_round(rig.engine);
+    CHECK(rig.sent_count == 0);
+    rig.status = 200;
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 1);
+}
+
+static void leases_of_a_dead_process_need_not_lapse(void)
+{
+    if (suite_is_postgres())
+        return; // another node may hold them
+    RIG(rig);
+    http(&rig, "slow", ",'timeout':'5m'", "");
+    visits(&rig, "slow", 3);
+    turn(&rig);
+    rig.is_away = true;
+    restart(&rig);
+    lapse(&rig, SPAN_SECOND);
+    rig.is_away = false;
+    lapse(&rig, SPAN_SECOND); // though the first rounds failed
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 0 && in_state(&rig, DELIVERY_RETRYING) == 3);
+    CHECK(engine_tally(rig.engine).lapsed == 3);
+}
+
+static void what_was_due_is_found_after_rounds_that_failed(void)
+{
+    RIG(rig);
+    rig.status = 200;
+    http(&rig, "out", "", "");
+    visits(&rig, "out", 2);
+    rig.is_away = true;
+    restart(&rig);
+    lapse(&rig, SPAN_SECOND);
+    rig.is_away = false;
+    lapse(&rig, SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 2);
+}
+
 // A clock that jumps
 
 static void a_clock_that_jumps_for_a_while_is_not_obeyed(void)
@@ -66,10 +142,253 @@ static void a_clock_that_jumps_for_a_while_is_not_obeyed(void)
     CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_PENDING) == 1);
 }
 
+// Claims that are never started
+
+static void what_waits_too_long_is_given_back_unspent(void)
+{
+    RIG(rig);
+    http(&rig, "host", ",'concurrency':4,'timeout':'5m'",
+         ",'retry':{'policy':'fixed','interval':'1s','max':0}");
+    visits(&rig, "host", 4);
+    turn(&rig);
+    for (int i = 0; i < 4; i++) { // quick answers: the lane is claimed ahead from now on
+        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
+        answer(&rig, i, 200);
+    }
+    visits(&rig, "host", 20);
+    turn(&rig);
+    CHECK(rig.sent_count == 8);
+    CHECK(in_state(&rig, DELIVERY_SENDING) > 4);
+    lapse(&rig, 13 * SPAN_SECOND); // and now the host hangs
+    CHECK(rig.sent_count == 8);
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 4 && in_state(&rig, DELIVERY_PENDING) == 16);
+    rig.status = 200;
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 24 && attempts(&rig) == 24);
+    CHECK(rig.sent_count == 24);
+}
+
+static void an_orderly_stop_gives_its_claims_back(void)
+{
+    RIG(rig);
+    http(&rig, "host", ",'concurrency':4,'timeout':'5m'",
+         ",'retry':{'policy':'fixed','interval':'1s','max':0}");
+    visits(&rig, "host", 4);
+    turn(&rig);
+    for (int i = 0; i < 4; i++) {
+        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
+        answer(&rig, i, 200);
+    }
+    visits(&rig, "host", 20);
+    turn(&rig);
+    rig.status = 200; // what is in flight is answered in time
+    CHECK(engine_stop(rig.engine, 10 * SPAN_SECOND));
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 0);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == rig.sent_count);
+    int sent = rig.sent_count;
+    CHECK(sent == 8);
+    restart(&rig);
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 24 && rig.sent_count == 24);
+}
+
+static void claims_that_come_back_to_a_stopping_engine_are_given_back(void)
+{
+    RIG(rig);
+    http(&rig, "host", "", "");
+    turn(&rig);
+    visits(&rig, "host", 5);
+    engine_round(rig.engine); // the claim is at the writer
+    CHECK(engine_stop(rig.engine, SPAN_SECOND));
+    CHECK(rig.sent_count == 0 && in_state(&rig, DELIVERY_PENDING) == 5);
+}
+
+// Holds
+
+static void nothing_starts_once_a_hold_is_seen(void)
+{
+    RIG(rig);
+    http(&rig, "host", ",'concurrency':4,'timeout':'5m'", "");
+    visits(&rig, "host", 4);
+    turn(&rig);
+    for (int i = 0; i < 4; i++) {
+        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
+        answer(&rig, i, 200);
+    }
+    visits(&rig, "host", 20);
+    turn(&rig);
+    CHECK(rig.sent_count == 8);
+    hold(&rig.store, true);
+    turn(&rig);
+    for (int i = 4; i < 8; i++)
+        answer(&rig, i, 200);
+    turn(&rig);
+    CHECK(rig.sent_count == 8 && in_state(&rig, DELIVERY_PENDING) == 16);
+    rig.status = 200;
+    hold(&rig.store, false);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 24 && rig.sent_count == 24);
+}
+
+// Fairness
+
+static void one_tenant_cannot_take_the_whole_window(void)
+{
+    RIG(rig);
+    int64_t other = tenant_new(&rig.store, "other");
+    http_of(&rig, other, "live", "", "");
+    for (int i = 0; i < 5; i++) {
+        const char *name = str_format(&rig.store.arena, "tarpit%d", i).at;
+        http(&rig, name, ",'concurrency':1000", "");
+        visits(&rig, name, 1000);
+    }
+    lapse(&rig, SPAN_SECOND);
+    int held = rig.sent_count;
+    CHECK(held > 2500 && held < 5000);
+    visits_of(&rig, other, "live", 40);
+    turn(&rig);
+    CHECK(rig.sent_count >= held + 32); // the channel's concurrency
+}
+
+static void a_lane_that_is_made_last_is_served_like_the_first(void)
+{
+    RIG(rig);
+    for (int i = 0; i < 40; i++) {
+        const char *name = str_format(&rig.store.arena, "dead%d", i).at;
+        http(&rig, name, ",'concurrency':200", "");
+        visits(&rig, name, 200);
+    }
+    lapse(&rig, SPAN_SECOND);
+    int held = rig.sent_count;
+    http(&rig, "live", "", "");
+    visits(&rig, "live", 10);
+    for (int tries = 0; tries < 10; tries++) {
+        turn(&rig);
+        for (int i = held; i < rig.sent_count; i++)
+            if (rig.sent[i].done && str_ends(rig.sent[i].url, S("/live")))
+                answer(&rig, i, 200);
+    }
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 10);
+}
+
+static void an_event_that_is_due_later_wakes_nobody(void)
+{
+    RIG(rig);
+    http(&rig, "out", "", ",'schedule':{'initialDelay':'100d'}");
+    turn(&rig);
+    int64_t lane = lane_of(&rig.store, TENANT, "http:out");
+    int woken = rig.woken;
+    engine_note(rig.engine, lane, now(&rig.store) + 100 * SPAN_DAY);
+    CHECK(rig.woken == woken);
+    engine_note(rig.engine, lane, now(&rig.store) + SPAN_MILLISECOND);
+    CHECK(rig.woken == woken + 1);
+}
+
+// One bad row
+
+// poison makes the store refuse every attempt whose detail says so.
+static const Statement poison_on = {
+    .name = "poison_on",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "CREATE TRIGGER poison BEFORE INSERT ON attempt WHEN NEW.detail = 'poison'"
+           " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END",
+    .postgres = "ALTER TABLE attempt ADD CONSTRAINT poison CHECK (detail <> 'poison')",
+};
+static const Statement poison_off = {
+    .name = "poison_off",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DROP TRIGGER poison",
+    .postgres = "ALTER TABLE attempt DROP CONSTRAINT poison",
+};
+
+static Err apply_poison(Tx *tx, void *with, Error *error)
+{
+    Rows rows;
+    return tx_query(tx, *(const Statement *const *) with, NULL, &rows, error);
+}
+
+static void poison(Rig *rig, bool is_on)
+{
+    const Statement *statement = is_on ? &poison_on : &poison_off;
+    MUST(&rig->store, writer_run(rig->store.writer, apply_poison, &statement, &rig->store.error));
+}
+
+static void a_settle_that_cannot_be_written_stops_nobody_else(void)
+{
+    RIG(rig);
+    http(&rig, "out", "", "");
+    poison(&rig, true);
+    visits(&rig, "out", 20);
+    turn(&rig);
+    CHECK(rig.sent_count == 20);
+    for (int i = 0; i < 20; i++) {
+        rig.body = i == 7 ? "poison" : "fine";
+        answer(&rig, i, 200);
+    }
+    lapse(&rig, 5 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 20);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM attempt WHERE detail = 'fine'") == 19);
+    CHECK(engine_health(rig.engine).failed > 0 && !engine_health(rig.engine).is_failing);
+    rig.status = 200;
+    rig.body = "fine";
+    visits(&rig, "out", 3);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 23);
+    poison(&rig, false);
+}
+
+static void what_fails_whenever_it_is_tried_stops_nothing_else(void)
+{
+    static const char *const statements[] = { "operation_next", "queue_sweep", "node_beat" };
+    for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
+        RIG(rig);
+        http(&rig, "out", "", "");
+        rig.status = 200;
+        rig.broken = statements[i];
+        visits(&rig, "out", 3);
+        lapse(&rig, 10 * SPAN_SECOND);
+        CHECK_AT(statements[i], in_state(&rig, DELIVERY_DELIVERED) == 3);
+        visits(&rig, "out", 3);
+        lapse(&rig, 5 * SPAN_SECOND);
+        CHECK_AT(statements[i], in_state(&rig, DELIVERY_DELIVERED) == 6);
+    }
+}
+
+static void a_store_that_is_away_is_told(void)
+{
+    RIG(rig);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(!engine_health(rig.engine).is_failing);
+    rig.is_away = true;
+    lapse(&rig, 20 * SPAN_SECOND);
+    EngineHealth health = engine_health(rig.engine);
+    CHECK(health.is_failing && health.failed > 10 && health.failed < 200);
+    CHECK(health.since_good > 14 * SPAN_SECOND && health.detail[0]);
+    rig.is_away = false;
+    lapse(&rig, SPAN_SECOND);
+    CHECK(engine_health(rig.engine).since_good < SPAN_SECOND);
+}
+
 static const Test tests[] = {
     TEST(an_outage_longer_than_a_lease_sends_nothing_twice),
     TEST(an_answer_that_comes_while_the_store_is_away_is_kept),
+    TEST(leases_are_renewed_while_attempts_are_under_way),
+    TEST(a_claim_that_comes_back_late_is_not_sent_by),
+    TEST(leases_of_a_dead_process_need_not_lapse),
+    TEST(what_was_due_is_found_after_rounds_that_failed),
     TEST(a_clock_that_jumps_for_a_while_is_not_obeyed),
+    TEST(what_waits_too_long_is_given_back_unspent),
+    TEST(an_orderly_stop_gives_its_claims_back),
+    TEST(claims_that_come_back_to_a_stopping_engine_are_given_back),
+    TEST(nothing_starts_once_a_hold_is_seen),
+    TEST(one_tenant_cannot_take_the_whole_window),
+    TEST(a_lane_that_is_made_last_is_served_like_the_first),
+    TEST(an_event_that_is_due_later_wakes_nobody),
+    TEST(a_settle_that_cannot_be_written_stops_nobody_else),
+    TEST(what_fails_whenever_it_is_tried_stops_nothing_else),
+    TEST(a_store_that_is_away_is_told),
 };
 
 PART(engine_part, tests);

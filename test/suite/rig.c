@@ -31,7 +31,7 @@ static void wait_for(void *with, Span timeout)
 
 static void wake(void *with)
 {
-    (void) with;
+    ((Rig *) with)->woken++;
 }
 
 static int fault(void *with, const char *call)
@@ -39,8 +39,9 @@ static int fault(void *with, const char *call)
     Rig *rig = with;
     bool begins = strncmp(call, "BEGIN", 5) == 0;
     rig->transactions += begins;
-    bool is_broken = rig->broken && strcmp(call, rig->broken) == 0;
-    return (rig->is_away && begins) || is_broken; // 1 is SQLITE_ERROR
+    if (rig->is_away && begins)
+        return 13;                                        // SQLITE_FULL: the store's own fault
+    return rig->broken && strcmp(call, rig->broken) == 0; // SQLITE_ERROR
 }
 
 static void start_engine(Rig *rig)
@@ -90,6 +91,8 @@ void restart(Rig *rig)
 
 void turn(Rig *rig)
 {
+    // The beat sets the clock by the server's, which may put it back by a few microseconds.
+    clock_pass(&rig->store.clock, SPAN_MILLISECOND);
     rig->rounds = 0;
     for (int quiet = 0; quiet < 2 && rig->rounds < TURN_MAX;) {
         bool worked = false;
@@ -126,34 +129,47 @@ void answer(Rig *rig, int number, int status)
     TransferResult result = { .problem = status ? TRANSFER_ANSWERED : TRANSFER_NO_ANSWER,
                               .problem_text = status ? STR_NONE : S("no answer"),
                               .status = status,
-                              .body = S("as told") };
+                              .body = rig->body ? str_from(rig->body) : S("as told") };
     done(sending->with, &result);
 }
 
-void http(Rig *rig, const char *name, const char *members, const char *trigger_members)
+void http_of(Rig *rig, int64_t tenant, const char *name, const char *members,
+             const char *trigger_members)
 {
     Store *store = &rig->store;
     channel_of(
-        store, TENANT,
+        store, tenant,
         str_format(&store->arena,
                    "{'key':'http:%s','type':'http','config':{'url':'http://192.0.2.1/%s'}%s}", name,
                    name, members)
             .at);
-    publish(store, TENANT,
+    publish(store, tenant,
             str_format(&store->arena, "{'id':'%s','eventKind':'%s','channel':'http:%s'%s}", name,
                        name, name, trigger_members)
                 .at);
 }
 
-void visits(Rig *rig, const char *kind, int count)
+void http(Rig *rig, const char *name, const char *members, const char *trigger_members)
+{
+    http_of(rig, TENANT, name, members, trigger_members);
+}
+
+void visits_of(Rig *rig, int64_t tenant, const char *kind, int count)
 {
     Store *store = &rig->store;
+    Buf list = buf_new(&store->arena, 16u << 20);
     for (int i = 0; i < count; i++)
-        take(store, TENANT,
-             str_format(&store->arena, "{'kind':'%s','recipient':{'address':'x'}}", kind).at);
+        buf_add_format(&list, "%s{'kind':'%s','recipient':{'address':'x'}}", i ? "," : "[", kind);
+    buf_add(&list, S("]"));
+    take(store, tenant, str_z(&store->arena, buf_str(&list)));
     while (writer_step(store->writer))
         ;
     engine_poke(rig->engine);
+}
+
+void visits(Rig *rig, const char *kind, int count)
+{
+    visits_of(rig, TENANT, kind, count);
 }
 
 int in_state(Rig *rig, DeliveryState state)

@@ -1,7 +1,7 @@
 // rig.h - the real engine on a real store, with everything else invented: time passes when a test
 // says so, the far side answers what and when it is told, the store fails on command.
 //
-// A rig's engine has no thread. turn() lets it do all that is due at this instant, with the writer;
+// A rig's engine has no thread. turn() lets it do all that is due, with the writer;
 // lapse() lets time pass in small steps and does the same after each. What the engine sends is
 // listed in the order in which it was started.
 #pragma once
@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "fixture.h"
 
-enum { RIG_SENT_MAX = 256 };
+enum { RIG_SENT_MAX = 10000 };
 
 // Sending is one request on its way to the far side.
 typedef struct Sending {
@@ -26,7 +26,9 @@ typedef struct Rig {
     Engine *engine;
     Sending sent[RIG_SENT_MAX];
     int sent_count;
-    int status; // what every request is answered at once; 0: nothing, until answer()
+    int woken;        // how often somebody woke the engine
+    const char *body; // of every answer; NULL: any
+    int status;       // what every request is answered at once; 0: nothing, until answer()
     int64_t node;
     const char *broken; // a statement that fails whenever it is sent; NULL
     bool is_away;       // no transaction begins
@@ -56,6 +58,9 @@ void answer(Rig *rig, int number, int status);
 // listens to NAME. visits hands in count events of a kind, and tells the engine as the API does.
 void http(Rig *rig, const char *name, const char *members, const char *trigger_members);
 void visits(Rig *rig, const char *kind, int count);
+void http_of(Rig *rig, int64_t tenant, const char *name, const char *members,
+             const char *trigger_members);
+void visits_of(Rig *rig, int64_t tenant, const char *kind, int count);
 
 // state_is counts the deliveries in a state, wherever they stand.
 int in_state(Rig *rig, DeliveryState state);

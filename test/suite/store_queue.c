@@ -186,7 +186,7 @@ static Err claim_here(Tx *tx, void *with, Error *error)
 {
     Claim *claim = with;
     claim->lease_until = tx->now + LEASE;
-    queue_claim(tx, claim);
+    TRY(queue_claim(tx, claim, error));
     TRY(tx_sync(tx, error));
     return queue_claim_take(tx, claim, error);
 }

@@ -256,7 +256,7 @@ static void fill_settles(Round *round, const Tx *tx)
     }
 }
 
-static void send_claim(Round *round, Tx *tx)
+static Err send_claim(Round *round, Tx *tx, Error *error)
 {
     const Scenario *scenario = round->scenario;
     size_t kept = round->settles ? 0 : scenario->held_count;
@@ -269,7 +269,7 @@ static void send_claim(Round *round, Tx *tx)
                             .node = 1,
                             .lease_until = tx->now + LEASE,
                             .arena = &round->arena };
-    queue_claim(tx, &round->claim);
+    return queue_claim(tx, &round->claim, error);
 }
 
 static Err renew(const Round *round, Tx *tx, Error *error)
@@ -293,13 +293,10 @@ static Err round_work(Tx *tx, void *with, Error *error)
         TRY(tx_sync(tx, error));
         TRY(queue_sweep(tx, &sweep, error));
     }
-    send_claim(round, tx);
-    if (!db_is_postgres(tx->db))
-        TRY(queue_claim_take(tx, &round->claim, error));
+    TRY(send_claim(round, tx, error));
     TRY(tx_sync(tx, error));
     TRY(queue_settle_check(tx, &round->settled, error));
-    if (db_is_postgres(tx->db))
-        TRY(queue_claim_take(tx, &round->claim, error));
+    TRY(queue_claim_take(tx, &round->claim, error));
     if (round->renews && round->scenario->held_count > 0)
         TRY(renew(round, tx, error));
     return node_beat(tx, 1, tx->now, error);

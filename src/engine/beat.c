@@ -1,0 +1,29 @@
+#include "engine/state.h"
+
+#include "store/node.h"
+
+// The beat keeps this node's row alive, so that others know that it lives; counts them; and, where
+// the store is a server, measures how far its clock is from ours. Every node then runs by the
+// server's clock, whatever its own says. A clock that jumped is believed again when the server has
+// said what time it is (watch.h).
+
+Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    Instant real_now = clock_now(options->real);
+    TRY(node_beat(tx, options->node, real_now, error));
+    TRY(node_others(tx->db, options->node, real_now, &ret->other_nodes, error));
+    return node_offset(tx->db, options->real, &ret->clock_offset, error);
+}
+
+void beat_take(Engine *engine, const DutyReport *report)
+{
+    Clock *clock = engine->options.clock, *real = engine->options.real;
+    engine->other_nodes = report->other_nodes;
+    clock_set_offset(real, real->offset + report->clock_offset);
+    if (clock->is_manual)
+        return;
+    if (clock != real)
+        clock_set_offset(clock, real->offset);
+    if (engine->watch.has_peer) // it is corrected now, and that is no jump
+        clock_watch_believe(&engine->watch, clock_now(clock), engine_monotonic(engine));
+}

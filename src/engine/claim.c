@@ -1,0 +1,234 @@
+#include "engine/state.h"
+
+#include "base/log.h"
+
+// A claim takes what is due and free. Each due lane says how many it could start now; the window is
+// shared among them (window.h); the store takes the oldest of each lane, up to its share.
+//
+// A lane can start what its channel's concurrency and rate leave free. One whose attempts take
+// milliseconds is claimed ahead, by what it does in the next AHEAD, so that it need not wait for
+// the store between them. What waits is ours, and can be called off by nobody else; so it waits for
+// WAIT_MAX at most (dispatch.c), and a lane that turns slow is not claimed ahead any more.
+//
+// With the claim goes a probe: when the lanes that were asked fall due next. All lanes are probed
+// where something may have changed that nobody told of, and now and then in any case.
+
+enum { WISHES_MAX = 4096 };
+
+#define PAUSE ((Span) 50 * SPAN_MILLISECOND)   // of a lane that is due and gives nothing
+#define PAUSE_FAILED ((Span) 30 * SPAN_SECOND) // of a lane whose claims fail
+
+static int64_t ahead(const LaneState *lane, int at_once)
+{
+    return lane->took > 0 && lane->took < QUICK ? at_once * AHEAD / lane->took : 0;
+}
+
+// rate_left is how many attempts the channel's rate still allows now, for this node's share.
+static int64_t rate_left(const Engine *engine, const RegistryLane *channel, LaneState *lane,
+                         Instant now, Instant *ret_until)
+{
+    if (!channel->channel || channel->channel->definition.rate_max == 0)
+        return INT64_MAX;
+    const ChannelDefinition *definition = &channel->channel->definition;
+    int64_t share = definition->rate_max / (engine->other_nodes + 1);
+    Instant window = now - now % definition->rate_per;
+    if (lane->rate_window != window) {
+        lane->rate_window = window;
+        lane->spent = 0;
+    }
+    *ret_until = window + definition->rate_per;
+    return (share > 0 ? share : 1) - lane->spent - lane->asked;
+}
+
+// want is how many the lane could start now. One that can start none leaves the list of the due.
+static int64_t want(Engine *engine, LaneState *lane, Instant now)
+{
+    const RegistryLane *channel = registry_lane(engine->registry, lane->number);
+    Instant until = now;
+    assert(channel);
+    if (later(lane->due_at, lane->blocked_until) > now) {
+        lane_block(engine, lane, lane->blocked_until); // the clock was set back
+        return 0;
+    }
+    int at_once = lane_concurrency(engine, channel);
+    int64_t free = at_once + ahead(lane, at_once) - lane->running - (int64_t) lane->waiting.count -
+                   lane->asked;
+    int64_t rate = rate_left(engine, channel, lane, now, &until);
+    if (rate <= 0)
+        lane_block(engine, lane, until);
+    else if (free <= 0)
+        lane_fill(engine, lane);
+    return free < rate ? free : rate;
+}
+
+// list_wishes asks the lanes that are due, in turns where there are very many of them.
+static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret)
+{
+    Lanes *lanes = &engine->lanes;
+    size_t count = 0, max = lanes->due_count < WISHES_MAX ? lanes->due_count : WISHES_MAX;
+    LaneState **due = ARENA_ARRAY(arena, LaneState *, max + 1);
+    *ret = ARENA_ARRAY(arena, Wish, max + 1);
+    for (size_t i = 0; i < max; i++) // want() changes the list
+        due[i] = lanes->due[(lanes->turn + i) % lanes->due_count];
+    for (size_t i = 0; i < max; i++) {
+        int64_t wanted = want(engine, due[i], now);
+        if (wanted > 0)
+            (*ret)[count++] = (Wish){ .lane = due[i]->number,
+                                      .tenant = due[i]->tenant,
+                                      .want = wanted,
+                                      .held = due[i]->use,
+                                      .tenant_held = lane_tenant_use(engine, due[i]) };
+    }
+    return count < lanes->max ? count : lanes->max;
+}
+
+static void ask_lanes(Engine *engine, Round *round, Instant now)
+{
+    Wish *wishes;
+    size_t count = list_wishes(engine, &round->arena, now, &wishes);
+    if (count == 0)
+        return;
+    Window window = { .max = { WINDOW_ROWS, WINDOW_BYTES },
+                      .held = engine->use,
+                      .rows = CLAIM_MAX,
+                      .bytes_row = PAYLOAD_BYTES_MAX,
+                      .turn = engine->lanes.turn++ };
+    window_share(&window, wishes, count);
+    round->wishes = ARENA_ARRAY(&round->arena, Wish, count);
+    round->lanes = ARENA_ARRAY(&round->arena, ClaimLane, count);
+    for (size_t i = 0; i < count; i++) {
+        const Wish *wish = &wishes[i];
+        if (wish->given.rows == 0)
+            continue;
+        LaneState *lane = lane_at(engine, wish->lane);
+        lane->asked += wish->given.rows;
+        lane_hold(engine, lane, wish->given);
+        round->lanes[round->claim.lane_count] = (ClaimLane){ wish->lane, (int) wish->given.rows };
+        round->wishes[round->claim.lane_count++] = *wish;
+    }
+}
+
+// ask_probe asks when lanes fall due: all of them, or only those that are claimed from.
+static void ask_probe(Engine *engine, Round *round)
+{
+    Instant monotonic = engine_monotonic(engine);
+    // Alone, a node knows of everything that is committed; polling is for what others leave behind.
+    bool polls = monotonic - engine->polled_at >= (engine->other_nodes ? POLL_EVERY : RENEW_EVERY);
+    bool all = engine->wants_probe || polls;
+    if (engine->is_probing || !(all || round->claim.lane_count > 0))
+        return;
+    const Registry *registry = engine->registry;
+    size_t count = all ? registry->lane_count : round->claim.lane_count;
+    int64_t *lanes = ARENA_ARRAY(&round->arena, int64_t, count + 1);
+    for (size_t i = 0; i < count; i++)
+        lanes[i] = all ? registry->lanes[i].lane : round->lanes[i].lane;
+    round->upcoming = (QueueNext){ .lanes = lanes, .lane_count = count, .arena = &round->arena };
+    round->probes = engine->is_probing = true;
+    round->probes_all = all;
+    if (all)
+        engine->wants_probe = false;
+    if (polls)
+        engine->polled_at = monotonic;
+}
+
+bool claim_ask(Engine *engine, Round *round, Instant now)
+{
+    if (engine_sends(engine))
+        ask_lanes(engine, round, now);
+    ask_probe(engine, round);
+    return round->claim.lane_count > 0 || round->probes;
+}
+
+Err claim_apply(Tx *tx, Round *round, Error *error)
+{
+    // The lease runs from this try, however long the round waited for the store before.
+    round->claimed_at = clock_monotonic(round->engine->options.clock);
+    round->claim.lanes = round->lanes;
+    round->claim.arena = &round->arena;
+    round->claim.node = round->engine->options.node;
+    round->claim.lease_until = tx->now + SEND_LEASE;
+    TRY(queue_claim(tx, &round->claim, error));
+    if (round->probes)
+        queue_next(tx->db, &round->upcoming);
+    return ERR_OK;
+}
+
+Err claim_check(Tx *tx, Round *round, Error *error)
+{
+    TRY(queue_claim_take(tx, &round->claim, error));
+    if (round->probes)
+        queue_next_take(&round->upcoming);
+    return ERR_OK;
+}
+
+// give_back ends what the round had asked for, whether it got it or not.
+static void give_back(Engine *engine, const Round *round)
+{
+    for (size_t i = 0; i < round->claim.lane_count; i++) {
+        const Use *given = &round->wishes[i].given;
+        LaneState *lane = lane_at(engine, round->wishes[i].lane);
+        lane->asked -= given->rows;
+        assert(lane->asked >= 0);
+        lane_hold(engine, lane, (Use){ -given->rows, -given->bytes });
+        lane_freed(engine, lane);
+        lane->got = 0;
+    }
+}
+
+// pause_empty keeps the engine from asking a lane again and again that is due and gives nothing:
+// its rows are held by somebody else.
+static void pause_empty(Engine *engine, const Round *round, Instant now)
+{
+    if (engine->options.clock->is_manual)
+        return; // a pause would never end there
+    for (size_t i = 0; i < round->claim.lane_count; i++) {
+        LaneState *lane = lane_at(engine, round->wishes[i].lane);
+        if (!lane->got && lane->due_at <= now)
+            lane_block(engine, lane, now + PAUSE);
+    }
+}
+
+static void learn(Engine *engine, const Round *round)
+{
+    for (size_t i = 0; i < round->upcoming.lane_count; i++)
+        lane_learn(engine, round->upcoming.lanes[i], round->upcoming.lane_due[i], round->news);
+    DutyState *sweep = &engine->duties[DUTY_SWEEP];
+    Instant due_at = round->upcoming.sweep_due;
+    sweep->due_at = sweep->told > round->news ? earlier(sweep->due_at, due_at) : due_at;
+}
+
+void claim_take(Engine *engine, Round *round, Instant now)
+{
+    give_back(engine, round);
+    engine->tally.claimed += (int64_t) round->claim.count;
+    for (size_t i = 0; i < round->claim.count; i++) {
+        LaneState *lane = lane_at(engine, round->claim.claimed[i].lane);
+        lane->spent++;
+        lane->got++;
+    }
+    if (round->probes) {
+        engine->is_probing = false;
+        learn(engine, round);
+        pause_empty(engine, round, now);
+    }
+    if (round->claim.lane_count > 0 && engine->lanes.max < WISHES_MAX)
+        engine->lanes.max *= 2;
+}
+
+void claim_failed(Engine *engine, Round *round, Instant now)
+{
+    give_back(engine, round);
+    if (round->probes) {
+        engine->is_probing = false;
+        engine->wants_probe = true;
+    }
+    if (!round->is_narrow || round->claim.lane_count == 0)
+        return;
+    if (round->claim.lane_count > 1) {
+        engine->lanes.max = round->claim.lane_count / 2;
+        return;
+    }
+    log_error("claim.failed", "lane=%lld detail=%s", (long long) round->lanes[0].lane,
+              log_quote(str_from(round->detail)));
+    lane_block(engine, lane_at(engine, round->lanes[0].lane), now + PAUSE_FAILED);
+}

@@ -1,0 +1,103 @@
+#include "engine/state.h"
+
+#include "base/log.h"
+
+#define DUTY_RETRY ((Span) 5 * SPAN_SECOND)
+
+static const Duty duties[DUTY_COUNT] = {
+    // name        every                   quiet   run           take
+    [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, false, beat_run, beat_take },
+    [DUTY_ORPHANS] = { "orphans", 0, true, orphans_run, sweep_take },
+    [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take },
+    [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
+};
+
+static bool is_due(const Engine *engine, DutyName name, Instant now)
+{
+    const Duty *duty = &duties[name];
+    const DutyState *state = &engine->duties[name];
+    Instant monotonic = engine_monotonic(engine);
+    if (state->is_out || monotonic < state->retry_at)
+        return false;
+    if (duty->is_quiet && !engine_sends(engine))
+        return false;
+    bool is_time = duty->every > 0 && monotonic - state->ran_at >= duty->every;
+    return state->is_wanted || state->due_at <= now || is_time;
+}
+
+bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
+{
+    for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        DutyState *state = &engine->duties[name];
+        if (!is_due(engine, name, now))
+            continue;
+        round->duties |= 1u << name;
+        state->is_wanted = false;
+        state->is_out = true;
+        state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
+        state->ran_at = engine_monotonic(engine);
+        if (one)
+            break;
+    }
+    return round->duties != 0;
+}
+
+Err duty_apply(Tx *tx, Round *round, Error *error)
+{
+    if (round->duties)
+        TRY(tx_sync(tx, error));
+    for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        round->reports[name] = (DutyReport){ 0 };
+        if (round->duties & 1u << name)
+            TRY(duties[name].run(tx, &round->engine->options, &round->reports[name], error));
+    }
+    return ERR_OK;
+}
+
+void duty_take(Engine *engine, const Round *round)
+{
+    for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        if (!(round->duties & 1u << name))
+            continue;
+        const DutyReport *report = &round->reports[name];
+        engine->duties[name].is_out = false;
+        engine->duties[name].is_wanted |= report->has_more;
+        tally_add(&engine->tally, &report->tally);
+        if (duties[name].take)
+            duties[name].take(engine, report);
+    }
+}
+
+void duty_failed(Engine *engine, const Round *round)
+{
+    for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        if (!(round->duties & 1u << name))
+            continue;
+        DutyState *state = &engine->duties[name];
+        state->is_out = false;
+        state->is_wanted = true;
+        if (!round->is_narrow)
+            continue;
+        state->retry_at = engine_monotonic(engine) + DUTY_RETRY;
+        log_error("duty.failed", "duty=%s detail=%s", duties[name].name,
+                  log_quote(str_from(round->detail)));
+    }
+}
+
+void duty_falls_due(Engine *engine, DutyName name, Instant due_at)
+{
+    DutyState *state = &engine->duties[name];
+    state->due_at = earlier(state->due_at, due_at);
+    state->told = ++engine->news;
+}
+
+// duties_next is when the next duty falls due by the clock; what waits for something else, or is
+// due and may not run, is not counted.
+Instant duties_next(const Engine *engine, Instant now)
+{
+    Instant next = INSTANT_NONE;
+    for (DutyName name = 0; name < DUTY_COUNT; name++)
+        if (engine->duties[name].due_at > now)
+            next = earlier(next, engine->duties[name].due_at);
+    return next;
+}

@@ -1,0 +1,55 @@
+// duty.h - what has to be done now and then, beside sending: a row each.
+//
+// A duty is a slice of work inside the transaction of a round. It runs when somebody wants it, when
+// its time has come, and at least every so often; where it says that there is more, it runs again
+// in the next round. A duty that fails is tried again later and keeps no other from running.
+//
+// To add one: write its run() in a file of its own with the story at its head, and add a row here
+// and to duty.c. run() is on the writer's thread and sees only what it is given; take() is on the
+// engine's, after the commit.
+#pragma once
+
+#include "engine/engine.h"
+
+// clang-format off
+#define DUTY_TABLE(X) \
+    X(BEAT)           \
+    X(ORPHANS)        \
+    X(SWEEP)          \
+    X(OPERATE)
+// clang-format on
+
+typedef enum DutyName {
+#define DUTY_ENUM(name) DUTY_##name,
+    DUTY_TABLE(DUTY_ENUM)
+#undef DUTY_ENUM
+        DUTY_COUNT
+} DutyName;
+
+typedef struct DutyReport {
+    bool has_more; // it came to its limit: there is more of it
+    Tally tally;
+    int64_t other_nodes; // that live, as the beat saw
+    Span clock_offset;   // of the server's clock, as the beat saw
+} DutyReport;
+
+typedef struct Duty {
+    const char *name;
+    Span every;    // 0: only when it is wanted or due
+    bool is_quiet; // not while held, stopping, or while the clock cannot be believed
+    Err (*run)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
+    void (*take)(Engine *engine, const DutyReport *report); // NULL: nothing follows
+} Duty;
+
+// beat.c: this node lives, who else does, and what time the server has.
+Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void beat_take(Engine *engine, const DutyReport *report);
+
+// sweep.c: leases of a process that is gone; leases that lapsed, answers that never came.
+Err orphans_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void sweep_take(Engine *engine, const DutyReport *report);
+
+// operate.c: bulk operations, slice by slice.
+Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void operate_take(Engine *engine, const DutyReport *report);

@@ -1,0 +1,247 @@
+#include "engine/state.h"
+
+// What the engine knows of a lane, and when it looks at it again.
+//
+// due_at is a promise: nothing of the lane is due before. Whoever makes a delivery due brings it
+// forward: a note about a commit, a settle that comes back, a probe. Only a probe puts it off, for
+// it alone has looked at the rows. A probe is as old as its transaction, and a note may have come
+// since; so every time due_at is brought forward it gets a number (told), and a probe that left
+// before that number was given may bring it forward too, but not put it off.
+//
+// Lanes are looked at by time, not one by one: those that fall due later are in a heap, those that
+// are due are in a list, those that are due and have no slot free are in neither until an attempt
+// ends. So thirty thousand lanes that have nothing to do cost nothing.
+
+static Instant ready_at(const LaneState *lane)
+{
+    return lane->may_send ? later(lane->due_at, lane->blocked_until) : INSTANT_NONE;
+}
+
+static void heap_put(Lanes *lanes, size_t slot, LaneState *lane)
+{
+    lanes->heap[slot] = lane;
+    lane->slot = slot;
+}
+
+static void heap_up(Lanes *lanes, LaneState *lane)
+{
+    size_t slot = lane->slot;
+    for (; slot > 0 && ready_at(lane) < ready_at(lanes->heap[(slot - 1) / 2]);
+         slot = (slot - 1) / 2)
+        heap_put(lanes, slot, lanes->heap[(slot - 1) / 2]);
+    heap_put(lanes, slot, lane);
+}
+
+static void heap_down(Lanes *lanes, LaneState *lane)
+{
+    size_t slot = lane->slot;
+    for (;;) {
+        size_t child = slot * 2 + 1;
+        if (child + 1 < lanes->heap_count &&
+            ready_at(lanes->heap[child + 1]) < ready_at(lanes->heap[child]))
+            child++;
+        if (child >= lanes->heap_count || ready_at(lane) <= ready_at(lanes->heap[child]))
+            break;
+        heap_put(lanes, slot, lanes->heap[child]);
+        slot = child;
+    }
+    heap_put(lanes, slot, lane);
+}
+
+static void leave(Lanes *lanes, LaneState *lane)
+{
+    LaneState *last;
+    switch (lane->place) {
+    case LANE_TIMED:
+        assert(lanes->heap[lane->slot] == lane);
+        last = lanes->heap[--lanes->heap_count];
+        if (last != lane) {
+            heap_put(lanes, lane->slot, last);
+            heap_up(lanes, last);
+            heap_down(lanes, last);
+        }
+        break;
+    case LANE_DUE:
+        assert(lanes->due[lane->slot] == lane);
+        last = lanes->due[--lanes->due_count];
+        lanes->due[lane->slot] = last;
+        last->slot = lane->slot;
+        break;
+    case LANE_ASLEEP:
+    case LANE_FULL:
+        break;
+    }
+    lane->place = LANE_ASLEEP;
+}
+
+// place puts a lane where it belongs, after something about it has changed.
+static void place(Engine *engine, LaneState *lane)
+{
+    Lanes *lanes = &engine->lanes;
+    leave(lanes, lane);
+    if (ready_at(lane) == INSTANT_NONE)
+        return;
+    lane->place = LANE_TIMED;
+    lane->slot = lanes->heap_count++;
+    heap_up(lanes, lane);
+}
+
+static void make_room(Lanes *lanes, size_t wanted)
+{
+    if (wanted < lanes->room)
+        return;
+    size_t room = wanted + 64;
+    lanes->at = memory_grow(lanes->at, room * sizeof *lanes->at);
+    memset(lanes->at + lanes->room, 0, (room - lanes->room) * sizeof *lanes->at);
+    lanes->heap = memory_grow(lanes->heap, room * sizeof *lanes->heap);
+    lanes->due = memory_grow(lanes->due, room * sizeof *lanes->due);
+    lanes->waiting = memory_grow(lanes->waiting, room * sizeof *lanes->waiting);
+    lanes->room = room;
+}
+
+LaneState *lane_at(Engine *engine, int64_t number)
+{
+    Lanes *lanes = &engine->lanes;
+    assert(number >= 0);
+    make_room(lanes, (size_t) number);
+    if (!lanes->at[number]) {
+        LaneState *lane = memory_new(sizeof *lane);
+        *lane = (LaneState){ .number = number, .due_at = INSTANT_NONE };
+        lanes->at[number] = lane;
+    }
+    return lanes->at[number];
+}
+
+void lane_falls_due(Engine *engine, int64_t number, Instant due_at)
+{
+    LaneState *lane = lane_at(engine, number);
+    lane->told = ++engine->news;
+    if (due_at >= lane->due_at)
+        return;
+    lane->due_at = due_at;
+    if (lane->place != LANE_FULL)
+        place(engine, lane);
+}
+
+void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news)
+{
+    LaneState *lane = lane_at(engine, number);
+    if (lane->told > news)
+        due_at = earlier(lane->due_at, due_at);
+    lane->due_at = due_at;
+    place(engine, lane);
+}
+
+void lane_block(Engine *engine, LaneState *lane, Instant until)
+{
+    lane->blocked_until = until;
+    place(engine, lane);
+}
+
+void lane_fill(Engine *engine, LaneState *lane)
+{
+    leave(&engine->lanes, lane);
+    lane->place = LANE_FULL;
+}
+
+void lane_freed(Engine *engine, LaneState *lane)
+{
+    if (lane->place == LANE_FULL)
+        place(engine, lane);
+}
+
+void lane_list(Engine *engine, LaneState *lane)
+{
+    Lanes *lanes = &engine->lanes;
+    if (lane->is_listed)
+        return;
+    lane->is_listed = true;
+    lanes->waiting[lanes->waiting_count++] = lane;
+}
+
+int lane_concurrency(const Engine *engine, const RegistryLane *lane)
+{
+    if (!lane || !lane->channel || engine->options.is_dev)
+        return CAPTURE_CONCURRENCY;
+    const ChannelType *type = channel_type_find(lane->channel->definition.type);
+    return type && type->request ? lane->channel->definition.concurrency : CAPTURE_CONCURRENCY;
+}
+
+static Use *tenant_use(Lanes *lanes, int64_t tenant)
+{
+    if ((size_t) tenant >= lanes->tenant_room) {
+        size_t room = (size_t) tenant + 64;
+        lanes->tenants = memory_grow(lanes->tenants, room * sizeof *lanes->tenants);
+        memset(lanes->tenants + lanes->tenant_room, 0,
+               (room - lanes->tenant_room) * sizeof *lanes->tenants);
+        lanes->tenant_room = room;
+    }
+    return &lanes->tenants[tenant];
+}
+
+static void hold(Use *held, Use use)
+{
+    held->rows += use.rows;
+    held->bytes += use.bytes;
+    assert(held->rows >= 0 && held->bytes >= 0);
+}
+
+void lane_hold(Engine *engine, LaneState *lane, Use use)
+{
+    hold(&engine->use, use);
+    hold(&lane->use, use);
+    hold(tenant_use(&engine->lanes, lane->tenant), use);
+}
+
+Use lane_tenant_use(Engine *engine, const LaneState *lane)
+{
+    return *tenant_use(&engine->lanes, lane->tenant);
+}
+
+void lanes_take_registry(Engine *engine)
+{
+    const Registry *registry = engine->registry;
+    for (size_t i = 0; i < registry->lane_count; i++) {
+        LaneState *lane = lane_at(engine, registry->lanes[i].lane);
+        lane->tenant = registry->lanes[i].tenant;
+        lane->may_send = registry_lane_may_send(&registry->lanes[i]);
+        place(engine, lane);
+    }
+}
+
+void lanes_wake(Engine *engine, Instant now)
+{
+    Lanes *lanes = &engine->lanes;
+    while (lanes->heap_count > 0 && ready_at(lanes->heap[0]) <= now) {
+        LaneState *lane = lanes->heap[0];
+        leave(lanes, lane);
+        lane->place = LANE_DUE;
+        lane->slot = lanes->due_count;
+        lanes->due[lanes->due_count++] = lane;
+    }
+}
+
+Instant lanes_later(const Engine *engine)
+{
+    return engine->lanes.heap_count > 0 ? ready_at(engine->lanes.heap[0]) : INSTANT_NONE;
+}
+
+Instant lanes_next(const Engine *engine)
+{
+    Instant next = lanes_later(engine);
+    for (size_t i = 0; i < engine->lanes.due_count; i++)
+        next = earlier(next, ready_at(engine->lanes.due[i]));
+    return next;
+}
+
+void lanes_free(Engine *engine)
+{
+    Lanes *lanes = &engine->lanes;
+    for (size_t i = 0; i < lanes->room; i++)
+        free(lanes->at[i]);
+    free(lanes->at);
+    free(lanes->heap);
+    free(lanes->due);
+    free(lanes->waiting);
+    free(lanes->tenants);
+}

@@ -1,0 +1,20 @@
+#include "engine/state.h"
+
+#include "store/operation.h"
+
+// Operations act on all deliveries that a filter names (store/operation.h). Each round carries the
+// least advanced one on by a slice, so that no operation holds the others, or the sends, up.
+
+enum { SLICE = 500 };
+
+Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    (void) options;
+    return operation_step(tx, SLICE, &ret->has_more, error);
+}
+
+void operate_take(Engine *engine, const DutyReport *report)
+{
+    (void) report;
+    engine->wants_probe = true; // what was retried is due, what was cancelled is not
+}
