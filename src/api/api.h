@@ -70,6 +70,7 @@ typedef struct RouteRun {
     Err (*read)(Call *call, Db *db, Error *error);
     Err (*write)(Call *call, Tx *tx, Error *error);
     bool is_first; // a write that goes ahead of the others, lest it wait behind what it is to stop
+    void (*after)(Call *call); // instead of the answer, after a write that went well; it answers
     void (*start)(Call *call);
     Err (*think)(Call *call, Error *error);
     const RouteSet *set; // with think, instead of write

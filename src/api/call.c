@@ -411,7 +411,10 @@ static void write_done(Op *op, Err err, const Error *error)
     // A delivery may be due again, a channel new, the hold off: the engine looks for itself.
     if (err == ERR_OK && call->route->run.work == WORK_WRITE)
         engine_poke(call->api->engine);
-    finish(call, err, error);
+    if (err == ERR_OK && call->route->run.after && call->reply.status < 300)
+        call->route->run.after(call);
+    else
+        finish(call, err, error);
 }
 
 static void answer_aside(Task *task, void *seat)

@@ -59,4 +59,5 @@ Err clock_keep(Call *call, Tx *tx, Error *error);
 void tick_post(Call *call);
 Err tick_keep(Call *call, Tx *tx, Error *error);
 Err hold_post(Call *call, Tx *tx, Error *error);
+void hold_after(Call *call);
 Err release_post(Call *call, Tx *tx, Error *error);

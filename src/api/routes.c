@@ -10,6 +10,7 @@
 #define READS(handler)  { .work = WORK_READ, .read = handler }
 #define WRITES(handler) { .work = WORK_WRITE, .write = handler }
 #define FIRST(handler)  { .work = WORK_WRITE, .write = handler, .is_first = true }
+#define FIRST_THEN(handler, then) { .work = WORK_WRITE, .write = handler, .is_first = true, .after = then }
 #define STARTS(handler) { .work = WORK_START, .start = handler }
 // STARTS_THEN ends with call_write().
 #define STARTS_THEN(handler, then) { .work = WORK_START, .start = handler, .write = then }
@@ -63,7 +64,7 @@ const Route routes[] = {
     { "GET",    "/v1/clock",                    READERS,   STARTS(clock_get),           "What time Peal takes it to be", NULL, "200 now and mode" },
     { "POST",   "/v1/clock",                    SYSTEM,    STARTS_THEN(clock_post, clock_keep), "Move the manual clock; answers when all that was due is done", "{\"advance\":\"24h\"}", "200 now and mode" },
     { "POST",   "/v1/tick",                     SYSTEM,    STARTS_THEN(tick_post, tick_keep), "Do all that is due now, and say what it was", NULL, "200 the counts" },
-    { "POST",   "/v1/hold",                     SYSTEM,    FIRST(hold_post),            "Take events in but send nothing", "{\"reason\":\"…\"}", "200 held" },
+    { "POST",   "/v1/hold",                     SYSTEM,    FIRST_THEN(hold_post, hold_after), "Take events in but send nothing", "{\"reason\":\"…\"}", "200 held; inFlight is what is still under way" },
     { "POST",   "/v1/release",                  SYSTEM,    FIRST(release_post),         "Send again", NULL, "200 released" },
 };
 // clang-format on

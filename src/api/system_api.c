@@ -235,7 +235,33 @@ Err hold_post(Call *call, Tx *tx, Error *error)
     meta_put(tx, META_HOLD, reason);
     tx->changes_definitions = true;
     write_hold(call, true, reason);
+    call->with = ARENA_NEW(call->arena, Str);
+    *(Str *) call->with = reason;
     return ERR_OK;
+}
+
+static void hold_seen(void *with, const EngineReport *report)
+{
+    Call *call = with;
+    if (is_refused(call, report))
+        return;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_bool(json, S("held"), true);
+    json_put_str(json, S("reason"), *(const Str *) call->with);
+    json_put_i64(json, S("inFlight"), report->in_flight);
+    json_close(json, '}');
+    call_reply(call);
+}
+
+// hold_after answers once nothing more is started, on this node; a repeated call is told what the
+// first one was.
+void hold_after(Call *call)
+{
+    if (call->with)
+        engine_quiet(call->api->engine, hold_seen, call);
+    else
+        call_reply(call);
 }
 
 Err release_post(Call *call, Tx *tx, Error *error)

@@ -88,50 +88,78 @@ bool command_run(Engine *engine, Instant now)
     return true;
 }
 
-static void submit(Engine *engine, CommandKind kind, Instant to, EngineDone *done, void *with)
+static void submit(Engine *engine, EngineCommand command)
 {
-    EngineCommand *command = memory_new(sizeof *command);
-    command->kind = kind;
-    command->to = to;
-    command->done = done;
-    command->with = with;
+    EngineCommand *made = memory_new(sizeof *made);
+    *made = command;
     pthread_mutex_lock(&engine->lock);
     bool is_refused = engine->refuses_commands;
-    EngineCommand **last = &engine->commands;
+    EngineCommand **last = made->kind == COMMAND_QUIET ? &engine->quiets : &engine->commands;
     while (*last)
         last = &(*last)->next;
     if (!is_refused)
-        *last = command;
+        *last = made;
     pthread_mutex_unlock(&engine->lock);
     if (is_refused)
-        refuse(command, ERR_UNAVAILABLE, STOPPING);
+        refuse(made, ERR_UNAVAILABLE, STOPPING);
     else
         transport_wake(engine->options.transport);
+}
+
+static void refuse_list(EngineCommand *list)
+{
+    for (EngineCommand *command = list, *next; command; command = next) {
+        next = command->next;
+        refuse(command, ERR_UNAVAILABLE, STOPPING);
+    }
 }
 
 void command_refuse_all(Engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     engine->refuses_commands = true;
-    EngineCommand *waiting = engine->commands;
-    engine->commands = NULL;
+    EngineCommand *waiting = engine->commands, *quiets = engine->quiets;
+    engine->commands = engine->quiets = NULL;
     pthread_mutex_unlock(&engine->lock);
     if (engine->command)
         refuse(engine->command, ERR_UNAVAILABLE, STOPPING);
     engine->command = NULL;
-    while (waiting) {
-        EngineCommand *command = waiting;
-        waiting = command->next;
-        refuse(command, ERR_UNAVAILABLE, STOPPING);
+    refuse_list(waiting);
+    refuse_list(quiets);
+}
+
+EngineCommand *command_take_quiets(Engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    EngineCommand *quiets = engine->quiets;
+    engine->quiets = NULL;
+    pthread_mutex_unlock(&engine->lock);
+    return quiets;
+}
+
+void command_tell_quiet(Engine *engine, EngineCommand *quiets)
+{
+    EngineReport report = { .in_flight = (int64_t) engine->running.count,
+                            .now = clock_now(engine->options.clock) };
+    for (EngineCommand *quiet = quiets, *next; quiet; quiet = next) {
+        next = quiet->next;
+        quiet->done(quiet->with, &report);
+        free(quiet);
     }
+}
+
+void engine_quiet(Engine *engine, EngineDone *done, void *with)
+{
+    submit(engine, (EngineCommand){ .kind = COMMAND_QUIET, .done = done, .with = with });
 }
 
 void engine_tick(Engine *engine, EngineDone *done, void *with)
 {
-    submit(engine, COMMAND_TICK, 0, done, with);
+    submit(engine, (EngineCommand){ .kind = COMMAND_TICK, .done = done, .with = with });
 }
 
 void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with)
 {
-    submit(engine, COMMAND_ADVANCE, to, done, with);
+    submit(engine,
+           (EngineCommand){ .kind = COMMAND_ADVANCE, .to = to, .done = done, .with = with });
 }

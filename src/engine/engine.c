@@ -217,11 +217,13 @@ static Instant settle_down(Engine *engine, Instant wake)
 Instant engine_round(Engine *engine)
 {
     Instant now = clock_now(engine->options.clock);
+    EngineCommand *quiets = command_take_quiets(engine); // before what they are to have seen
     watch_clock(engine, now);
     take_registry(engine);
     take_notes(engine);
     take_rounds(engine, now); // first: results free the room that claims need
     dispatch_late(engine);
+    command_tell_quiet(engine, quiets);
     lanes_wake(engine, now);
     while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
         ;

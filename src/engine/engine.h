@@ -60,8 +60,9 @@ typedef struct Tally {
 Tally engine_tally(Engine *engine); // since the start
 
 typedef struct EngineReport {
-    Tally tally;     // of this command
-    Instant next_at; // the next due moment; INSTANT_NONE
+    Tally tally;       // of this command
+    int64_t in_flight; // attempts under way
+    Instant next_at;   // the next due moment; INSTANT_NONE
     Instant now;
     Err err;             // ERR_OK when it was done
     const char *refused; // a sentence; NULL when it was done
@@ -73,6 +74,10 @@ typedef struct EngineReport {
 typedef void EngineDone(void *with, const EngineReport *report);
 void engine_tick(Engine *engine, EngineDone *done, void *with);
 void engine_advance(Engine *engine, Instant to, EngineDone *done, void *with);
+
+// engine_quiet answers once the engine has seen the newest definitions and the hold, and starts
+// nothing that they forbid; what is under way then is told by in_flight. It waits for no command.
+void engine_quiet(Engine *engine, EngineDone *done, void *with);
 
 // engine_in_flight counts attempts under way; a gauge.
 int64_t engine_in_flight(Engine *engine);

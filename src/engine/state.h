@@ -145,7 +145,7 @@ typedef struct Note {
     Instant due_at;
 } Note;
 
-typedef enum CommandKind { COMMAND_TICK, COMMAND_ADVANCE } CommandKind;
+typedef enum CommandKind { COMMAND_TICK, COMMAND_ADVANCE, COMMAND_QUIET } CommandKind;
 
 typedef struct EngineCommand {
     struct EngineCommand *next;
@@ -190,6 +190,7 @@ struct Engine {
     Instant wakes_at;        // guarded by lock: whoever tells of something later need not wake it
     Round *arrived;          // guarded by lock
     EngineCommand *commands; // guarded by lock
+    EngineCommand *quiets;   // guarded by lock
     bool refuses_commands;   // guarded by lock: the engine is stopping
     Tally shown;             // guarded by lock
     EngineHealth health;     // guarded by lock
@@ -271,3 +272,5 @@ Instant duties_next(const Engine *engine, Instant now);
 // command.c
 bool command_run(Engine *engine, Instant now); // true: call the next round at once
 void command_refuse_all(Engine *engine);       // those to come too
+EngineCommand *command_take_quiets(Engine *engine);
+void command_tell_quiet(Engine *engine, EngineCommand *quiets); // now that it is

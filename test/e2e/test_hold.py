@@ -32,7 +32,7 @@ def readiness(peal):
 
 def test_held_takes_events_and_sends_nothing(ctx):
     receiver = make_http(ctx, ctx.peal)
-    equal(hold(ctx.peal), {"held": True, "reason": "the relay moves"})
+    equal(hold(ctx.peal), {"held": True, "reason": "the relay moves", "inFlight": 0})
     ids = [ingest_one(ctx.peal) for _ in range(3)]
     tick(ctx.peal)
     advance(ctx.peal, "1h")
@@ -72,6 +72,28 @@ def test_what_is_under_way_is_finished(ctx):
     ingest_one(ctx.peal)
     settle(ctx.peal)
     equal(receiver.count(), 1)
+
+
+def test_nothing_starts_after_a_hold_was_answered(ctx):
+    """H4: what was claimed ahead was sent after the answer; now the answer says what is in flight."""
+    receiver = make_http(ctx, ctx.peal)
+    ctx.peal.put("/v1/channels/http:out", {"key": "http:out", "type": "http", "concurrency": 4,
+                                           "config": {"url": receiver.url}}, expect=200)
+    ingest(ctx.peal, *[visit() for _ in range(8)])  # quick answers: claims go ahead from now on
+    receiver.wait_for(8)
+    gate = threading.Event()
+    receiver.answer(200, hold=gate)
+    ingest(ctx.peal, *[visit() for _ in range(20)])
+    receiver.wait_for(8 + 4)
+    told = hold(ctx.peal)
+    equal(told["inFlight"], 4)
+    gate.set()
+    settle(ctx.peal)
+    equal(receiver.count(), 8 + 4)
+    equal(len(deliveries(ctx.peal, "&state=pending")), 16)
+    release(ctx.peal)
+    settle(ctx.peal)
+    equal(receiver.count(), 28)
 
 
 def test_reminders_and_expiries_wait_too(ctx):
