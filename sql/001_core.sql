@@ -180,17 +180,13 @@ CREATE TABLE attempt (
     PRIMARY KEY (tenant, delivery, number)
 ) {STRICT_KEYED};
 
--- What did not become a delivery, and why.
+-- What rules made of an event without making a delivery, and why: one row for all of them, packed
+-- (domain/decision.h).
 CREATE TABLE decision (
     tenant {I64} NOT NULL,
     event {ID} NOT NULL,
-    trigger_id TEXT NOT NULL,
-    trigger_version {I64} NOT NULL,
-    kind {SMALL} NOT NULL,
-    reason {SMALL} NOT NULL,
-    leaf {I32},
-    delivery {ID},
-    PRIMARY KEY (tenant, event, trigger_id)
+    facts {BYTES} NOT NULL,
+    PRIMARY KEY (tenant, event)
 ) {STRICT_KEYED};
 
 -- Keys that are taken: a rule's dedup key is held by a delivery, an event's identity by the event.

@@ -71,10 +71,20 @@ Err event_get(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+// Decided is what one trigger made of the event.
+typedef struct Decided {
+    Str trigger_id;
+    int64_t trigger_version;
+    DecisionKind kind;
+    DecisionReason reason;
+    int leaf;      // of the filter that decided; -1
+    Uuid delivery; // made, or holding the key; zero
+} Decided;
+
 // Story is an event with all that was made of it.
 typedef struct Story {
     Event event;
-    DecisionRow *decisions; // by trigger, those that became a delivery too
+    Decided *decisions; // by trigger, those that became a delivery too
     size_t decision_count;
     DeliveryView *deliveries;
     size_t delivery_count;
@@ -82,16 +92,37 @@ typedef struct Story {
 
 static int by_trigger(const void *a, const void *b)
 {
-    const DecisionRow *x = a, *y = b;
+    const Decided *x = a, *y = b;
     return str_cmp(x->trigger_id, y->trigger_id);
 }
 
-// read_story reads the event of the path. Only what did not become a delivery has a row of its own,
-// so the others are made up from their deliveries.
+static Decided missed(const Miss *miss, Str rule_id)
+{
+    return (Decided){ .trigger_id = rule_id,
+                      .trigger_version = miss->version,
+                      .kind = miss->kind,
+                      .reason = miss->reason,
+                      .leaf = miss->leaf,
+                      .delivery = miss->holder };
+}
+
+static Decided created(const DeliveryView *delivery)
+{
+    return (Decided){ .trigger_id = delivery->trigger_id,
+                      .trigger_version = delivery->trigger_version,
+                      .kind = DECISION_CREATED,
+                      .reason = DECISION_REASON_MATCHED,
+                      .leaf = -1,
+                      .delivery = delivery->id };
+}
+
+// read_story reads the event of the path. Only what did not become a delivery is stored as a
+// decision, so the others are made up from their deliveries.
 static Err read_story(Call *call, Db *db, Story *ret, Error *error)
 {
     Uuid id;
-    DecisionRow *misses;
+    Miss *misses;
+    Str *names;
     size_t miss_count;
     bool is_cut; // 2,000 bare rows are far from it
     DeliveryFilter filter = delivery_filter_any();
@@ -102,30 +133,19 @@ static Err read_story(Call *call, Db *db, Story *ret, Error *error)
     filter.is_bare = true; // the event's own row has the payload
     TRY(delivery_page(db, call->arena, call->tenant, &filter, NULL, DELIVERIES_MAX,
                       &ret->deliveries, &ret->delivery_count, &is_cut, error));
-    TRY(decision_of_event(db, call->arena, call->tenant, id, &misses, &miss_count, error));
+    TRY(decision_of_event(db, call->arena, call->tenant, id, &misses, &names, &miss_count, error));
 
     ret->decision_count = miss_count + ret->delivery_count;
-    ret->decisions = ARENA_ARRAY(call->arena, DecisionRow, ret->decision_count + 1);
-    if (miss_count > 0)
-        memcpy(ret->decisions, misses, miss_count * sizeof *misses);
-    for (size_t i = 0; i < ret->delivery_count; i++) {
-        const DeliveryView *delivery = &ret->deliveries[i];
-        ret->decisions[miss_count + i] = (DecisionRow){
-            .tenant = call->tenant,
-            .event = id,
-            .trigger_id = delivery->trigger_id,
-            .trigger_version = delivery->trigger_version,
-            .kind = DECISION_CREATED,
-            .reason = DECISION_REASON_MATCHED,
-            .leaf = -1,
-            .delivery = delivery->id,
-        };
-    }
+    ret->decisions = ARENA_ARRAY(call->arena, Decided, ret->decision_count + 1);
+    for (size_t i = 0; i < miss_count; i++)
+        ret->decisions[i] = missed(&misses[i], names[i]);
+    for (size_t i = 0; i < ret->delivery_count; i++)
+        ret->decisions[miss_count + i] = created(&ret->deliveries[i]);
     qsort(ret->decisions, ret->decision_count, sizeof *ret->decisions, by_trigger);
     return ERR_OK;
 }
 
-static void put_decision(Call *call, JsonOut *json, const DecisionRow *decision)
+static void put_decision(Call *call, JsonOut *json, const Decided *decision)
 {
     json_put_str(json, S("triggerId"), decision->trigger_id);
     json_put_i64(json, S("triggerVersion"), decision->trigger_version);
@@ -149,8 +169,8 @@ static void put_reason(Call *call, JsonOut *json, const Trigger *trigger, int le
 
 // put_miss leaves out what a version that cannot be read would have said: the rest of the answer is
 // worth having without it.
-static Err put_miss(Call *call, Db *db, JsonOut *json, const DecisionRow *decision,
-                    const Event *event, Error *error)
+static Err put_miss(Call *call, Db *db, JsonOut *json, const Decided *decision, const Event *event,
+                    Error *error)
 {
     const Trigger *trigger;
     TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, decision->trigger_id,
@@ -170,7 +190,7 @@ static bool is_near(Str a, Str b)
 
 static bool has_decided(const Story *story, Str trigger_id)
 {
-    DecisionRow wanted = { .trigger_id = trigger_id };
+    Decided wanted = { .trigger_id = trigger_id };
     return bsearch(&wanted, story->decisions, story->decision_count, sizeof wanted, by_trigger) !=
            NULL;
 }
@@ -247,7 +267,7 @@ Err event_explain(Call *call, Db *db, Error *error)
     json_key(json, S("decisions"));
     json_open(json, '[');
     for (size_t i = 0; i < story.decision_count; i++) {
-        const DecisionRow *decision = &story.decisions[i];
+        const Decided *decision = &story.decisions[i];
         json_open(json, '{');
         put_decision(call, json, decision);
         if (decision->kind == DECISION_FILTERED)
@@ -275,7 +295,7 @@ typedef struct Moment {
     size_t order;
     union {
         const Event *event;
-        const DecisionRow *decision;
+        const Decided *decision;
         const DeliveryView *delivery;
         const AttemptView *attempt;
     };

@@ -170,7 +170,7 @@ static int filter_test(CommandArgs *args)
         return output_error(&error, STR_NONE);
     bool matches = filter_matches(filter, &sample.event, sample.template_id, &miss);
     if (!matches)
-        reason = filter_explain(arena, filter, miss.node, &sample.event, sample.template_id);
+        reason = filter_explain(arena, filter, miss.leaf, &sample.event, sample.template_id);
     if (args_flag(args, "json"))
         print_match_json(arena, matches, &reason);
     else if (matches)

@@ -510,7 +510,7 @@ bool filter_matches(const Filter *filter, const Event *event, Str template_id, F
         int next = leaf_holds(leaf, event, template_id) ? leaf->then : leaf->otherwise;
         if (next == MISS) {
             if (miss)
-                miss->node = at;
+                miss->leaf = at;
             return false;
         }
         assert(next == MATCH || (next > at && next < filter->count));
@@ -575,12 +575,12 @@ static Str seen_by(Arena *arena, const Leaf *leaf, const Event *event, Str templ
     return buf_str(&buf);
 }
 
-FilterReason filter_explain(Arena *arena, const Filter *filter, int node, const Event *event,
+FilterReason filter_explain(Arena *arena, const Filter *filter, int at, const Event *event,
                             Str template_id)
 {
-    if (!filter || node < 0 || node >= filter->count)
+    if (!filter || at < 0 || at >= filter->count)
         return (FilterReason){ 0 };
-    const Leaf *leaf = &filter->leaves[node];
+    const Leaf *leaf = &filter->leaves[at];
     return (FilterReason){
         .path = leaf->pointer,
         .predicate = predicate_of(arena, leaf),

@@ -22,10 +22,10 @@ typedef struct Filter Filter;
 Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret,
                    Error *error) MUST_USE;
 
-// FilterMiss tells why a filter was false: the first leaf (in order) that decided it. node is its
+// FilterMiss tells why a filter was false: the first leaf (in order) that decided it. leaf is its
 // index in the compiled filter, which is what a decision row stores.
 typedef struct FilterMiss {
-    int node;
+    int leaf;
 } FilterMiss;
 
 bool filter_matches(const Filter *filter, const Event *event, Str template_id, FilterMiss *miss);
@@ -37,5 +37,5 @@ typedef struct FilterReason {
     Str seen;           // JSON of the value found; none when it is missing
     Str would_match_if; // candidate.jobType were "GR"
 } FilterReason;
-FilterReason filter_explain(Arena *arena, const Filter *filter, int node, const Event *event,
+FilterReason filter_explain(Arena *arena, const Filter *filter, int leaf, const Event *event,
                             Str template_id);

@@ -6,38 +6,6 @@
 
 enum { TEMPLATE_ID_MAX = 200 };
 
-static const char *const decisions[] = {
-#define DECISION_ROW(name, text) [DECISION_##name] = text,
-    DECISION_TABLE(DECISION_ROW)
-#undef DECISION_ROW
-};
-
-static const struct {
-    const char *code, *meaning;
-} reasons[] = {
-#define REASON_ROW(name, code, meaning) [DECISION_REASON_##name] = { code, meaning },
-    DECISION_REASON_TABLE(REASON_ROW)
-#undef REASON_ROW
-};
-
-const char *decision_text(DecisionKind kind)
-{
-    assert(kind < ARRAY_LEN(decisions));
-    return decisions[kind];
-}
-
-const char *decision_reason_code(DecisionReason reason)
-{
-    assert(reason < ARRAY_LEN(reasons));
-    return reasons[reason].code;
-}
-
-const char *decision_reason_meaning(DecisionReason reason)
-{
-    assert(reason < ARRAY_LEN(reasons));
-    return reasons[reason].meaning;
-}
-
 static const Filter *read_filter(Arena *arena, const Members *members, Str pointer)
 {
     const Filter *filter = NULL;
@@ -122,33 +90,34 @@ Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error)
     return trigger_compile(arena, json, ret, error);
 }
 
-static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason reason, int node)
+static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason reason, int leaf)
 {
     return (Decision){
-        .trigger = trigger, .kind = kind, .reason = reason, .node = node, .due_at = INSTANT_NONE
+        .trigger = trigger, .kind = kind, .reason = reason, .leaf = leaf, .due_at = INSTANT_NONE
     };
 }
 
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now)
 {
-    FilterMiss miss = { 0 };
+    FilterMiss miss = { .leaf = -1 };
     if (!trigger->enabled)
-        return refuse(trigger, DECISION_DISABLED, DECISION_REASON_TRIGGER_DISABLED, 0);
+        return refuse(trigger, DECISION_DISABLED, DECISION_REASON_TRIGGER_DISABLED, -1);
     if (!filter_matches(trigger->filter, event, trigger->template_id, &miss))
-        return refuse(trigger, DECISION_FILTERED, DECISION_REASON_FILTER_FALSE, miss.node);
+        return refuse(trigger, DECISION_FILTERED, DECISION_REASON_FILTER_FALSE, miss.leaf);
 
     Str template_id = trigger->template_id;
     Decision decision = {
         .trigger = trigger,
         .kind = DECISION_CREATED,
         .reason = DECISION_REASON_MATCHED,
+        .leaf = -1,
         .due_at = plan_first_due(&trigger->rule.plan, event->occurred_at, event->received_at, now),
         .address = event_text_at(arena, event, template_id, trigger->address_path),
         .locale = event_text_at(arena, event, template_id, trigger->locale_path),
         .customer_ref = event_text_at(arena, event, template_id, S("recipient.customerRef")),
     };
     if (decision.address.len > EVENT_ADDRESS_MAX || decision.locale.len > EVENT_ADDRESS_MAX)
-        return refuse(trigger, DECISION_FAILED, DECISION_REASON_TOO_LARGE, 0);
+        return refuse(trigger, DECISION_FAILED, DECISION_REASON_TOO_LARGE, -1);
 
     decision.has_key = trigger->dedup_count > 0;
     if (decision.has_key)

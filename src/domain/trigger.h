@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/crypto.h"
+#include "domain/decision.h"
 #include "domain/event.h"
 #include "domain/filter.h"
 #include "domain/rule.h"
@@ -34,47 +35,13 @@ Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error
 // trigger_parse is trigger_compile for the text of a definition, which must live as long.
 Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
 
-// clang-format off
-#define DECISION_TABLE(X)             \
-    /* name      stored as         */ \
-    X(CREATED,   "created")           \
-    X(DUPLICATE, "duplicate")         \
-    X(FILTERED,  "filtered")          \
-    X(DISABLED,  "disabled")          \
-    X(FAILED,    "failed")
-
-#define DECISION_REASON_TABLE(X)                                               \
-    /* name              code                 what it means                 */ \
-    X(MATCHED,           "matched",           "the trigger matched")           \
-    X(FILTER_FALSE,      "filter-false",      "the filter was false")          \
-    X(TRIGGER_DISABLED,  "trigger-disabled",  "the trigger was disabled")      \
-    X(DUPLICATE_KEY,     "duplicate-key",     "its dedup key was taken")       \
-    X(TOO_LARGE,         "too-large",         "address or locale too long")
-// clang-format on
-
-typedef enum DecisionKind {
-#define DECISION_ENUM(name, text) DECISION_##name,
-    DECISION_TABLE(DECISION_ENUM)
-#undef DECISION_ENUM
-} DecisionKind;
-
-typedef enum DecisionReason {
-#define REASON_ENUM(name, code, meaning) DECISION_REASON_##name,
-    DECISION_REASON_TABLE(REASON_ENUM)
-#undef REASON_ENUM
-} DecisionReason;
-
-const char *decision_text(DecisionKind kind);
-const char *decision_reason_code(DecisionReason reason);
-const char *decision_reason_meaning(DecisionReason reason);
-
 // Decision says what became of the pair. For CREATED the rest describes the delivery to make; the
 // store may still turn it into DUPLICATE when the key is taken.
 typedef struct Decision {
     const Trigger *trigger;
     DecisionKind kind;
     DecisionReason reason;
-    int node; // for FILTERED: the filter leaf that decided
+    int leaf; // of the filter, where that decided; -1
     bool has_key;
     Sha256 key;
     Instant due_at;

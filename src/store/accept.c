@@ -117,7 +117,8 @@ Err accept_decide(Accept *accept, const Registry *registry, Random *random, Erro
         if (item->err != ERR_OK)
             continue;
         decide_item(accept, item, registry, random);
-        // An event is a row, a decision one, a delivery three: itself, its place, its key.
+        // An event is a row, a delivery three: itself, its place, its key. A decision takes as
+        // long.
         accept->weight += 1 + item->pair_count + 2 * item->created_count;
     }
     return ERR_OK;
@@ -151,8 +152,9 @@ typedef struct Batch {
     DeliveryNew *deliveries;
     QueueRow *queue;
     DecisionRow *decisions;
+    Miss *misses; // of all decisions
     RecallKey *filed;
-    size_t event_count, delivery_count, decision_count, filed_count;
+    size_t event_count, delivery_count, decision_count, miss_count, filed_count;
 } Batch;
 
 static bool calls_off(const Tx *tx, const AcceptItem *item)
@@ -194,7 +196,8 @@ static void make_room(Batch *batch)
     batch->deliveries = ARENA_ARRAY(arena, DeliveryNew, created + 1);
     batch->queue = ARENA_ARRAY(arena, QueueRow, created + 1);
     batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
-    batch->decisions = ARENA_ARRAY(arena, DecisionRow, pairs + 1);
+    batch->decisions = ARENA_ARRAY(arena, DecisionRow, batch->count + 1);
+    batch->misses = ARENA_ARRAY(arena, Miss, pairs + 1);
 }
 
 // take_identities finds out which events came before.
@@ -344,19 +347,31 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
                 recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
         return;
     }
-    DecisionRow row = { .tenant = entry->accept->tenant,
-                        .event = entry->item->event.id,
-                        .trigger_id = trigger->rule.id,
-                        .trigger_version = trigger->rule.version,
-                        .kind = decision->kind,
-                        .reason = decision->reason,
-                        .leaf = decision->kind == DECISION_FILTERED ? decision->node : -1 };
+    Miss miss = { .rule = trigger->rule.number,
+                  .version = trigger->rule.version,
+                  .kind = decision->kind,
+                  .reason = decision->reason,
+                  .leaf = decision->leaf };
     if (accept_skipped(pair)) {
-        row.kind = DECISION_DUPLICATE;
-        row.reason = DECISION_REASON_DUPLICATE_KEY;
-        row.delivery = pair->key.holder;
+        miss.kind = DECISION_DUPLICATE;
+        miss.reason = DECISION_REASON_DUPLICATE_KEY;
+        miss.holder = pair->key.holder;
     }
-    batch->decisions[batch->decision_count++] = row;
+    batch->misses[batch->miss_count++] = miss;
+}
+
+// write_item turns an event and what was decided into rows.
+static void write_item(Batch *batch, const Entry *entry)
+{
+    const AcceptItem *item = entry->item;
+    const Miss *misses = batch->misses + batch->miss_count;
+    batch->events[batch->event_count++] = &item->event;
+    for (size_t p = 0; p < item->pair_count; p++)
+        write_pair(batch, entry, &item->pairs[p]);
+    size_t count = (size_t) (batch->misses + batch->miss_count - misses);
+    if (count > 0)
+        batch->decisions[batch->decision_count++] =
+            (DecisionRow){ entry->accept->tenant, item->event.id, misses, count };
 }
 
 static void write_rows(Batch *batch, const Entry *entries, size_t count)
@@ -364,12 +379,8 @@ static void write_rows(Batch *batch, const Entry *entries, size_t count)
     Tx *tx = batch->tx;
     Batch from = *batch; // what earlier waves have written
     for (size_t i = 0; i < count; i++) {
-        const AcceptItem *item = entries[i].item;
-        if (item->is_duplicate)
-            continue;
-        batch->events[batch->event_count++] = &item->event;
-        for (size_t p = 0; p < item->pair_count; p++)
-            write_pair(batch, &entries[i], &item->pairs[p]);
+        if (!entries[i].item->is_duplicate)
+            write_item(batch, &entries[i]);
     }
     event_insert(tx, batch->events + from.event_count, batch->event_count - from.event_count);
     delivery_insert(tx, batch->deliveries + from.delivery_count,

@@ -23,7 +23,7 @@ static const Filter *compile(Arena *arena, Str text, Error *error)
 
 static void check_reason(Arena *arena, const Filter *filter, FilterMiss miss, const Event *event)
 {
-    FilterReason reason = filter_explain(arena, filter, miss.node, event, S("4523"));
+    FilterReason reason = filter_explain(arena, filter, miss.leaf, event, S("4523"));
     assert(str_starts(reason.path, S("/filter")));
     assert(str_is_utf8(reason.predicate) && str_is_utf8(reason.would_match_if));
     Error error = { 0 };

@@ -84,17 +84,19 @@ static void every_trigger_decides_for_itself(void)
     take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
     Accept *again = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
 
-    DecisionRow *rows;
+    Miss *rows;
+    Str *names;
     size_t count;
     MUST(&store, decision_of_event(store.db, &store.arena, TENANT, again->items[0].event.id, &rows,
-                                   &count, &store.error));
+                                   &names, &count, &store.error));
     CHECK(count == 3);
-    CHECK(is_text(rows[0].trigger_id, "keyed") && rows[0].kind == DECISION_DUPLICATE);
+    CHECK(is_text(names[0], "keyed") && rows[0].kind == DECISION_DUPLICATE);
     CHECK(rows[0].reason == DECISION_REASON_DUPLICATE_KEY && rows[0].leaf == -1);
-    CHECK(same_id(rows[0].delivery, again->items[0].pairs[0].key.holder));
-    CHECK(is_text(rows[1].trigger_id, "off") && rows[1].kind == DECISION_DISABLED);
-    CHECK(is_text(rows[2].trigger_id, "picky") && rows[2].kind == DECISION_FILTERED);
-    CHECK(rows[2].leaf >= 0 && uuid_is_none(rows[2].delivery) && rows[2].trigger_version == 1);
+    CHECK(same_id(rows[0].holder, again->items[0].pairs[0].key.holder));
+    CHECK(is_text(names[1], "off") && rows[1].kind == DECISION_DISABLED);
+    CHECK(is_text(names[2], "picky") && rows[2].kind == DECISION_FILTERED);
+    CHECK(rows[2].leaf >= 0 && uuid_is_none(rows[2].holder) && rows[2].version == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2); // one for each event
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 3);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
 }

@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include "store/decision.h"
 #include "store/definition.h"
 #include "store/waiting.h"
 
@@ -199,7 +200,12 @@ static void a_publish_ahead_in_the_line_decides(void)
     CHECK(accept->items[0].pairs[0].decision.kind == DECISION_DISABLED);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 1);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 0);
-    CHECK(ask_i64(&store, "SELECT trigger_version FROM decision") == 2);
+    Miss *misses;
+    Str *names;
+    size_t count;
+    MUST(&store, decision_of_event(store.db, &store.arena, TENANT, accept->items[0].event.id,
+                                   &misses, &names, &count, &store.error));
+    CHECK(count == 1 && misses[0].version == 2 && is_text(names[0], "keyed"));
 }
 
 static const Statement raise_generation = {

@@ -43,9 +43,6 @@ static const Rule rules[] = {
         " LEFT JOIN delivery d ON d.tenant = k.tenant AND d.id = k.holder"
         " LEFT JOIN event e ON e.tenant = k.tenant AND e.id = k.holder"
         " GROUP BY k.tenant, k.holder HAVING COUNT(*) > 1 OR COUNT(d.id) + COUNT(e.id) = 0) wrong"),
-    RULE("a duplicate names a delivery that is there",
-         "SELECT COUNT(*) FROM decision c WHERE c.delivery IS NOT NULL AND NOT EXISTS"
-         " (SELECT 1 FROM delivery d WHERE d.tenant = c.tenant AND d.id = c.delivery)"),
     RULE("a decision has its event",
          "SELECT COUNT(*) FROM decision c WHERE NOT EXISTS (SELECT 1 FROM event e"
          " WHERE e.tenant = c.tenant AND e.id = c.event)"),
@@ -116,7 +113,7 @@ static const Statement tables[] = {
     TABLE("queue", "tenant, id"),
     TABLE("ended", "tenant, id"),
     TABLE("attempt", "tenant, delivery, number"),
-    TABLE("decision", "tenant, event, trigger_id"),
+    TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, lane, state"),

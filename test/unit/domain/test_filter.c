@@ -189,13 +189,13 @@ static void groups_combine_and_the_deciding_leaf_is_named(void)
         Error error = { .arena = &arena };
         const Filter *filter = NULL;
         const Json *source = document(&arena, cases[i].filter);
-        FilterMiss miss = { .node = -1 };
+        FilterMiss miss = { .leaf = -1 };
         CHECK_AT(cases[i].filter,
                  filter_compile(&arena, source, S("/filter"), &filter, &error) == ERR_OK);
         CHECK_AT(cases[i].filter,
                  filter_matches(filter, &event, S("4523"), &miss) == !cases[i].decided);
-        CHECK_AT(cases[i].filter, (miss.node == -1) == !cases[i].decided);
-        FilterReason reason = filter_explain(&arena, filter, miss.node, &event, S("4523"));
+        CHECK_AT(cases[i].filter, (miss.leaf == -1) == !cases[i].decided);
+        FilterReason reason = filter_explain(&arena, filter, miss.leaf, &event, S("4523"));
         if (cases[i].decided)
             CHECK_AT(cases[i].filter, is_text(reason.path, cases[i].decided));
         else
@@ -267,7 +267,7 @@ static void a_miss_is_explained_in_words(void)
         CHECK_AT(cases[i].filter,
                  filter_compile(&arena, source, S("/filter"), &filter, &error) == ERR_OK);
         CHECK_AT(cases[i].filter, !filter_matches(filter, &event, S("4523"), &miss));
-        FilterReason reason = filter_explain(&arena, filter, miss.node, &event, S("4523"));
+        FilterReason reason = filter_explain(&arena, filter, miss.leaf, &event, S("4523"));
         CHECK_AT(cases[i].filter, is_text(reason.predicate, cases[i].predicate));
         CHECK_AT(cases[i].filter, is_text(reason.would_match_if, cases[i].would_match_if));
         if (cases[i].seen)
@@ -372,7 +372,7 @@ static void a_filter_has_at_most_1000_parts(void)
         FilterMiss miss = { 0 };
         if (err == ERR_OK) {
             CHECK(!filter_matches(filter, &event, S(""), &miss));
-            CHECK(miss.node == leaves - 1);
+            CHECK(miss.leaf == leaves - 1);
         }
     }
 }
