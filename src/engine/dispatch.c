@@ -198,6 +198,32 @@ void dispatch_waiting(Engine *engine, LaneState *lane)
     }
 }
 
+static bool is_among(const Flight *flight, const Uuid *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (uuid_cmp(flight->claimed.id, ids[i]) == 0)
+            return true;
+    return false;
+}
+
+// dispatch_called_off lets go of what waits and was cancelled or completed meanwhile: its row is
+// gone. Where there are too many to name, all that waits is given back.
+void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count)
+{
+    Lanes *lanes = &engine->lanes;
+    for (size_t i = 0; i < lanes->waiting_count && count > 0; i++) {
+        LaneState *lane = lanes->waiting[i];
+        for (Flight *flight = lane->waiting.first, *next; flight; flight = next) {
+            next = flight->next;
+            if (count > CALLED_OFF_MAX)
+                give_back(flight);
+            else if (is_among(flight, ids, count))
+                flight_free(flight);
+        }
+        lane_freed(engine, lane);
+    }
+}
+
 // is_late: it must not start any more, or has waited so long that its lane is not quick any more.
 static bool is_late(const Flight *flight, LaneState *lane)
 {

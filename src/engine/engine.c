@@ -68,7 +68,11 @@ static void take_registry(Engine *engine)
 
 static void take_notes(Engine *engine)
 {
+    Uuid called_off[CALLED_OFF_MAX];
     pthread_mutex_lock(&engine->lock);
+    size_t called_off_count = engine->called_off_count;
+    memcpy(called_off, engine->called_off, sizeof called_off);
+    engine->called_off_count = 0;
     for (size_t i = 0; i < engine->note_count; i++)
         lane_falls_due(engine, engine->notes[i].lane, engine->notes[i].due_at);
     engine->note_count = 0;
@@ -78,6 +82,7 @@ static void take_notes(Engine *engine)
     engine->shown = engine->tally;
     engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
+    dispatch_called_off(engine, called_off, called_off_count);
 }
 
 static void note_health(Engine *engine, const Round *round)
@@ -345,6 +350,36 @@ void engine_note(Engine *engine, int64_t lane, Instant due_at)
     // Unread notes that say as much have woken it already; what is due later it reads by then.
     bool is_news = note_lane(engine, lane, due_at);
     bool wakes = is_news && due_at < engine->wakes_at;
+    pthread_mutex_unlock(&engine->lock);
+    if (wakes)
+        transport_wake(engine->options.transport);
+}
+
+// note_called_off keeps who was called off while it was claimed; past the most, only that some
+// were.
+static void note_called_off(Engine *engine, const Move *move)
+{
+    if (engine->called_off_count < CALLED_OFF_MAX)
+        engine->called_off[engine->called_off_count] = move->delivery;
+    if (engine->called_off_count <= CALLED_OFF_MAX)
+        engine->called_off_count++;
+}
+
+void engine_moved(void *with, const Move *moves, size_t count)
+{
+    Engine *engine = with;
+    bool wakes = false;
+    pthread_mutex_lock(&engine->lock);
+    for (size_t i = 0; i < count; i++) {
+        const Move *move = &moves[i];
+        bool is_called_off = move->to == DELIVERY_CANCELLED || move->to == DELIVERY_COMPLETED;
+        if (move->from == DELIVERY_SENDING && is_called_off) {
+            note_called_off(engine, move);
+            wakes = true;
+        } else if (move->due_at != INSTANT_NONE && note_lane(engine, move->lane, move->due_at)) {
+            wakes |= move->due_at < engine->wakes_at;
+        }
+    }
     pthread_mutex_unlock(&engine->lock);
     if (wakes)
         transport_wake(engine->options.transport);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "channels/channel.h"
+#include "domain/move.h"
 #include "net/transport.h"
 #include "store/writer.h"
 
@@ -51,6 +52,10 @@ bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, or fin
 // says that anything may have changed. Both from any thread.
 void engine_note(Engine *engine, int64_t lane, Instant due_at);
 void engine_poke(Engine *engine);
+
+// engine_moved tells of moves that were committed here: lanes fall due, and what waits for its
+// start and was called off is not started. It is the writer's to call, with the engine.
+void engine_moved(void *engine, const Move *moves, size_t count);
 
 // Tally counts what was done.
 typedef struct Tally {

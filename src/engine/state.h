@@ -22,6 +22,7 @@ enum {
     PAYLOAD_BYTES_MAX = 1 << 20,
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     NOTES_MAX = 256,
+    CALLED_OFF_MAX = 64,
     FAILURES_MAX = 3, // of rounds in a row, before each does one thing only
 };
 
@@ -184,9 +185,11 @@ struct Engine {
     _Atomic int64_t in_flight;
 
     pthread_mutex_t lock;
-    Note notes[NOTES_MAX];   // guarded by lock
-    size_t note_count;       // guarded by lock
-    bool is_poked;           // guarded by lock
+    Note notes[NOTES_MAX];           // guarded by lock
+    size_t note_count;               // guarded by lock
+    bool is_poked;                   // guarded by lock
+    Uuid called_off[CALLED_OFF_MAX]; // guarded by lock: while they were claimed
+    size_t called_off_count;         // guarded by lock; more than the most: all that wait may be
     Instant wakes_at;        // guarded by lock: whoever tells of something later need not wake it
     Round *arrived;          // guarded by lock
     EngineCommand *commands; // guarded by lock
@@ -252,6 +255,7 @@ void claim_failed(Engine *engine, Round *round, Instant now);
 // dispatch.c
 void dispatch(Engine *engine, Round *round);
 void dispatch_waiting(Engine *engine, LaneState *lane);
+void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count);
 void dispatch_late(Engine *engine); // lets go of what has waited too long
 
 // settle.c

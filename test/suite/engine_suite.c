@@ -142,21 +142,29 @@ static void a_clock_that_jumps_for_a_while_is_not_obeyed(void)
     CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_PENDING) == 1);
 }
 
+// claimed_ahead is a lane of concurrency 4 whose host has answered quickly, and hangs from now on:
+// 8 requests were made, 4 of them are open, and some of the other 16 deliveries are claimed.
+static void claimed_ahead(Rig *rig)
+{
+    http(rig, "host", ",'concurrency':4,'timeout':'5m'",
+         ",'retry':{'policy':'fixed','interval':'1s','max':0}");
+    visits(rig, "host", 4);
+    turn(rig);
+    for (int i = 0; i < 4; i++) {
+        clock_pass(&rig->store.clock, SPAN_MILLISECOND);
+        answer(rig, i, 200);
+    }
+    visits(rig, "host", 20);
+    turn(rig);
+    CHECK(rig->sent_count == 8 && in_state(rig, DELIVERY_SENDING) > 4);
+}
+
 // Claims that are never started
 
 static void what_waits_too_long_is_given_back_unspent(void)
 {
     RIG(rig);
-    http(&rig, "host", ",'concurrency':4,'timeout':'5m'",
-         ",'retry':{'policy':'fixed','interval':'1s','max':0}");
-    visits(&rig, "host", 4);
-    turn(&rig);
-    for (int i = 0; i < 4; i++) { // quick answers: the lane is claimed ahead from now on
-        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
-        answer(&rig, i, 200);
-    }
-    visits(&rig, "host", 20);
-    turn(&rig);
+    claimed_ahead(&rig);
     CHECK(rig.sent_count == 8);
     CHECK(in_state(&rig, DELIVERY_SENDING) > 4);
     lapse(&rig, 13 * SPAN_SECOND); // and now the host hangs
@@ -171,16 +179,7 @@ static void what_waits_too_long_is_given_back_unspent(void)
 static void an_orderly_stop_gives_its_claims_back(void)
 {
     RIG(rig);
-    http(&rig, "host", ",'concurrency':4,'timeout':'5m'",
-         ",'retry':{'policy':'fixed','interval':'1s','max':0}");
-    visits(&rig, "host", 4);
-    turn(&rig);
-    for (int i = 0; i < 4; i++) {
-        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
-        answer(&rig, i, 200);
-    }
-    visits(&rig, "host", 20);
-    turn(&rig);
+    claimed_ahead(&rig);
     rig.status = 200; // what is in flight is answered in time
     CHECK(engine_stop(rig.engine, 10 * SPAN_SECOND));
     CHECK(in_state(&rig, DELIVERY_SENDING) == 0);
@@ -208,15 +207,7 @@ static void claims_that_come_back_to_a_stopping_engine_are_given_back(void)
 static void nothing_starts_once_a_hold_is_seen(void)
 {
     RIG(rig);
-    http(&rig, "host", ",'concurrency':4,'timeout':'5m'", "");
-    visits(&rig, "host", 4);
-    turn(&rig);
-    for (int i = 0; i < 4; i++) {
-        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
-        answer(&rig, i, 200);
-    }
-    visits(&rig, "host", 20);
-    turn(&rig);
+    claimed_ahead(&rig);
     CHECK(rig.sent_count == 8);
     hold(&rig.store, true);
     turn(&rig);
@@ -228,6 +219,27 @@ static void nothing_starts_once_a_hold_is_seen(void)
     hold(&rig.store, false);
     turn(&rig);
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 24 && rig.sent_count == 24);
+}
+
+static void what_was_called_off_is_not_started(void)
+{
+    RIG(rig);
+    claimed_ahead(&rig);
+    Rows claimed = ask(&rig.store, "SELECT id FROM queue WHERE state = 1", "", NULL);
+    CHECK(claimed.count > 4);
+    for (size_t i = 0; i < claimed.count; i++) {
+        Uuid id = value_to_uuid(rows_at(&claimed, i));
+        CHECK(act(&rig.store, TENANT, id, DELIVERY_ACTION_CANCEL, "") == ERR_OK);
+        Move move = { .delivery = id, .from = DELIVERY_SENDING, .to = DELIVERY_CANCELLED };
+        move.due_at = INSTANT_NONE;
+        engine_moved(rig.engine, &move, 1);
+    }
+    engine_round(rig.engine); // it has seen that they were
+    for (int i = 4; i < 8; i++)
+        answer(&rig, i, 200);
+    CHECK(rig.sent_count == 8);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_CANCELLED) == (int) claimed.count);
 }
 
 // Fairness
@@ -383,6 +395,7 @@ static const Test tests[] = {
     TEST(an_orderly_stop_gives_its_claims_back),
     TEST(claims_that_come_back_to_a_stopping_engine_are_given_back),
     TEST(nothing_starts_once_a_hold_is_seen),
+    TEST(what_was_called_off_is_not_started),
     TEST(one_tenant_cannot_take_the_whole_window),
     TEST(a_lane_that_is_made_last_is_served_like_the_first),
     TEST(an_event_that_is_due_later_wakes_nobody),
