@@ -129,7 +129,7 @@ Err once_take(Served *served, Tx *tx, Entry *ret, Error *error)
 Err once_keep(Served *served, Tx *tx, Error *error)
 {
     Call *call = &served->call;
-    Str body = call_answer_body(call);
+    Str body = reply_body(call);
     if (!call->idempotency_key.at)
         return ERR_OK;
     if (served->is_secret && (!call->api->ring || call->api->ring->count == 0))

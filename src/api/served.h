@@ -62,4 +62,30 @@ bool once_claim(Served *served) MUST_USE;
 Err once_look(Served *served, Db *db, Error *error) MUST_USE;
 void once_release(Served *served);
 
-Str call_answer_body(const Call *call); // what the handler has written so far
+// api_writer returns the writer once the store is there. The application sets it last.
+static inline Writer *api_writer(Api *api)
+{
+    return atomic_load(&api->writer);
+}
+
+// What the server's thread (and the writer's) does by itself; more of it is for the thinkers.
+enum { QUICK_BYTES_MAX = 64 * 1024, QUICK_PAIRS_MAX = 2000 };
+
+static inline Call *call_of_task(Task *task)
+{
+    return (Call *) ((char *) task - offsetof(Call, task));
+}
+
+// call_aside goes on with a call on a thinker's thread; false when too many wait for one.
+// call_rethink decides there, or refuses the call, and then goes on with its route's work.
+bool call_aside(Served *served, void (*run)(Task *task, void *seat)) MUST_USE;
+void call_rethink(Served *served);
+
+// reply_anew forgets what an earlier try left behind; reply_body is what was written so far.
+void reply_anew(Served *served);
+Str reply_body(const Call *call);
+// reply_refuse makes the error the answer. reply_conclude does so with what is the caller's fault
+// and hands up what is ours; reply_finish sends what came of it.
+void reply_refuse(Call *call, const Error *error);
+Err reply_conclude(Served *served, Err err, Error *error) MUST_USE;
+void reply_finish(Call *call, Err err, const Error *error);

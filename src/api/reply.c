@@ -1,0 +1,144 @@
+#include "api/served.h"
+
+#include "base/log.h"
+
+enum { ANSWER_BYTES_MAX = 64 << 20 };
+
+void reply_anew(Served *served)
+{
+    served->error = (Error){ .arena = served->call.arena };
+    served->is_secret = served->is_refused = served->is_written = served->is_late = false;
+    served->call.reply = (Reply){ 0 };
+    served->call.out = (Buf){ 0 };
+}
+
+JsonOut *call_json(Call *call, int status)
+{
+    call->reply = (Reply){ .status = status, .type = S("application/json") };
+    call->out = buf_new(call->arena, ANSWER_BYTES_MAX);
+    call->json = json_out(&call->out);
+    return &call->json;
+}
+
+void call_header(Call *call, Str name, Str value)
+{
+    assert(call->reply.header_count < REPLY_HEADERS_MAX);
+    call->reply.headers[call->reply.header_count++] = (Header){ name, value };
+}
+
+void call_secret(Call *call)
+{
+    ((Served *) call)->is_secret = true;
+}
+
+Str reply_body(const Call *call)
+{
+    return call->out.len > 0 ? buf_str(&call->out) : call->reply.body;
+}
+
+void reply_refuse(Call *call, const Error *error)
+{
+    int status = err_http(error->err);
+    call->out = (Buf){ 0 };
+    call->reply = (Reply){ .status = status,
+                           .type = S("application/problem+json"),
+                           .body = problem_json(call->arena, error, call->exchange->request_id) };
+    if (status == 401)
+        call_header(call, S("WWW-Authenticate"), S("Bearer"));
+    if (status == 429 || status == 503)
+        call_header(call, S("Retry-After"), S("2"));
+    if (status == 507)
+        call_header(call, S("Retry-After"), S("60"));
+}
+
+void call_refuse(Call *call, Err err, const Error *error)
+{
+    Error told = *error;
+    told.err = err;
+    ((Served *) call)->is_refused = true;
+    reply_refuse(call, &told);
+}
+
+Err reply_conclude(Served *served, Err err, Error *error)
+{
+    if (err == ERR_OK)
+        return ERR_OK;
+    if (err_http(err) >= 500)
+        return fail(error, err, "%s", served->error.detail);
+    served->error.err = err;
+    reply_refuse(&served->call, &served->error);
+    return ERR_OK;
+}
+
+// answer lets go of the snapshot, then of the call: after the reply its memory is another's.
+static void answer(Call *call)
+{
+    Registry *registry = call->registry;
+    call->registry = NULL;
+    call->key = NULL;
+    registry_drop(registry);
+    once_release((Served *) call);
+    exchange_reply(call->exchange, &call->reply);
+}
+
+void call_reply(Call *call)
+{
+    assert(call->reply.status != 0);
+    if (call->out.overflowed) {
+        Error error = { 0 };
+        call_fail(call, fail(&error, ERR_INTERNAL, "the answer is too large"), &error);
+        return;
+    }
+    call->reply.body = reply_body(call);
+    answer(call);
+}
+
+void call_fail(Call *call, Err err, const Error *error)
+{
+    const Exchange *exchange = call->exchange;
+    char id[UUID_TEXT_LEN + 1];
+    Error told = *error;
+    told.err = err;
+    if (err_http(err) >= 500)
+        log_error("call.failed", "method=%.*s path=%s code=%s request=%.*s detail=%s",
+                  STR_ARG(exchange->method), log_quote(exchange->path), err_code(err),
+                  STR_ARG(uuid_text(exchange->request_id, id)), log_quote(str_from(error->detail)));
+    // What broke inside is for the log; a caller can do nothing with it.
+    if (err_http(err) == 500)
+        fail(&told, err, "the log says more, under the request's id");
+    reply_refuse(call, &told);
+    answer(call);
+}
+
+void reply_finish(Call *call, Err err, const Error *error)
+{
+    if (err == ERR_OK)
+        call_reply(call);
+    else
+        call_fail(call, err, error);
+}
+
+Err call_body(Call *call, Error *error)
+{
+    if (!call->body)
+        return fail(error, ERR_MALFORMED, "a JSON body is needed");
+    if (json_type(call->body) == JSON_OBJECT)
+        return ERR_OK;
+    error_add(error, S(""), "bad-type", "must be an object, not %s",
+              json_type_name(json_type(call->body)));
+    return error_close(error, ERR_INVALID);
+}
+
+Err call_id(const Call *call, int param, Uuid *ret, Error *error)
+{
+    if (uuid_parse(call->params[param], ret))
+        return ERR_OK;
+    return fail(error, ERR_NOT_FOUND, "nothing has this id");
+}
+
+Str call_tenant_id(const Call *call)
+{
+    const RegistryTenant *tenant =
+        call->registry ? registry_tenant(call->registry, call->tenant) : NULL;
+    return tenant ? tenant->id : STR_NONE;
+}

@@ -1,0 +1,170 @@
+#include "api/served.h"
+
+#include "engine/engine.h"
+
+// A call inside a transaction: let in again, its Idempotency-Key taken, done alone or in a set with
+// others, its answer kept. All of it may be replayed. What is refused is an answer; only what is
+// Peal's own fault leaves here as an error and undoes the batch.
+
+enum { LATE_MAX = 3 }; // after that the writer's thread decides: somebody publishes without end
+
+static Call *call_of_op(Op *op)
+{
+    return (Call *) ((char *) op - offsetof(Call, op));
+}
+
+// is_late says that the writer's thread would have much to decide anew.
+static bool is_late(const Served *served, const Tx *tx)
+{
+    const Call *call = &served->call;
+    return call->route->run.set && served->decided_on != tx->registry->generation &&
+           call->weight > QUICK_PAIRS_MAX && served->late_count < LATE_MAX;
+}
+
+// enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
+static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
+{
+    reply_anew(served);
+    *ret = ENTRY_GO;
+    Err err = rights_readmit(served, tx->registry, tx->now, &served->error);
+    if (err == ERR_OK && is_late(served, tx)) {
+        served->is_late = true;
+        *ret = ENTRY_LATE;
+        return ERR_OK;
+    }
+    if (err == ERR_OK)
+        err = once_take(served, tx, ret, &served->error);
+    if (err != ERR_OK)
+        *ret = ENTRY_ANSWERED;
+    return reply_conclude(served, err, error);
+}
+
+// leave ends the work of a call that came in. What is refused is not kept: a corrected request may
+// come with the same key.
+static Err leave(Served *served, Tx *tx, Err err, Error *error)
+{
+    if (served->is_refused || (err != ERR_OK && err_http(err) < 500))
+        once_cancel(served, tx);
+    else if (err == ERR_OK)
+        err = once_keep(served, tx, &served->error);
+    return reply_conclude(served, err, error);
+}
+
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        Call *call = call_of_op(ops[i]);
+        Served *served = (Served *) call;
+        Entry entry;
+        TRY(enter(served, tx, &entry, error));
+        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
+        if (entry == ENTRY_GO)
+            TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
+    }
+    return ERR_OK;
+}
+
+// write_set does the calls that may go now and leaves those that have to wait in calls.
+static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error)
+{
+    Call **going = ARENA_ARRAY(&tx->arena, Call *, *count);
+    size_t going_count = 0, waiting = 0;
+    for (size_t i = 0; i < *count; i++) {
+        Entry entry;
+        TRY(enter((Served *) calls[i], tx, &entry, error));
+        if (entry == ENTRY_GO)
+            going[going_count++] = calls[i];
+        else if (entry == ENTRY_WAITS)
+            calls[waiting++] = calls[i];
+    }
+    assert(waiting == 0 || going_count > 0); // whoever waits, waits for one that goes
+    *count = waiting;
+    if (going_count == 0)
+        return ERR_OK;
+    const RouteSet *set = going[0]->route->run.set;
+    TRY(set->write(tx, going, going_count, error));
+    for (size_t i = 0; i < going_count; i++) {
+        Served *served = (Served *) going[i];
+        served->is_written = !served->is_refused;
+        // A kept answer is part of the transaction; any other is written after it.
+        if (served->is_written && going[i]->idempotency_key.at)
+            set->answer(going[i]);
+        TRY(leave(served, tx, ERR_OK, error));
+    }
+    return ERR_OK;
+}
+
+// apply_set writes calls of one set's routes together. Calls with the same Idempotency-Key cannot
+// be in one set: the later ones follow in the next and find the answer of the first.
+static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    Call **calls = ARENA_ARRAY(&tx->arena, Call *, count);
+    for (size_t from = 0, to; from < count; from = to) {
+        const RouteSet *set = call_of_op(ops[from])->route->run.set;
+        for (to = from; to < count && call_of_op(ops[to])->route->run.set == set; to++)
+            calls[to - from] = call_of_op(ops[to]);
+        for (size_t left = to - from; left > 0;)
+            TRY(write_set(tx, calls, &left, error));
+    }
+    return ERR_OK;
+}
+
+static void write_done(Op *op, Err err, const Error *error)
+{
+    Call *call = call_of_op(op);
+    // A delivery may be due again, a channel new, the hold off: the engine looks for itself.
+    if (err == ERR_OK && call->route->run.work == WORK_WRITE)
+        engine_poke(call->api->engine);
+    if (err == ERR_OK && call->route->run.after && call->reply.status < 300)
+        call->route->run.after(call);
+    else
+        reply_finish(call, err, error);
+}
+
+static void answer_aside(Task *task, void *seat)
+{
+    Call *call = call_of_task(task);
+    (void) seat;
+    call->route->run.set->answer(call);
+    call_reply(call);
+}
+
+static void set_done(Op *op, Err err, const Error *error)
+{
+    Call *call = call_of_op(op);
+    Served *served = (Served *) call;
+    const RouteSet *set = call->route->run.set;
+    if (err == ERR_OK && served->is_late) {
+        served->late_count++;
+        call_rethink(served);
+        return;
+    }
+    if (err != ERR_OK || !served->is_written) {
+        reply_finish(call, err, error);
+        return;
+    }
+    set->committed(call);
+    // Another batch waits for the writer: a long answer is not written on its thread.
+    bool is_long = !call->idempotency_key.at && call->weight > QUICK_PAIRS_MAX;
+    if (is_long && call_aside(served, answer_aside))
+        return;
+    if (!call->idempotency_key.at)
+        set->answer(call);
+    call_reply(call);
+}
+
+void call_write(Call *call)
+{
+    static const OpKind one = { .name = "call", .apply = apply };
+    static const OpKind first = { .name = "first call", .apply = apply };
+    static const OpKind many = { .name = "set", .apply = apply_set };
+    const RouteRun *run = &call->route->run;
+    call->op = (Op){ .kind = run->set        ? &many
+                             : run->is_first ? &first
+                                             : &one,
+                     .done = run->set ? set_done : write_done,
+                     .is_urgent = run->is_first,
+                     .weight = call->weight,
+                     .bytes = call->exchange->body.len };
+    writer_submit(api_writer(call->api), &call->op);
+}
