@@ -99,6 +99,8 @@ typedef struct DbOptions {
     bool is_reader; // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
     Str name;       // of the node, for whoever looks at the server's connections; may be none
     bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
+    Span read_max;  // SQLite: how long a reader's statement may take; 0: 15 s
+    int64_t wal_bytes_max; // SQLite: beyond it readers pause until the WAL is emptied; 0: 64 MiB
 } DbOptions;
 
 typedef struct DbDriver {

@@ -23,9 +23,21 @@ Err store_file_open(Arena *scratch, Str path, bool is_writer, StoreFile **ret,
                     Error *error) MUST_USE;
 void store_file_close(StoreFile *file, bool is_writer); // harmless for NULL
 
+// A WAL begins anew only at a moment when nobody reads from it. Where readers always overlap, there
+// is none, and it grows. store_file_pause() makes one: reads that are under way end, new ones wait
+// in store_file_enter(), and store_file_resume() lets them go on.
+//
+// store_file_enter returns ERR_BUSY where it waited for too long. store_file_pause waits for a
+// moment only, so that writes go on beside a long read; true: nobody reads now.
+Err store_file_enter(StoreFile *file, Error *error) MUST_USE;
+void store_file_leave(StoreFile *file);
+bool store_file_pause(StoreFile *file);
+void store_file_resume(StoreFile *file);
+
 // FileMark remembers which file stood at a path; zero: none was seen yet.
 typedef struct FileMark {
     uint64_t device, inode;
+    int64_t bytes; // as last seen
 } FileMark;
 
 // file_mark_holds is false where another file is in the place of the one that was seen there, or

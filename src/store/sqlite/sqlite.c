@@ -1,6 +1,7 @@
 #include "store/db.h"
 #include "store/sqlite/file.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -11,9 +12,13 @@
 //
 // One connection in the whole system writes and checkpoints a file: SQLite before 3.51.3 has a
 // WAL-reset bug that a second writer or checkpointer can hit. A lock on the file (file.h) keeps a
-// second process out; reader connections neither write nor checkpoint.
+// second process out; reader connections neither write nor checkpoint. Where reads overlap so that
+// the WAL never begins anew, they pause while the writer empties it.
 
-enum { PREPARED_SLOTS = 512, BUSY_TIMEOUT_MS = 5000 };
+enum { PREPARED_SLOTS = 512, BUSY_TIMEOUT_MS = 5000, STEPS_BETWEEN_LOOKS = 20000 };
+
+#define READ_MAX ((Span) 15 * SPAN_SECOND)
+#define WAL_BYTES_MAX ((int64_t) 64 << 20)
 
 typedef struct Prepared {
     const Statement *statement;
@@ -27,6 +32,10 @@ typedef struct SqliteDb {
     StoreFile *file; // NULL on a VFS of the tests, which has no files
     FileMark database, wal;
     bool is_writer;
+    bool is_entered; // a reader inside a read
+    int64_t wal_bytes_max;
+    Span read_max;
+    Instant read_until; // monotonic
     bool in_transaction;
     Err failed; // sticky until the sync
     Error failure;
@@ -45,7 +54,7 @@ static void note(SqliteDb *self, int rc, const char *what)
                    (is_io && !is_sync && sqlite3_system_errno(self->sqlite) == ENOSPC);
     if (is_full)
         err = ERR_DISK_FULL;
-    else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+    else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_INTERRUPT)
         err = ERR_BUSY;
     else if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
         err = ERR_CORRUPT;
@@ -67,6 +76,29 @@ static bool fault(SqliteDb *self, const char *call)
         return false;
     note(self, rc, call);
     return true;
+}
+
+// is_too_slow is asked by SQLite every so many steps of a reader's statement.
+static int is_too_slow(void *with)
+{
+    const SqliteDb *self = with;
+    return clock_machine_monotonic() > self->read_until;
+}
+
+// enter begins a read, and leave ends it: one statement, or all of a transaction.
+static void enter(SqliteDb *self)
+{
+    if (self->is_writer || !self->file || self->is_entered || self->failed != ERR_OK)
+        return;
+    self->failed = store_file_enter(self->file, &self->failure);
+    self->is_entered = self->failed == ERR_OK;
+}
+
+static void leave(SqliteDb *self)
+{
+    if (self->is_entered)
+        store_file_leave(self->file);
+    self->is_entered = false;
 }
 
 static void run(SqliteDb *self, const char *sql)
@@ -188,8 +220,8 @@ static void take_row(sqlite3_stmt *stmt, Arena *arena, RowsBuilder *builder, Row
     rows->count++;
 }
 
-static void send(Db *db, Arena *arena, const Statement *statement, const Value *values,
-                 size_t row_count, Rows *ret)
+static void carry_out(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                      size_t row_count, Rows *ret)
 {
     SqliteDb *self = (SqliteDb *) db;
     Rows rows = { 0 };
@@ -230,6 +262,17 @@ static void send(Db *db, Arena *arena, const Statement *statement, const Value *
         *ret = rows;
 }
 
+static void send(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                 size_t row_count, Rows *ret)
+{
+    SqliteDb *self = (SqliteDb *) db;
+    enter(self);
+    self->read_until = clock_machine_monotonic() + self->read_max;
+    carry_out(db, arena, statement, values, row_count, ret);
+    if (!self->in_transaction)
+        leave(self);
+}
+
 static Err sync_db(Db *db, Error *error)
 {
     SqliteDb *self = (SqliteDb *) db;
@@ -243,8 +286,12 @@ static Err sync_db(Db *db, Error *error)
 static void begin(Db *db)
 {
     SqliteDb *self = (SqliteDb *) db;
-    run(self, self->is_writer ? "BEGIN IMMEDIATE" : "BEGIN");
+    enter(self);
+    if (self->failed == ERR_OK)
+        run(self, self->is_writer ? "BEGIN IMMEDIATE" : "BEGIN");
     self->in_transaction = self->failed == ERR_OK;
+    if (!self->in_transaction)
+        leave(self);
 }
 
 static void rollback(Db *db)
@@ -254,6 +301,21 @@ static void rollback(Db *db)
     if (self->in_transaction && !sqlite3_get_autocommit(self->sqlite))
         sqlite3_exec(self->sqlite, "ROLLBACK", NULL, NULL, NULL);
     self->in_transaction = false;
+    leave(self);
+}
+
+// empty_wal makes the WAL begin anew, at a moment when nobody reads. Where a read goes on for long,
+// the next commit tries again; new reads wait until it is done.
+static void empty_wal(SqliteDb *self)
+{
+    if (!self->is_writer || !self->file || self->wal.bytes <= self->wal_bytes_max ||
+        !store_file_pause(self->file))
+        return;
+    int rc = sqlite3_wal_checkpoint_v2(self->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (rc != SQLITE_OK)
+        log_warn("wal.kept", "bytes=%lld detail=%s", (long long) self->wal.bytes,
+                 log_quote(str_from(sqlite3_errmsg(self->sqlite))));
+    store_file_resume(self->file);
 }
 
 // check_files is asked after the commit and before anyone is told of it: what went into a file
@@ -280,6 +342,9 @@ static Err commit(Db *db, Error *error)
     if (err != ERR_OK)
         rollback(db);
     self->in_transaction = false;
+    leave(self);
+    if (err == ERR_OK)
+        empty_wal(self);
     return err;
 }
 
@@ -316,11 +381,15 @@ static void configure(SqliteDb *self, bool is_weak)
         run(self, "PRAGMA journal_mode=WAL");
         run(self, is_weak ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL");
         run(self, "PRAGMA wal_autocheckpoint=1000");
-        run(self, "PRAGMA journal_size_limit=67108864");
+        char limit[64];
+        snprintf(limit, sizeof limit, "PRAGMA journal_size_limit=%lld",
+                 (long long) self->wal_bytes_max);
+        run(self, limit);
     } else {
         sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         run(self, "PRAGMA wal_autocheckpoint=0");
         run(self, "PRAGMA query_only=1");
+        sqlite3_progress_handler(self->sqlite, STEPS_BETWEEN_LOOKS, is_too_slow, self);
     }
     run(self, "PRAGMA mmap_size=0");
     run(self, self->is_writer ? "PRAGMA cache_size=-16384" : "PRAGMA cache_size=-2048");
@@ -351,6 +420,9 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     self->db.driver = &sqlite_driver;
     self->file = file;
     self->is_writer = !options->is_reader;
+    self->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : WAL_BYTES_MAX;
+    self->read_max = options->read_max ? options->read_max : READ_MAX;
+    self->read_until = clock_machine_monotonic() + self->read_max;
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(str_z(scratch, path), &self->sqlite, flags,
