@@ -141,6 +141,8 @@ typedef struct Entry {
     size_t order; // in which they came
     size_t wave;  // in which they are written
     bool calls_off;
+    const RecallKey *calls, *files; // what it calls off, and what it makes that can be; see gather
+    size_t call_count, file_count;
 } Entry;
 
 // Batch is what the entries write. Each array grows wave by wave.
@@ -244,12 +246,121 @@ static Err take_keys(Batch *batch, Error *error)
     return dedup_take(batch->tx, keys, used, error);
 }
 
-static int by_tenant(const void *a, const void *b)
+// recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
+static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, Uuid delivery)
 {
-    const Entry *x = a, *y = b;
-    if (x->accept->tenant != y->accept->tenant)
-        return x->accept->tenant < y->accept->tenant ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    Sha256 hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
+                             trigger->template_id);
+    return (RecallKey){ event->tenant, dedup_key(trigger->rule.number, &hash), delivery };
+}
+
+// find_calls notes what one event's kind and values call off. An event that came before calls
+// nothing off again.
+static void find_calls(Tx *tx, Entry *entry)
+{
+    const Event *event = &entry->item->event;
+    size_t count;
+    const Trigger *const *triggers =
+        registry_recallers(tx->registry, event->tenant, event->kind, &count);
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 1);
+    for (size_t i = 0; i < count && !entry->item->is_duplicate; i++)
+        if (filter_matches(triggers[i]->cancel_filter, event, triggers[i]->template_id, NULL))
+            keys[entry->call_count++] = recall_key(tx, triggers[i], event, event->id);
+    entry->calls = keys;
+}
+
+// find_files notes what an entry makes that an event could call off.
+static void find_files(Tx *tx, Entry *entry)
+{
+    const AcceptItem *item = entry->item;
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, item->created_count + 1);
+    for (size_t p = 0; p < item->pair_count; p++) {
+        const Trigger *trigger = item->pairs[p].decision.trigger;
+        if (trigger->cancel_kind.len && accept_made(item, &item->pairs[p]))
+            keys[entry->file_count++] =
+                recall_key(tx, trigger, &item->event, item->pairs[p].delivery);
+    }
+    entry->files = keys;
+}
+
+// gather notes for every entry what it calls off and files, and returns how many keys that is.
+static size_t gather(Batch *batch)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        Entry *entry = &batch->entries[i];
+        find_calls(batch->tx, entry);
+        find_files(batch->tx, entry);
+        count += entry->call_count + entry->file_count;
+    }
+    return count;
+}
+
+// Turn is the first wave in which a key may be called off, or filed, by whoever comes next. Within
+// a wave what is called off goes before what is made: so a call follows a file in the next wave,
+// and a file may share the wave of a call.
+typedef struct Turn {
+    RecallKey key;
+    size_t call, file;
+} Turn;
+
+typedef struct Turns {
+    Turn *turns; // by key
+    size_t count;
+} Turns;
+
+static int by_recall_key(const void *a, const void *b)
+{
+    const RecallKey *x = &((const Turn *) a)->key, *y = &((const Turn *) b)->key;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    return uuid_cmp(x->key, y->key);
+}
+
+static Turns turns_of(const Batch *batch, size_t key_count)
+{
+    Turns all = { .turns = ARENA_ARRAY(&batch->tx->arena, Turn, key_count + 1) };
+    size_t used = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const Entry *entry = &batch->entries[i];
+        for (size_t k = 0; k < entry->call_count; k++)
+            all.turns[used++].key = entry->calls[k];
+        for (size_t k = 0; k < entry->file_count; k++)
+            all.turns[used++].key = entry->files[k];
+    }
+    assert(used == key_count);
+    qsort(all.turns, used, sizeof *all.turns, by_recall_key);
+    for (size_t i = 0; i < used; i++)
+        if (i == 0 || by_recall_key(&all.turns[i - 1], &all.turns[i]) != 0)
+            all.turns[all.count++] = all.turns[i];
+    return all;
+}
+
+static Turn *turn_of(const Turns *turns, const RecallKey *key)
+{
+    Turn wanted = { .key = *key };
+    Turn *turn = bsearch(&wanted, turns->turns, turns->count, sizeof *turns->turns, by_recall_key);
+    assert(turn);
+    return turn;
+}
+
+// take_turn gives an entry the first wave that its keys allow.
+static void take_turn(const Turns *turns, Entry *entry)
+{
+    size_t wave = 0;
+    for (size_t k = 0; k < entry->call_count; k++) {
+        size_t first = turn_of(turns, &entry->calls[k])->call;
+        wave = first > wave ? first : wave;
+    }
+    for (size_t k = 0; k < entry->file_count; k++) {
+        size_t first = turn_of(turns, &entry->files[k])->file;
+        wave = first > wave ? first : wave;
+    }
+    entry->wave = wave;
+    for (size_t k = 0; k < entry->call_count; k++)
+        turn_of(turns, &entry->calls[k])->file = wave;
+    for (size_t k = 0; k < entry->file_count; k++)
+        turn_of(turns, &entry->files[k])->call = wave + 1;
 }
 
 static int by_wave(const void *a, const void *b)
@@ -260,18 +371,7 @@ static int by_wave(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-// may_be_called_off says whether the entry makes something that a later event could call off.
-static bool may_be_called_off(const Entry *entry)
-{
-    const AcceptItem *item = entry->item;
-    for (size_t p = 0; p < item->pair_count; p++)
-        if (accept_made(item, &item->pairs[p]) && item->pairs[p].decision.trigger->cancel_kind.len)
-            return true;
-    return false;
-}
-
-// part_waves gives each entry its wave. Within a wave, what is called off goes before what is made:
-// an event that calls off after something was made that can be begins a new one for its tenant.
+// part_waves gives each entry its wave, where some call off at all.
 static void part_waves(Batch *batch)
 {
     bool any = false;
@@ -279,22 +379,9 @@ static void part_waves(Batch *batch)
         any = batch->entries[i].calls_off;
     if (!any)
         return;
-    qsort(batch->entries, batch->count, sizeof *batch->entries, by_tenant);
-    size_t wave = 0;
-    bool is_filed = false; // the tenant's newest wave makes what can be called off
-    for (size_t i = 0; i < batch->count; i++) {
-        Entry *entry = &batch->entries[i];
-        if (i > 0 && entry->accept->tenant != entry[-1].accept->tenant) {
-            wave = 0;
-            is_filed = false;
-        }
-        if (entry->calls_off && is_filed) {
-            wave++;
-            is_filed = false;
-        }
-        entry->wave = wave;
-        is_filed |= may_be_called_off(entry);
-    }
+    Turns turns = turns_of(batch, gather(batch));
+    for (size_t i = 0; i < batch->count; i++)
+        take_turn(&turns, &batch->entries[i]);
     qsort(batch->entries, batch->count, sizeof *batch->entries, by_wave);
 }
 
@@ -325,14 +412,6 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .lane = trigger->rule.lane,
         .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };
-}
-
-// recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
-static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, Uuid delivery)
-{
-    Sha256 hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
-                             trigger->template_id);
-    return (RecallKey){ event->tenant, dedup_key(trigger->rule.number, &hash), delivery };
 }
 
 // write_pair turns a decision into rows, now that the keys are known.
@@ -392,34 +471,16 @@ static void write_rows(Batch *batch, const Entry *entries, size_t count)
     recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
 }
 
-// find_calls notes what one event's kind and values call off.
-static void find_calls(Tx *tx, const Event *event, RecallKey *keys, size_t *count)
-{
-    size_t triggers_count;
-    const Trigger *const *triggers =
-        registry_recallers(tx->registry, event->tenant, event->kind, &triggers_count);
-    for (size_t i = 0; i < triggers_count; i++)
-        if (filter_matches(triggers[i]->cancel_filter, event, triggers[i]->template_id, NULL))
-            keys[(*count)++] = recall_key(tx, triggers[i], event, event->id);
-}
-
-// call_off cancels what a wave's events call off. An event that came before calls nothing off
-// again.
+// call_off cancels what a wave's events call off.
 static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error)
 {
     size_t room = 0, used = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t triggers;
-        const Event *event = &entries[i].item->event;
-        registry_recallers(tx->registry, event->tenant, event->kind, &triggers);
-        room += triggers;
-    }
-    if (room == 0)
-        return ERR_OK;
-    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, room);
     for (size_t i = 0; i < count; i++)
-        if (entries[i].calls_off && !entries[i].item->is_duplicate)
-            find_calls(tx, &entries[i].item->event, keys, &used);
+        room += entries[i].call_count;
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, room + 1);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < entries[i].call_count; k++)
+            keys[used++] = entries[i].calls[k];
     return recall_call(tx, keys, used, error);
 }
 

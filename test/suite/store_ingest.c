@@ -545,6 +545,37 @@ static int statements_of(size_t count)
     return calls;
 }
 
+// replacing returns how many statements it takes to write events that each replace an older one
+// of the same value; of so many values, and so often.
+static int replacing(size_t values, size_t rounds)
+{
+    int calls = 0;
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .fault = count_call, .fault_with = &calls });
+    publish(&store, TENANT,
+            "{'id':'latest','eventKind':'visit','channel':'memory:default',"
+            "'cancelOn':{'eventKind':'visit','match':['candidate.wip']}}");
+    Buf events = buf_new(&store.arena, 4096);
+    for (size_t i = 0; i < values * rounds; i++) {
+        Str event = str_format(&store.arena, "%c{'kind':'visit','payload':{'wip':%zu}}",
+                               i == 0 ? '[' : ',', i % values);
+        buf_add(&events, event);
+    }
+    buf_add_char(&events, ']');
+    calls = 0;
+    take(&store, TENANT, str_z(&store.arena, buf_str(&events)));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM queue") == (int64_t) values);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM ended") == (int64_t) (values * (rounds - 1)));
+    return calls;
+}
+
+// Only what concerns the same values goes in turn.
+static void calls_for_other_values_go_together(void)
+{
+    CHECK(replacing(20, 3) == replacing(2, 3));
+    CHECK(replacing(2, 5) > replacing(2, 3));
+}
+
 static void a_call_slows_nobody_else(void)
 {
     CHECK(statements_of(12) == statements_of(2));
@@ -643,6 +674,7 @@ static const Test tests[] = {
     TEST(an_event_does_not_call_off_its_own),
     TEST(a_call_within_a_set_keeps_the_order),
     TEST(a_call_slows_nobody_else),
+    TEST(calls_for_other_values_go_together),
     TEST(a_request_is_done_once),
     TEST(a_refused_request_frees_its_key),
     TEST(a_request_meets_the_one_it_came_with),
