@@ -52,8 +52,8 @@ Err db_open(const DbOptions *options, Db **ret, Error *error)
 {
     const DbDriver *driver = db_driver_for(options->url);
     if (!driver)
-        return fail(error, ERR_INVALID, "a store is sqlite:PATH or postgres://…, not \"%.*s\"",
-                    STR_ARG(options->url));
+        // The URL is not repeated: a mistyped one may hold a password.
+        return fail(error, ERR_INVALID, "a store is sqlite:PATH or postgres://…; this is neither");
     DEFER(arena_done) Arena scratch = { 0 };
     return driver->open(&scratch, options, ret, error);
 }

@@ -563,6 +563,15 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
         close_db(&self->db);
         return ERR_UNAVAILABLE;
     }
+    // In any other encoding there are texts that cannot be stored: one answer of a receiver with
+    // such a letter would fail its settle for ever.
+    const char *encoding = PQparameterStatus(self->conn, "server_encoding");
+    if (!encoding || strcmp(encoding, "UTF8") != 0) {
+        fail(error, ERR_INVALID, "the database's encoding is %s; Peal needs one in UTF8",
+             encoding ? encoding : "unknown");
+        close_db(&self->db);
+        return ERR_INVALID;
+    }
     PQsetNoticeProcessor(self->conn, ignore_notice, NULL);
     PQenterPipelineMode(self->conn);
     *ret = &self->db;
