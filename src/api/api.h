@@ -35,6 +35,8 @@ typedef struct Api {
     Str url_template;    // of links: https://…/s/{publicId}; none
     bool is_dev;         // every channel captures
     const EpochGuard *guard; // by which a release vouches for the store
+    size_t payload_max;      // bytes of one event
+    size_t body_max;         // bytes of a request to the routes that take large ones
     const char *version;
     Instant started_at;
 } Api;
@@ -61,7 +63,7 @@ typedef struct RouteSet {
 } RouteSet;
 
 enum {
-    BODY_LARGE = 1, // up to API_BODY_BYTES_MAX
+    BODY_LARGE = 1, // up to the Api's body_max
     BODY_ANY = 2,   // of any content type; think() reads it
 };
 
@@ -113,9 +115,6 @@ struct Call {
         Task task;
     };
 };
-
-// API_BODY_BYTES_MAX is what some routes take; the server must be opened with no less.
-enum { API_BODY_BYTES_MAX = 32 << 20 };
 
 // api_begin and api_handle are what the server calls; with is the Api.
 Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error);

@@ -40,7 +40,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     if (served->allow.at)
         max = REFUSED_BYTES_MAX;
     else if (call->route->run.body & BODY_LARGE)
-        max = API_BODY_BYTES_MAX;
+        max = call->api->body_max;
     if (max < *ret_body_max)
         *ret_body_max = max;
     if (served->allow.at)

@@ -43,11 +43,13 @@ static Err decide(Call *call, Error *error)
 }
 
 // take_item notes an item's error with the item: one bad item fails alone.
-static void take_item(AcceptItem *item, Err err, const Error *error, Arena *arena)
+static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
 {
+    if (err == ERR_OK)
+        err = event_check_size(&item->event, call->api->payload_max, error);
     item->err = err;
     if (err != ERR_OK)
-        item->error = arena_copy(arena, error, sizeof *error);
+        item->error = arena_copy(call->arena, error, sizeof *error);
 }
 
 static Err read_batch(Call *call, Str *ret_kind, const Json **ret_items, Error *error)
@@ -81,7 +83,7 @@ Err ingest_read(Call *call, Error *error)
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
-        take_item(item, err, &item_error, call->arena);
+        take_item(call, item, err, &item_error);
     }
     return ERR_OK;
 }
@@ -105,7 +107,7 @@ static Err read_cloud_batch(Call *call, Error *error)
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
-        take_item(item, err, &item_error, call->arena);
+        take_item(call, item, err, &item_error);
     }
     return ERR_OK;
 }
@@ -120,9 +122,8 @@ static Err read_binary(Call *call, Str type, Event *ret, Error *error)
     return cloudevent_binary(call->arena, cloud, count, type, call->exchange->body, ret, error);
 }
 
-static Err read_one(Call *call, Str type, Error *error)
+static Err read_event(Call *call, Str type, Event *event, Error *error)
 {
-    Event *event = &posting_new(call, SHAPE_EVENT, 1)->accept.items[0].event;
     bool is_structured = media_is(type, S("application/cloudevents+json"));
     if (!is_structured && exchange_header(call->exchange, S("ce-specversion")).at)
         return read_binary(call, type, event, error);
@@ -133,6 +134,13 @@ static Err read_one(Call *call, Str type, Error *error)
     TRY(json_parse(call->arena, call->exchange->body, &body, error));
     return is_structured ? cloudevent_structured(call->arena, body, event, error)
                          : event_build(call->arena, body, event, error);
+}
+
+static Err read_one(Call *call, Str type, Error *error)
+{
+    Event *event = &posting_new(call, SHAPE_EVENT, 1)->accept.items[0].event;
+    TRY(read_event(call, type, event, error));
+    return event_check_size(event, call->api->payload_max, error);
 }
 
 Err event_read(Call *call, Error *error)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "domain/event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,9 @@
       " $XDG_STATE_HOME/peal, else ~/.local/state/peal)" },                                                               \
     { "adopt", NULL, "vouch for a store that would start held as a copy (see docs/operations.md)" },                      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
+    { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default 1M)" },                                              \
+    { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default 32M)" },                                                 \
+    { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default 256M)" },                                 \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
@@ -102,6 +106,41 @@ static Err read_clock(Str text, Config *ret, Error *error)
                 STR_ARG(text));
 }
 
+// read_size reads a number of bytes such as 65536, 512K or 1M.
+static Err read_size(const Sources *sources, const char *name, size_t least, size_t most,
+                     size_t usual, size_t *ret, Error *error)
+{
+    Str text = option(sources, name), digits = text;
+    *ret = usual;
+    if (!text.at)
+        return ERR_OK;
+    char unit = text.len > 0 ? text.at[text.len - 1] : '\0';
+    int64_t factor = unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1, number;
+    digits.len -= factor > 1;
+    if (!str_to_i64(digits, 1, (int64_t) most, &number) || (size_t) (number * factor) < least ||
+        (size_t) (number * factor) > most)
+        return fail(error, ERR_INVALID,
+                    "--%s is a size from %zuK to %zuM, such as %zuM, not \"%.*s\"", name,
+                    least >> 10, most >> 20, usual >> 20, STR_ARG(text));
+    *ret = (size_t) (number * factor);
+    return ERR_OK;
+}
+
+// read_limits sees that one event fits into a request, and one request among all of them.
+static Err read_limits(const Sources *sources, Config *config, Error *error)
+{
+    enum { K = 1 << 10, M = 1 << 20 };
+    TRY(read_size(sources, "payload-max", K, 32 * M, EVENT_PAYLOAD_MAX, &config->payload_max,
+                  error));
+    TRY(read_size(sources, "body-max", M, 256 * M, 32 * M, &config->body_max, error));
+    TRY(read_size(sources, "bodies-max", M, (size_t) 4096 * M, 256 * M, &config->bodies_max,
+                  error));
+    if (config->payload_max > config->body_max || config->body_max > config->bodies_max)
+        return fail(error, ERR_INVALID,
+                    "--payload-max, --body-max and --bodies-max must not fall below one another");
+    return ERR_OK;
+}
+
 static Str host_name(Arena *arena)
 {
     char name[256] = "node";
@@ -113,7 +152,8 @@ static Str host_name(Arena *arena)
                       (unsigned) (random_u64(&random) & 0xffff));
 }
 
-// state_folder is where a node keeps what is its own. A service manager may give several, by colons.
+// state_folder is where a node keeps what is its own. A service manager may give several, by
+// colons.
 static Str state_folder(Arena *arena, const Sources *sources)
 {
     Str given = option(sources, "state-dir");
@@ -152,6 +192,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
     const char *admin_key = getenv("PEAL_ADMIN_KEY");
     ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
 
+    TRY(read_limits(&sources, ret, error));
     Str level = option(&sources, "log-level");
     LogLevel lowest;
     if (level.at && !log_level_parse(level, &lowest))

@@ -135,10 +135,13 @@ static Err open_program(Program *program, Error *error)
                           .url_template = config->url_template,
                           .is_dev = config->is_dev,
                           .guard = &config->guard,
+                          .payload_max = config->payload_max,
+                          .body_max = config->body_max,
                           .version = PEAL_VERSION,
                           .started_at = clock_now(&program->real) };
     ServerOptions options = { .listen = config->listen,
-                              .body_bytes_max = 32u << 20,
+                              .body_bytes_max = config->body_max,
+                              .bodies_bytes_max = config->bodies_max,
                               .begin = api_begin,
                               .handle = api_handle,
                               .with = &program->api };

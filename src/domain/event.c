@@ -81,6 +81,17 @@ Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error
     return ERR_OK;
 }
 
+Err event_check_size(const Event *event, size_t payload_max, Error *error)
+{
+    if (event->payload.len > payload_max)
+        error_add(error, S("/payload"), "too-large", "may have %zu bytes, not %zu", payload_max,
+                  event->payload.len);
+    if (event->recipient.len > EVENT_RECIPIENT_MAX)
+        error_add(error, S("/recipient"), "too-large", "may have %d bytes, not %zu",
+                  EVENT_RECIPIENT_MAX, event->recipient.len);
+    return error_close(error, ERR_TOO_LARGE);
+}
+
 // to_index reads a segment of a path as an index: digits without leading zeros.
 static bool to_index(Str segment, size_t *ret)
 {

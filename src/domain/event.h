@@ -20,6 +20,8 @@ enum {
     EVENT_CORRELATION_MAX = 200,
     EVENT_ADDRESS_MAX = 1000,
     EVENT_ITEMS_MAX = 10000,
+    EVENT_PAYLOAD_MAX = 1 << 20, // unless the installation says otherwise
+    EVENT_RECIPIENT_MAX = 64 * 1024,
 };
 
 typedef struct Event {
@@ -45,6 +47,10 @@ Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_U
 // event_build_item reads {"payload","recipient"?,"occurredAt"?,"entity"?,"correlationId"?,"id"?}
 // of a batch whose kind was given once. source becomes "ingest".
 Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error) MUST_USE;
+
+// event_check_size refuses an event that is too long for its row, with ERR_TOO_LARGE. Every door
+// asks it, last: whatever is accepted is read, claimed and sent whole later on.
+Err event_check_size(const Event *event, size_t payload_max, Error *error) MUST_USE;
 
 // event_find looks up a dotted path in the event: "templateId" (given apart, for it is the
 // trigger's), "recipient.*", "candidate.*" (the payload), "event.kind|id|source|entity|

@@ -75,7 +75,7 @@ struct ExchangeWire {
     RequestTarget parsed;
     BodyFraming framing;
     size_t body_max, body_room;
-    char *body;
+    char *body; // on the heap: it grows in place, and its room is known to the byte
     Reply reply;
 };
 
@@ -92,6 +92,7 @@ struct Server {
     Connection *connections; // the loop thread's
     ExchangeWire *spares;    // the loop thread's
     size_t spare_count;
+    size_t body_bytes; // the loop thread's: room of all bodies
     _Atomic bool is_quiesced, is_closing;
     _Atomic size_t owed;    // handed over and not yet answered
     _Atomic size_t sending; // answers on their way
@@ -169,12 +170,13 @@ static void send_problem(int fd, Err err, const char *detail)
     Error error = { 0 };
     fail(&error, err, "%s", detail);
     Str body = problem_json(&arena, &error, uuid_new(clock_now(&clock), &random));
-    Str text = str_format(&arena,
-                          "HTTP/1.1 %d %s\r\nConnection: close\r\n"
-                          "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-                          "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
-                          err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
-                          body.len, STR_ARG(body));
+    Str text =
+        str_format(&arena,
+                   "HTTP/1.1 %d %s\r\nConnection: close\r\n%s"
+                   "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+                   "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
+                   err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
+                   err_http(err) == 503 ? "Retry-After: 1\r\n" : "", body.len, STR_ARG(body));
     ssize_t sent = send(fd, text.at, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void) sent; // A client that takes no answer gets none.
 }
@@ -292,6 +294,9 @@ static void wire_free(ExchangeWire *wire)
 {
     Server *server = wire->server;
     Arena arena = wire->exchange.arena;
+    assert(server->body_bytes >= wire->body_room);
+    server->body_bytes -= wire->body_room;
+    free(wire->body);
     if (arena.bytes > SPARE_ARENA_BYTES_MAX || server->spare_count == SPARE_MAX)
         arena_done(&arena);
     else
@@ -335,6 +340,11 @@ static enum MHD_Result queue(ExchangeWire *wire)
     const Reply *reply = &wire->reply;
     Arena *arena = &wire->exchange.arena;
     wire->phase = PHASE_ANSWERED;
+    // A client that reads slowly keeps its answer in memory: it has until then.
+    const ServerOptions *options = &wire->server->options;
+    Span patience = (Span) (reply->body.len / options->answer_bytes_per_second) * SPAN_SECOND;
+    deadline_set(&wire->connection->deadline, now_plus(options->request_deadline + patience),
+                 false);
     atomic_fetch_add(&wire->server->sending, 1);
     // The library promises not to write to a persistent body.
     struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -412,6 +422,13 @@ static bool lines_are_clean(const ExchangeWire *wire, const char *method, const 
     return at + 2 == method + head_len;
 }
 
+#define BODIES_FULL "the bodies of other requests fill the memory set aside for them; try again"
+
+static bool has_room(const Server *server, size_t more)
+{
+    return more <= server->options.bodies_bytes_max - server->body_bytes;
+}
+
 static enum MHD_Result accept_head(ExchangeWire *wire)
 {
     Server *server = wire->server;
@@ -431,6 +448,9 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
         fail(&error, ERR_TOO_LARGE, "the body may have %zu bytes", wire->body_max);
         return refuse(wire, &error, true);
     }
+    // What is announced is not set aside: a client that sends nothing must not shut others out.
+    if (!wire->framing.is_chunked && !has_room(server, (size_t) wire->framing.length))
+        return refuse_with(wire, ERR_BUSY, BODIES_FULL, true);
     wire->phase = PHASE_BODY;
     return MHD_YES;
 }
@@ -472,26 +492,42 @@ static enum MHD_Result read_head(ExchangeWire *wire, const char *method, const c
     return accept_head(wire);
 }
 
-// take_piece appends to the body. Its room grows with what came, not with what was announced.
+// body_room_for is the room to take next. It grows with what came, not with what was announced.
+static size_t body_room_for(const ExchangeWire *wire, size_t len)
+{
+    size_t announced = (size_t) wire->framing.length;
+    size_t room = wire->body_room > 0 ? wire->body_room * 2 : BODY_FIRST_BYTES;
+    if (announced >= len && announced < room)
+        room = announced;
+    if (wire->framing.is_chunked && wire->body_room == 0)
+        room = 4096;
+    if (room > wire->body_max)
+        room = wire->body_max;
+    return room < len ? len : room;
+}
+
+// break_off answers in the middle of a body, past the library, and ends the connection.
+static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail)
+{
+    wire->connection->lingers = true;
+    if (deadline_stop(&wire->connection->deadline))
+        send_problem(wire->connection->deadline.fd, err, detail);
+    return MHD_NO;
+}
+
+// take_piece appends to the body.
 static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *len)
 {
+    Server *server = wire->server;
     size_t old_len = wire->exchange.body.len, new_len = old_len + *len;
-    if (new_len > wire->body_max) {
-        wire->connection->lingers = true;
-        if (deadline_stop(&wire->connection->deadline))
-            send_problem(wire->connection->deadline.fd, ERR_TOO_LARGE, "the body is too large");
-        return MHD_NO;
-    }
+    if (new_len > wire->body_max)
+        return break_off(wire, ERR_TOO_LARGE, "the body is too large");
     if (new_len > wire->body_room) {
-        size_t announced = (size_t) wire->framing.length;
-        size_t room = wire->body_room > 0 ? wire->body_room * 2 : BODY_FIRST_BYTES;
-        if (announced >= new_len && announced < room)
-            room = announced;
-        if (wire->framing.is_chunked && wire->body_room == 0)
-            room = 4096;
-        if (room < new_len)
-            room = new_len;
-        wire->body = arena_grow(&wire->exchange.arena, wire->body, wire->body_room, room);
+        size_t room = body_room_for(wire, new_len);
+        if (!has_room(server, room - wire->body_room))
+            return break_off(wire, ERR_BUSY, BODIES_FULL);
+        wire->body = memory_grow(wire->body, room);
+        server->body_bytes += room - wire->body_room;
         wire->body_room = room;
     }
     memcpy(wire->body + old_len, at, *len);
@@ -718,6 +754,10 @@ static ServerOptions with_defaults(const ServerOptions *given)
         options.connections_per_address_max = 512;
     if (options.body_bytes_max == 0)
         options.body_bytes_max = (size_t) 8 * 1024 * 1024;
+    if (options.bodies_bytes_max == 0)
+        options.bodies_bytes_max = (size_t) 256 * 1024 * 1024;
+    if (options.answer_bytes_per_second == 0)
+        options.answer_bytes_per_second = (size_t) 256 * 1024;
     if (options.header_bytes_max == 0)
         options.header_bytes_max = (size_t) 16 * 1024;
     if (options.owed_wait == 0)

@@ -6,8 +6,9 @@
 // thread; it must not block. Whoever finishes the work calls exchange_reply() once, from any
 // thread; until then the exchange, its arena and everything in it belong to the handler.
 //
-// Limits are the server's own: connections in all and per address, header and body size, a total
-// deadline for a request to arrive (not only an idle time-out), and a guard against smuggling
+// Limits are the server's own: connections in all and per address, header and body size, the bodies
+// of all requests together (503 beyond, with Retry-After), a total deadline for a request to arrive
+// and for its answer to be taken (not only an idle time-out), and a guard against smuggling
 // (two lengths, length and chunks together, odd names, no or two hosts). What breaks a limit is
 // answered with problem+json and logged at debug.
 #pragma once
@@ -63,8 +64,10 @@ typedef struct ServerOptions {
     size_t connections_max; // default 1024
     size_t connections_per_address_max; // default 512; loopback is not limited
     size_t body_bytes_max;              // default 8 MiB
+    size_t bodies_bytes_max;            // of all requests being read or handled; default 256 MiB
     size_t header_bytes_max;            // default 16 KiB
     Span request_deadline;              // for a whole request to arrive; default 30 s
+    size_t answer_bytes_per_second;     // at least, or the client is cut; default 256 KiB
     Span idle_timeout;                  // of a kept-alive connection; default 60 s
     Span owed_wait;                     // for owners to answer when it closes; default 8 s
 

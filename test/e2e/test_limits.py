@@ -1,6 +1,6 @@
 """What Peal takes and gives is bounded in bytes as well as in numbers (H1)."""
-from harness import equal, main
-from steps import ingest, make_trigger, settle, visit
+from harness import equal, main, once, run_peal
+from steps import ingest, make_trigger, problems, settle, visit
 
 LARGE = "x" * (900 * 1024)  # nine of these make a page
 
@@ -36,6 +36,46 @@ def test_the_story_of_a_large_event_is_whole(ctx):
     settle(ctx.peal)
     decisions = ctx.peal.get(f"/v1/events/{event}/explain", expect=200).json["decisions"]
     equal(len(decisions), 20)
+
+
+def test_an_event_may_have_so_many_bytes(ctx):
+    make_trigger(ctx.peal)
+    over = "x" * (1 << 20)
+    answer = ctx.peal.post("/v1/events", {"kind": "k", "payload": {"note": over}})
+    equal((answer.status, answer.json["code"], problems(answer)),
+          (413, "too-large", [("/payload", "too-large")]))
+    assert "1048576" in answer.json["errors"][0]["message"], "the limit is said"
+    cloud = {"specversion": "1.0", "type": "k", "source": "s", "id": "1", "data": {"note": over}}
+    answer = ctx.peal.post("/v1/events", cloud,
+                           headers={"Content-Type": "application/cloudevents+json"})
+    equal(answer.status, 413)
+    answer = ctx.peal.post("/v1/events", {"kind": "k", "recipient": {"note": "x" * (64 << 10)}})
+    equal((answer.status, problems(answer)), (413, [("/recipient", "too-large")]))
+    equal(ctx.peal.get("/v1/events", expect=200).json["items"], [])
+
+
+def test_in_a_batch_the_large_item_fails_alone(ctx):
+    make_trigger(ctx.peal)
+    answer = ingest(ctx.peal, visit(), visit(note="x" * (1 << 20)), visit())
+    equal((answer["created"], answer["failed"]), (2, 1))
+    equal([item["outcome"] for item in answer["items"]], ["created", "failed", "created"])
+    equal(answer["items"][1]["error"]["code"], "too-large")
+
+
+def test_the_limits_are_options(ctx):
+    peal = ctx.start(args=["--payload-max", "2K", "--body-max", "1M", "--bodies-max", "2M"])
+    equal(peal.post("/v1/events", {"kind": "k", "payload": {"n": "x" * 1900}}).status, 202)
+    equal(peal.post("/v1/events", {"kind": "k", "payload": {"n": "x" * 2100}}).status, 413)
+    equal(peal.post("/v1/events", raw=b" " * (1 << 20) + b"1").status, 413)
+
+
+@once
+def test_limits_that_make_no_sense_are_refused(ctx):
+    for args in (["--payload-max", "0"], ["--payload-max", "1G"], ["--body-max", "many"],
+                 ["--payload-max", "2M", "--body-max", "1M"], ["--bodies-max", "1M"]):
+        ran = run_peal("serve", "--store", f"sqlite:{ctx.folder}/x.db", "--listen", "127.0.0.1:0",
+                       *args)
+        equal((ran.code, "-max" in ran.err), (2, True), str(args))
 
 
 if __name__ == "__main__":

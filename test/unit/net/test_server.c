@@ -24,6 +24,8 @@ typedef struct Host {
     _Atomic int handled, begun;
 } Host;
 
+enum { LONG_BYTES = 16 << 20 }; // more than the system keeps for a client
+
 // describe writes what the handler saw, so that a test can compare it.
 static void describe(Exchange *exchange)
 {
@@ -47,6 +49,8 @@ static void describe(Exchange *exchange)
                     .header_count = 1 };
     if (str_eq(exchange->path, S("/nothing")))
         reply = (Reply){ .status = 204 };
+    if (str_eq(exchange->path, S("/long")))
+        reply.body = (Str){ arena_alloc(arena, LONG_BYTES), LONG_BYTES };
     if (str_eq(exchange->path, S("/cached"))) {
         reply.headers[0] = (Header){ S("cache-control"), S("max-age=60") };
     }
@@ -455,6 +459,50 @@ static void a_body_over_the_limit_is_answered_though_the_client_still_sends(void
     host_stop(&host);
 }
 
+// post sends a body of so many bytes on a new connection.
+static int post(Host *host, const char *path, size_t len, bool is_chunked)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Buf buf = buf_new(&arena, PEER_BYTES_MAX);
+    buf_add_format(&buf, "POST %s HTTP/1.1\r\nHost: x\r\n", path);
+    if (is_chunked)
+        buf_add_format(&buf, "Transfer-Encoding: chunked\r\n\r\n%zX\r\n", len);
+    else
+        buf_add_format(&buf, "Content-Length: %zu\r\n\r\n", len);
+    for (size_t i = 0; i < len; i++)
+        buf_add_char(&buf, 'x');
+    if (is_chunked)
+        buf_add(&buf, S("\r\n0\r\n\r\n"));
+    int fd = peer_dial(host->port);
+    peer_send(fd, buf_str(&buf));
+    return fd;
+}
+
+static int answer_of(int fd)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str answer = peer_receive(&arena, fd);
+    close(fd);
+    CHECK(peer_status(answer) != 503 || str_contains(answer, S("\r\nRetry-After: 1\r\n")));
+    return peer_status(answer);
+}
+
+static void all_bodies_share_what_is_set_aside_for_them(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .body_bytes_max = 80000, .bodies_bytes_max = 100000 });
+    int first = post(&host, "/hold", 60000, false);
+    Exchange *held = wait_for_held(&host);
+    for (int is_chunked = 0; is_chunked < 2; is_chunked++)
+        CHECK(answer_of(post(&host, "/x", 60000, is_chunked)) == 503);
+    CHECK(answer_of(post(&host, "/x", 1000, false)) == 200); // what fits goes on
+    describe(held);
+    CHECK(answer_of(first) == 200);
+    for (int is_chunked = 0; is_chunked < 2; is_chunked++)
+        CHECK(answer_of(post(&host, "/x", 60000, is_chunked)) == 200);
+    host_stop(&host);
+}
+
 static void a_client_may_ask_before_it_sends_the_body(void)
 {
     Host host = { 0 };
@@ -565,6 +613,24 @@ static void a_request_being_handled_and_an_idle_connection_are_not_cut(void)
     CHECK(peer_status(peer_receive(&arena, idle)) == 200);
     close(idle);
     close(busy);
+    host_stop(&host);
+}
+
+static void an_answer_that_is_not_taken_is_cut(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .request_deadline = 250 * SPAN_MILLISECOND,
+                                       .answer_bytes_per_second = 1u << 30 });
+    int fd = peer_dial(host.port);
+    peer_send(fd, S("GET /long HTTP/1.1\r\nHost: x\r\n\r\n"));
+    for (int i = 0; i < 3; i++)
+        pass_deadline(host.port);
+    static char piece[64 * 1024];
+    size_t taken = 0;
+    for (ssize_t got; (got = recv(fd, piece, sizeof piece, 0)) > 0;)
+        taken += (size_t) got;
+    CHECK(taken > 0 && taken < LONG_BYTES);
+    close(fd);
     host_stop(&host);
 }
 
@@ -840,6 +906,8 @@ static const Test tests[] = {
     TEST(begin_refuses_before_the_body_is_kept),
     TEST(a_request_that_does_not_arrive_in_time_is_cut),
     TEST(a_request_being_handled_and_an_idle_connection_are_not_cut),
+    TEST(all_bodies_share_what_is_set_aside_for_them),
+    TEST(an_answer_that_is_not_taken_is_cut),
     TEST(a_client_that_leaves_does_no_harm),
     TEST(closing_waits_for_what_is_owed),
     TEST(closing_does_not_wait_for_ever),
