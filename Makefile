@@ -4,6 +4,7 @@
 BUILD ?= build
 SETUP ?= tools/setup.sh
 MESON_OPTIONS ?=
+SEEDS ?= 20000
 
 all: ## build the program: build/peal
 	@$(SETUP) build
@@ -21,6 +22,11 @@ bench: all ## measure Peal and its peers on this machine (MEASURES="drain_sqlite
 	@$(SETUP) test
 	@$(SETUP) bench
 	@bench/run $(MEASURES)
+
+sim: ## the simulation, SEEDS runs of it (default 20000); a seed that fails replays exactly
+	@$(SETUP) build
+	@tools/build.sh $(BUILD) $(MESON_OPTIONS) -- test/sim/sim
+	@$(BUILD)/test/sim/sim --seeds $(SEEDS)
 
 lint: ## layout, folders, headers, house rules and clang-tidy
 	@$(SETUP) lint
@@ -54,4 +60,4 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test bench lint asan tsan fuzz docs format clean help
+.PHONY: all run test bench sim lint asan tsan fuzz docs format clean help

@@ -120,6 +120,9 @@ typedef struct DbDriver {
 extern const DbDriver sqlite_driver;
 extern const DbDriver postgres_driver;
 
+// A fault of this number is a connection that is lost; on SQLite others are SQLite's own codes.
+enum { DB_FAULT_LOST = -1 };
+
 // Db is the part that both drivers share; each embeds it first.
 struct Db {
     const DbDriver *driver;

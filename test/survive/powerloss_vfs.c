@@ -23,6 +23,8 @@ typedef struct DiskFile {
     bool is_new; // made since the last sync: the disk has none, or another of this name
     bool *dirty; // by sector: written and not synced
     size_t dirty_room;
+    int sharers; // connections that hold a lock
+    int mappers; // connections that see the shared memory
     void *shm[SHM_REGIONS_MAX];
 } DiskFile;
 
@@ -30,6 +32,7 @@ typedef struct DiskFile {
 typedef struct Open {
     sqlite3_file base;
     DiskFile *file;
+    bool is_sharer, is_mapper;
 } Open;
 
 static struct {
@@ -319,7 +322,8 @@ void powerloss_forget(void)
 
 static int io_close(sqlite3_file *base)
 {
-    (void) base;
+    Open *self = (Open *) base;
+    self->file->sharers -= self->is_sharer;
     return SQLITE_OK;
 }
 
@@ -413,11 +417,27 @@ static int io_size(sqlite3_file *base, sqlite3_int64 *ret)
     return disk.is_cut ? SQLITE_IOERR_FSTAT : SQLITE_OK;
 }
 
+static void share(Open *self, bool is_sharer)
+{
+    self->file->sharers += is_sharer - self->is_sharer;
+    self->is_sharer = is_sharer;
+}
+
 static int io_lock(sqlite3_file *base, int level)
 {
-    (void) base;
-    (void) level;
-    return disk.is_cut ? SQLITE_IOERR_LOCK : SQLITE_OK;
+    Open *self = (Open *) base;
+    if (disk.is_cut)
+        return SQLITE_IOERR_LOCK;
+    if (level == SQLITE_LOCK_EXCLUSIVE && self->file->sharers > self->is_sharer)
+        return SQLITE_BUSY;
+    share(self, true);
+    return SQLITE_OK;
+}
+
+static int io_unlock(sqlite3_file *base, int level)
+{
+    share((Open *) base, level != SQLITE_LOCK_NONE);
+    return disk.is_cut ? SQLITE_IOERR_UNLOCK : SQLITE_OK;
 }
 
 static int io_check_lock(sqlite3_file *base, int *ret)
@@ -450,8 +470,11 @@ static int io_traits(sqlite3_file *base)
 
 static int io_shm_map(sqlite3_file *base, int region, int size, int extend, void volatile **ret)
 {
-    DiskFile *file = ((Open *) base)->file;
+    Open *self = (Open *) base;
+    DiskFile *file = self->file;
     assert(region < SHM_REGIONS_MAX);
+    file->mappers += !self->is_mapper;
+    self->is_mapper = true;
     if (!file->shm[region] && extend)
         file->shm[region] = memory_new((size_t) size);
     *ret = file->shm[region];
@@ -474,8 +497,12 @@ static void io_shm_barrier(sqlite3_file *base)
 
 static int io_shm_unmap(sqlite3_file *base, int deletes)
 {
-    (void) deletes; // only one connection is ever open: the last one leaves
-    lose_shm(((Open *) base)->file);
+    Open *self = (Open *) base;
+    (void) deletes;
+    self->file->mappers -= self->is_mapper;
+    self->is_mapper = false;
+    if (self->file->mappers == 0)
+        lose_shm(self->file);
     return SQLITE_OK;
 }
 
@@ -488,7 +515,7 @@ static const sqlite3_io_methods methods = {
     .xSync = io_sync,
     .xFileSize = io_size,
     .xLock = io_lock,
-    .xUnlock = io_lock,
+    .xUnlock = io_unlock,
     .xCheckReservedLock = io_check_lock,
     .xFileControl = io_control,
     .xSectorSize = io_sector,
@@ -505,7 +532,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int 
 {
     Open *self = (Open *) base;
     (void) vfs;
-    self->base.pMethods = NULL;
+    *self = (Open){ 0 };
     if (disk.is_cut)
         return SQLITE_CANTOPEN;
     assert(name); // temporary files are in memory

@@ -10,8 +10,10 @@
 // A sync can be made to fail once. As on Linux, the pages count as clean afterwards although some
 // of them never reached the disk: a later sync will not write them again.
 //
-// One process, one connection to a file at a time: locks always succeed. Files are known by their
-// last name alone, in whatever folder they are said to be.
+// One thread. Several connections may have a file open as long as only one is inside a transaction
+// at a time: locks always succeed, but for the one by which SQLite finds out that it is the last to
+// close. Files are known by their last name alone, in whatever folder they are said to be, so that
+// several nodes can each have a folder, and a lock file, of their own.
 #pragma once
 
 #include "base/base.h"

@@ -74,6 +74,11 @@ static bool fault(SqliteDb *self, const char *call)
     int rc = self->db.fault(self->db.fault_with, call);
     if (rc == 0)
         return false;
+    if (rc == DB_FAULT_LOST) {
+        self->db.is_broken = true;
+        self->failed = fail(&self->failure, ERR_UNAVAILABLE, "%s: the connection is lost", call);
+        return true;
+    }
     note(self, rc, call);
     return true;
 }

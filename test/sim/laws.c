@@ -1,0 +1,498 @@
+#include "sim.h"
+
+// The invariants of Peal, by their numbers. Each function says what one of them means here.
+
+static bool is_several(const Sim *sim)
+{
+    return sim->node_count > 1;
+}
+
+static const Node *node_numbered(const Sim *sim, int64_t number)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        if (sim->nodes[i].is_up && sim->nodes[i].number == number)
+            return &sim->nodes[i];
+    return NULL;
+}
+
+static int name_of(const Sim *sim, const Parcel *parcel)
+{
+    return (int) (parcel - sim->parcels);
+}
+
+// could_lapse: whether others could rightly take this node's lease for over, since then. Alone, a
+// node that lives never loses what is its own, however long it stood still or the store was away.
+static bool could_lapse(const Sim *sim, const Node *node, Instant since)
+{
+    if (!is_several(sim))
+        return false;
+    for (int i = 0; i < sim->node_count; i++) {
+        const Node *one = &sim->nodes[i];
+        if (one->jumped_at != INSTANT_NONE && one->jumped_at + LEASE >= since)
+            return true;
+    }
+    return node->shaken_until != INSTANT_NONE && node->shaken_until + LEASE >= since;
+}
+
+// is_orphan: the process that began it is gone, and whatever it was told with it.
+static bool is_orphan(const Sim *sim, const Send *send)
+{
+    const Node *node = &sim->nodes[send->node];
+    return send->is_cut || !node_hears(node) || node->life != send->life;
+}
+
+// I19: a message comes twice only where nobody could know what became of the first.
+static bool is_explained(const Sim *sim, const Send *send)
+{
+    return send->answer == ANSWER_LOST || is_orphan(sim, send) ||
+           could_lapse(sim, &sim->nodes[send->node], send->started_at);
+}
+
+static void i19_twice(Sim *sim, const Send *send)
+{
+    for (int a = 1; a < send->attempt && a < ATTEMPTS_MAX; a++) {
+        const Send *before = send->parcel->sends[a];
+        if (!before || before->send != send->send)
+            continue;
+        bool was_taken = before->answer == ANSWER_TAKEN || before->answer == ANSWER_LOST;
+        if (was_taken && !is_explained(sim, before))
+            broken(sim, "I19", "parcel %d, send %d comes twice: attempts %d and %d",
+                   name_of(sim, send->parcel), send->send, a, send->attempt);
+    }
+}
+
+// I12: a byte leaves only after a durable claim, of this node, and once for each attempt.
+static void i12_claimed(Sim *sim, const Send *send)
+{
+    const Parcel *parcel = send->parcel;
+    int64_t number = sim->nodes[send->node].number;
+    if (!parcel->is_claimed[send->attempt] || parcel->claimed_by[send->attempt] != number)
+        broken(sim, "I12", "parcel %d: attempt %d is sent without a durable claim of node %lld",
+               name_of(sim, parcel), send->attempt, (long long) number);
+    if (parcel->sends[send->attempt])
+        broken(sim, "I12", "parcel %d: attempt %d is sent twice", name_of(sim, parcel),
+               send->attempt);
+}
+
+// I9: whoever sends holds the lease, and it is not over.
+static void i9_leased(Sim *sim, const Send *send)
+{
+    const Parcel *parcel = send->parcel;
+    const Node *node = &sim->nodes[send->node];
+    const Row *row = &parcel->row;
+    if (parcel->closed_at != INSTANT_NONE)
+        return; // I13 has an opinion on that
+    if (row->state != DELIVERY_SENDING || row->attempt != send->attempt ||
+        row->holder != node->number)
+        broken(sim, "I9", "parcel %d: attempt %d is sent, but is no longer node %lld's",
+               name_of(sim, parcel), send->attempt, (long long) node->number);
+    else if (row->lease_until < clock_now(&node->clock) && node->jumped_at == INSTANT_NONE)
+        broken(sim, "I9", "parcel %d: attempt %d is sent under a lease that is over",
+               name_of(sim, parcel), send->attempt);
+}
+
+// patience_of is how long a node may take to learn what another, or it itself, has committed.
+static Span patience_of(const Node *node, int64_t by)
+{
+    return node->number == by ? 50 * SPAN_MILLISECOND : RENEW + 2 * SPAN_SECOND;
+}
+
+// I13: nothing is sent after a cancel, a completion or a hold, but for what was in flight then: an
+// attempt that was claimed, for as long as its node may not yet know.
+static void i13_called_off(Sim *sim, const Send *send)
+{
+    const Parcel *parcel = send->parcel;
+    const Node *node = &sim->nodes[send->node];
+    if (parcel->closed_at != INSTANT_NONE) {
+        bool was_in_flight = parcel->closed_in_flight == send->attempt;
+        bool is_known = sim->now > parcel->closed_at + patience_of(node, parcel->closed_by);
+        if (!was_in_flight || is_known)
+            broken(sim, "I13 called off", "parcel %d: attempt %d is sent %lld ms after it was %s",
+                   name_of(sim, parcel), send->attempt,
+                   (long long) ((sim->now - parcel->closed_at) / SPAN_MILLISECOND),
+                   delivery_state_text(parcel->row.state));
+    }
+    if (sim->is_held && sim->now > sim->held_at + patience_of(node, sim->held_by))
+        broken(sim, "I13 held", "parcel %d: attempt %d is sent %lld ms after the hold",
+               name_of(sim, parcel), send->attempt,
+               (long long) ((sim->now - sim->held_at) / SPAN_MILLISECOND));
+}
+
+// I16: what was refused for good is sent again only when a person says so.
+static void i16_refused(Sim *sim, const Send *send)
+{
+    const Parcel *parcel = send->parcel;
+    if (parcel->permanent && parcel->by_hand == 0)
+        broken(sim, "I16", "parcel %d: attempt %d follows a refusal", name_of(sim, parcel),
+               send->attempt);
+}
+
+// I18: as many at once as the channel allows, on each node.
+static void i18_concurrency(Sim *sim, const Send *send)
+{
+    int open = 0;
+    for (size_t i = sim->first_open; i < sim->send_count; i++) {
+        const Send *other = &sim->sends[i];
+        open += other->node == send->node && other->lane == send->lane && !other->is_told &&
+                !other->is_cut && other->life == send->life;
+    }
+    if (open > sim->lanes[send->lane].loosest)
+        broken(sim, "I18", "%d at once on %s", open, sim->lanes[send->lane].key);
+}
+
+void laws_on_send(Sim *sim, Send *send)
+{
+    Parcel *parcel = send->parcel;
+    if (!parcel || send->attempt >= ATTEMPTS_MAX) {
+        broken(sim, "I12", "a send of nothing that was promised");
+        return;
+    }
+    trace(sim, "n%d sends parcel %d, send %d, attempt %d: %s", send->node, name_of(sim, parcel),
+          send->send, send->attempt, answer_text(send->answer));
+    i12_claimed(sim, send);
+    i9_leased(sim, send);
+    i13_called_off(sim, send);
+    i16_refused(sim, send);
+    i18_concurrency(sim, send);
+    i19_twice(sim, send);
+    parcel->sends[send->attempt] = send;
+}
+
+// I18: claims within a window of the channel's rate, on each node. The engine counts a claim where
+// it asks for it; a slow commit may carry a window's worth into the next.
+static void i18_rate(Sim *sim, const Row *is)
+{
+    for (int i = 0; i < sim->lane_count; i++) {
+        const Lane *lane = &sim->lanes[i];
+        Node *node = (Node *) (uintptr_t) node_numbered(sim, is->holder);
+        if (lane->number != is->lane || !lane->rate_max || !node)
+            continue;
+        Instant window = is->started_at - is->started_at % lane->rate_per;
+        if (node->rate_window[i] != window)
+            node->rate_spent[i] = 0;
+        node->rate_window[i] = window;
+        if (++node->rate_spent[i] > lane->rate_max * 2)
+            broken(sim, "I18", "%d in a window of %s", node->rate_spent[i], lane->key);
+    }
+}
+
+// I9, I11: a claim makes the fence grow; I21, I15: none is made before it is due.
+static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    if (was && is->fence <= was->fence)
+        broken(sim, "I9", "parcel %d: the fence stays %d", name_of(sim, parcel), is->fence);
+    if (is->attempt < 1 || is->attempt >= ATTEMPTS_MAX)
+        broken(sim, "I11", "parcel %d: attempt %d", name_of(sim, parcel), is->attempt);
+    bool was_due = !was || was->state == DELIVERY_SENDING || was->state == DELIVERY_PARKED ||
+                   is->started_at >= was->due_at;
+    if (!was_due)
+        broken(sim, "I21", "parcel %d is claimed %lld ms early", name_of(sim, parcel),
+               (long long) ((was->due_at - is->started_at) / SPAN_MILLISECOND));
+    parcel->is_claimed[is->attempt] = true;
+    parcel->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
+    parcel->claimed_at[is->attempt] = sim->now;
+    if (is->state == DELIVERY_SENDING)
+        i18_rate(sim, is);
+}
+
+// I9, I25: the lease of a claim that goes on never shortens.
+static void i9_renewed(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+{
+    if (is->lease_until < was->lease_until)
+        broken(sim, "I25", "parcel %d: its lease shortens by %lld ms", name_of(sim, parcel),
+               (long long) ((was->lease_until - is->lease_until) / SPAN_MILLISECOND));
+    if (is->holder != was->holder)
+        broken(sim, "I9", "parcel %d: its lease goes from node %lld to %lld", name_of(sim, parcel),
+               (long long) was->holder, (long long) is->holder);
+}
+
+static Span wait_of(const Pattern *pattern, int failures)
+{
+    return pattern->is_doubling ? pattern->wait << (failures - 1) : pattern->wait;
+}
+
+// I15: a retry falls due when its schedule says, not before Retry-After, never past the deadline.
+static void i15_retry(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+{
+    const Pattern *pattern = parcel->pattern;
+    const Send *send = parcel->sends[was->attempt];
+    if (is->failures != was->failures + 1 || is->failures > pattern->max)
+        broken(sim, "I15", "parcel %d: %d failures of %d", name_of(sim, parcel), is->failures,
+               pattern->max);
+    if (!send || !send->is_told || is_orphan(sim, send) ||
+        could_lapse(sim, &sim->nodes[send->node], send->started_at))
+        return; // a lapse: nobody outside knows when it was noticed
+    Span wait = later(wait_of(pattern, is->failures), send->retry_after);
+    Span most = later(wait_of(pattern, is->failures) * 11 / 10, send->retry_after);
+    Instant last =
+        pattern->give_up_after ? was->first_due_at + pattern->give_up_after : INSTANT_NONE;
+    if (is->due_at < earlier(send->told_at + wait, last) ||
+        is->due_at > earlier(send->told_at + most, last))
+        broken(sim, "I15", "parcel %d: retry %d is due %lld ms after the failure",
+               name_of(sim, parcel), is->failures,
+               (long long) ((is->due_at - send->told_at) / SPAN_MILLISECOND));
+}
+
+// I21: reminders, and after them the expiry, fall due as the plan says.
+static void i21_plan(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+{
+    const Pattern *pattern = parcel->pattern;
+    Span after = pattern->expires_after;
+    if (is->step == STEP_SEND) {
+        int sent = pattern->reminder_count - was->reminders_left;
+        if (sent < 0 || sent >= pattern->reminder_count ||
+            is->reminders_left != was->reminders_left - 1)
+            broken(sim, "I21", "parcel %d has more reminders than its plan", name_of(sim, parcel));
+        else
+            after = pattern->reminders[sent];
+    }
+    if (is->due_at != is->last_sent_at + after || is->last_sent_at != was->started_at)
+        broken(sim, "I21", "parcel %d: what follows is due at another time", name_of(sim, parcel));
+}
+
+// I10, I16: what an attempt came to is what the far side said.
+static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    const Send *send = parcel->sends[was->attempt];
+    bool is_good = is->state == DELIVERY_DELIVERED || is->state == DELIVERY_WAITING;
+    if (!send || !send->is_told) {
+        if (is_good)
+            broken(sim, "I10", "parcel %d is %s, but nobody said so", name_of(sim, parcel),
+                   delivery_state_text(is->state));
+        return;
+    }
+    bool was_taken = send->answer == ANSWER_TAKEN;
+    bool was_refused = send->answer == ANSWER_REFUSED || send->answer == ANSWER_GONE;
+    if (is_good && !was_taken)
+        broken(sim, "I10", "parcel %d is %s, but the answer was %s", name_of(sim, parcel),
+               delivery_state_text(is->state), answer_text(send->answer));
+    if (!is_good && was_taken && !is_explained(sim, send))
+        broken(sim, "I10", "parcel %d is %s, but it was taken", name_of(sim, parcel),
+               delivery_state_text(is->state));
+    if (was_refused && is->state == DELIVERY_RETRYING && !is_explained(sim, send))
+        broken(sim, "I16", "parcel %d is tried again after %d", name_of(sim, parcel), send->status);
+    if (was_refused && is->state == DELIVERY_PARKED)
+        parcel->permanent = was->attempt;
+}
+
+static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    if (is->fence != was->fence)
+        return; // settled and claimed again at once
+    bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
+    if (!is_called_off)
+        i16_outcome(sim, parcel, was, is);
+    if (is->state == DELIVERY_RETRYING)
+        i15_retry(sim, parcel, was, is);
+    if (is->state == DELIVERY_WAITING)
+        i21_plan(sim, parcel, was, is);
+}
+
+// I22: nothing expires before its deadline.
+static void i22_expired(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+{
+    bool had_deadline = was->step == STEP_EXPIRE || was->state == DELIVERY_PARKED;
+    if (had_deadline && (was->due_at == INSTANT_NONE || is->ended_at < was->due_at))
+        broken(sim, "I22", "parcel %d expires too early", name_of(sim, parcel));
+    if (!parcel->pattern->awaits)
+        broken(sim, "I22", "parcel %d expires, but awaits no answer", name_of(sim, parcel));
+}
+
+// I14: final states stay; I16: parked ones are moved by people and by their expiry alone.
+static void i14_moved(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    if (delivery_is_final(was->state) && is->state != was->state)
+        broken(sim, "I14", "parcel %d goes from %s to %s", name_of(sim, parcel),
+               delivery_state_text(was->state), delivery_state_text(is->state));
+    if (is->attempt < was->attempt - (was->state == DELIVERY_SENDING) || is->fence < was->fence)
+        broken(sim, "I11", "parcel %d: attempt %d after %d, fence %d after %d",
+               name_of(sim, parcel), is->attempt, was->attempt, is->fence, was->fence);
+    if (was->state == DELIVERY_PARKED && is->state != DELIVERY_PARKED &&
+        is->state != DELIVERY_EXPIRED && parcel->by_hand == 0)
+        broken(sim, "I16", "parcel %d is no longer parked, and nobody asked", name_of(sim, parcel));
+}
+
+static void note_closed(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    bool is_live = delivery_is_live(is->state);
+    if (is_live || is->state == DELIVERY_PARKED) {
+        parcel->closed_at = INSTANT_NONE;
+        return;
+    }
+    if (parcel->closed_at != INSTANT_NONE)
+        return;
+    bool was_sending = was && (was->state == DELIVERY_SENDING || is->attempt > was->attempt);
+    parcel->closed_at = sim->now;
+    parcel->closed_in_flight = was_sending ? is->attempt : 0;
+    parcel->closed_by = sim->nodes[sim->last_writer].number;
+}
+
+// I7: one delivery for each key of a trigger.
+static void i7_key(Sim *sim, const Parcel *parcel)
+{
+    for (size_t i = 0; i < sim->parcel_count && parcel->pattern->is_keyed; i++) {
+        const Parcel *other = &sim->parcels[i];
+        if (other != parcel && other->pattern == parcel->pattern && other->key == parcel->key)
+            broken(sim, "I7", "parcels %d and %d have one key", name_of(sim, other),
+                   name_of(sim, parcel));
+    }
+}
+
+void laws_on_change(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    trace(sim, "parcel %d (%s): %s -> %s, attempt %d, fence %d, due %.3f", name_of(sim, parcel),
+          parcel->pattern->id, was ? delivery_state_text(was->state) : "nothing",
+          delivery_state_text(is->state), is->attempt, is->fence,
+          is->due_at == INSTANT_NONE ? 0 : (double) (is->due_at - BEGINNING) / SPAN_SECOND);
+    if (!was)
+        i7_key(sim, parcel);
+    else
+        i14_moved(sim, parcel, was, is);
+    bool is_claim = is->attempt > (was ? was->attempt : 0) ||
+                    (is->state == DELIVERY_SENDING && was && is->fence != was->fence);
+    if (is_claim)
+        on_claim(sim, parcel, was, is);
+    if (was && was->state == DELIVERY_SENDING && is->state == DELIVERY_SENDING && !is_claim)
+        i9_renewed(sim, parcel, was, is);
+    if (was && was->state == DELIVERY_SENDING && is->state != DELIVERY_SENDING)
+        on_settle(sim, parcel, was, is);
+    if (was && is->state == DELIVERY_EXPIRED && was->state != DELIVERY_EXPIRED)
+        i22_expired(sim, parcel, was, is);
+    note_closed(sim, parcel, was, is);
+}
+
+// I1, I35: nothing that was committed is ever gone.
+void laws_on_vanish(Sim *sim, const Parcel *parcel)
+{
+    broken(sim, "I1", "parcel %d is gone", name_of(sim, parcel));
+}
+
+void laws_on_answer(Sim *sim, const Call *call)
+{
+    const Node *node = call->node;
+    bool is_full = node->trouble == TROUBLE_FULL && sim->now < node->trouble_until;
+    if (is_full && call->err == ERR_OK && call->kind == CALL_INGEST)
+        broken(sim, "I36", "n%d says yes with a full disk", node->index);
+}
+
+// I37: an orderly stop ends in time, and leaves no claim behind but those of sends it had to cut.
+void laws_on_stop(Sim *sim, const Node *node, Span took)
+{
+    bool had_store = node->shaken_until == INSTANT_NONE && node->trouble_until + took < sim->now;
+    if (took > GRACE + 5 * SPAN_SECOND && had_store)
+        broken(sim, "I37", "n%d takes %lld ms to stop", node->index,
+               (long long) (took / SPAN_MILLISECOND));
+    for (size_t i = 0; i < sim->parcel_count && had_store; i++) {
+        const Parcel *parcel = &sim->parcels[i];
+        const Send *send = parcel->sends[parcel->row.attempt];
+        bool is_held = parcel->row.state == DELIVERY_SENDING && parcel->row.holder == node->number;
+        if (is_held && (!send || send->is_told))
+            broken(sim, "I37", "n%d stops and keeps parcel %d", node->index, (int) i);
+    }
+}
+
+// I1, I2, I3, I6: what was acknowledged is there with all that was decided; what was not is whole
+// or not there at all.
+static void i1_events(Sim *sim)
+{
+    for (size_t c = 0; c < sim->call_count; c++) {
+        const Call *call = sim->calls[c];
+        if (call->kind != CALL_INGEST)
+            continue;
+        for (size_t i = 0; i < call->accept.count; i++) {
+            const AcceptItem *item = &call->accept.items[i];
+            bool is_there = look_event(sim, item->event.id);
+            size_t made = 0, found = look_deliveries(sim, item->event.id);
+            for (size_t p = 0; p < item->pair_count; p++)
+                made += accept_made(item, &item->pairs[p]);
+            if (!call->is_done || call->err != ERR_OK) {
+                if (is_there || found > 0)
+                    broken(sim, "I2", "call %zu: an event that was not taken is there", c);
+            } else if (item->is_duplicate) {
+                if (is_there || !look_event(sim, item->identity.holder))
+                    broken(sim, "I3", "call %zu: a repeated event is there, or its first is not",
+                           c);
+            } else if (!is_there || found != made) {
+                broken(sim, is_there ? "I6" : "I1", "call %zu: the event is %s, with %zu of %zu", c,
+                       is_there ? "there" : "gone", found, made);
+            }
+        }
+    }
+    if (look_shared_identities(sim) > 0)
+        broken(sim, "I3", "two events have one identity");
+}
+
+// I11: attempts are numbered without a gap, up to the one that is under way.
+static void i11_dense(Sim *sim, const Tried *tried, size_t count)
+{
+    size_t at = 0;
+    for (; at < count;) {
+        const Parcel *parcel = parcel_of(sim, tried[at].delivery, false);
+        int number = 0;
+        for (; at < count && parcel_of(sim, tried[at].delivery, false) == parcel; at++)
+            if (tried[at].number != ++number)
+                broken(sim, "I11", "parcel %d has no attempt %d", name_of(sim, parcel), number);
+        if (number != parcel->row.attempt - (parcel->row.state == DELIVERY_SENDING))
+            broken(sim, "I11 on record", "parcel %d is at attempt %d, but %d are on record",
+                   name_of(sim, parcel), parcel->row.attempt, number);
+    }
+}
+
+// I11, I19: an attempt is a try. One of which nobody knows the end was begun, or its node is gone;
+// what a living node was told is not forgotten.
+static void i11_unknown(Sim *sim, const Tried *tried)
+{
+    const Parcel *parcel = parcel_of(sim, tried->delivery, false);
+    const Send *send = parcel->sends[tried->number];
+    const Node *node = node_numbered(sim, tried->node);
+    if (tried->verdict != VERDICT_UNKNOWN || !node || !parcel->is_claimed[tried->number])
+        return;
+    if (could_lapse(sim, node, parcel->claimed_at[tried->number]) ||
+        parcel->closed_in_flight == tried->number)
+        return;
+    if (!send)
+        broken(sim, "I11 one try", "parcel %d: attempt %d was never made, and counts",
+               name_of(sim, parcel), tried->number);
+    else
+        broken(sim, "I19", "parcel %d: attempt %d is unknown, but its node lives",
+               name_of(sim, parcel), tried->number);
+}
+
+void laws_often(Sim *sim)
+{
+    size_t count;
+    if (sim->has_failed)
+        return;
+    const Tried *tried = look_attempts(sim, &count);
+    i11_dense(sim, tried, count);
+    for (size_t i = 0; i < count; i++)
+        i11_unknown(sim, &tried[i]);
+    i1_events(sim);
+    if (!look_agrees(sim))
+        broken(sim, "I30", "the rows do not agree with each other: see above");
+}
+
+// I20: once troubles are over, what is due is sent, and lapsed leases are found.
+void laws_at_peace(Sim *sim)
+{
+    Instant now = clock_now(&sim->nodes[0].clock);
+    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++) {
+        const Row *row = &sim->parcels[i].row;
+        if (!delivery_is_live(row->state))
+            continue;
+        bool is_sending = row->state == DELIVERY_SENDING;
+        Instant due = is_sending ? row->lease_until : row->due_at;
+        if (due < now - 2 * LEASE)
+            broken(sim, "I20", "parcel %zu is %s, and due since %lld s", i,
+                   delivery_state_text(row->state), (long long) ((now - due) / SPAN_SECOND));
+    }
+}
+
+// I20, I22: in the end everything has ended, or waits for a person.
+void laws_at_end(Sim *sim)
+{
+    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
+        if (delivery_is_live(sim->parcels[i].row.state))
+            broken(sim, "I20", "parcel %zu never ends: it is %s", i,
+                   delivery_state_text(sim->parcels[i].row.state));
+}

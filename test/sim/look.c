@@ -1,0 +1,210 @@
+#include "sim.h"
+
+#include "../suite/fixture.h"
+
+// All that the simulation knows of tables stands here. The eye is a connection of its own that only
+// reads, between transactions: what it sees is committed, and with synchronous=FULL on the disk.
+
+static const Statement rows_now = {
+    .name = "sim_rows",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT id, state, step, due_at, CASE WHEN state = 1 THEN due_at END, attempt, attempt,"
+           " failures, send, reminders_left, first_due_at, last_sent_at, started_at, NULL, node,"
+           " lane, 0 FROM queue"
+           " UNION ALL SELECT id, state, 0, expires_at, NULL, attempt, attempt, failures, send,"
+           " reminders_left, first_due_at, last_sent_at, NULL, ended_at, NULL, lane, reason"
+           " FROM ended",
+};
+static const Statement promise = {
+    .name = "sim_promise",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT trigger_id, customer_ref, event FROM delivery WHERE id = $1",
+};
+static const Statement attempts_now = {
+    .name = "sim_attempts",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT delivery, number, send, verdict, node FROM attempt ORDER BY delivery, number",
+};
+static const Statement event_there = {
+    .name = "sim_event",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT 1 FROM event WHERE id = $1",
+};
+static const Statement deliveries_of = {
+    .name = "sim_deliveries",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT COUNT(*) FROM delivery WHERE event = $1",
+};
+static const Statement identities = {
+    .name = "sim_identities",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT 1 FROM event WHERE identity IS NOT NULL"
+           " GROUP BY tenant, source, identity HAVING COUNT(*) > 1",
+};
+static const Statement lane_number = {
+    .name = "sim_lane",
+    .scope = STATEMENT_SYSTEM,
+    .params = "t",
+    .sql = "SELECT lane FROM lane WHERE channel = $1",
+};
+
+static Rows query(Sim *sim, const Statement *statement, const Value *values)
+{
+    Error error = { 0 };
+    Rows rows;
+    Err err = db_query(sim->eye, &sim->scratch, statement, values, &rows, &error);
+    if (err != ERR_OK)
+        printf("# %s: %s\n", statement->name, error.detail);
+    assert(err == ERR_OK);
+    return rows;
+}
+
+void look_open(Sim *sim)
+{
+    Error error = { 0 };
+    Str url = str_format(&sim->arena, "sqlite:%s/sim.db?vfs=powerloss", getenv("SIM_FOLDER"));
+    Err err = db_open(&(DbOptions){ .url = url, .is_reader = true }, &sim->eye, &error);
+    assert(err == ERR_OK);
+    sim->suite = ARENA_NEW(&sim->arena, Store);
+    *sim->suite = (Store){ .db = sim->eye };
+}
+
+void look_close(Sim *sim)
+{
+    arena_done(&sim->suite->arena);
+    db_close(sim->eye);
+    sim->eye = NULL;
+}
+
+bool look_agrees(Sim *sim)
+{
+    store_check(sim->suite);
+    return suite_failures() + test_failures == 0;
+}
+
+static int *place_of(Sim *sim, Uuid id)
+{
+    uint64_t hash;
+    memcpy(&hash, id.b + 8, sizeof hash);
+    size_t at = (size_t) (hash * 0x9e3779b97f4a7c15u % ARRAY_LEN(sim->places));
+    while (sim->places[at] && uuid_cmp(sim->parcels[sim->places[at] - 1].id, id) != 0)
+        at = (at + 1) % ARRAY_LEN(sim->places);
+    return &sim->places[at];
+}
+
+Parcel *parcel_of(Sim *sim, Uuid id, bool make)
+{
+    int *place = place_of(sim, id);
+    if (*place)
+        return &sim->parcels[*place - 1];
+    if (!make)
+        return NULL;
+    assert(sim->parcel_count < PARCELS_MAX);
+    Parcel *parcel = &sim->parcels[sim->parcel_count++];
+    *place = (int) sim->parcel_count;
+    Value args[] = { value_uuid(&id) };
+    Rows rows = query(sim, &promise, args);
+    assert(rows.count == 1);
+    int64_t key = 0;
+    (void) str_to_i64(value_to_str(&rows.values[1]), 0, KEYS, &key);
+    *parcel = (Parcel){ .id = id,
+                        .pattern = pattern_named(value_to_str(&rows.values[0])),
+                        .key = (int) key,
+                        .event = value_to_uuid(&rows.values[2]),
+                        .closed_at = INSTANT_NONE };
+    return parcel;
+}
+
+static Row read_row(const Value *row)
+{
+    return (Row){ .state = (DeliveryState) value_to_i64(&row[1]),
+                  .step = (Step) value_to_i64(&row[2]),
+                  .due_at = value_to_time(&row[3]),
+                  .lease_until = value_to_time(&row[4]),
+                  .attempt = (int) value_to_i64(&row[5]),
+                  .fence = (int) value_to_i64(&row[6]),
+                  .failures = (int) value_to_i64(&row[7]),
+                  .send = (int) value_to_i64(&row[8]),
+                  .reminders_left = (int) value_to_i64(&row[9]),
+                  .first_due_at = value_to_time(&row[10]),
+                  .last_sent_at = value_to_time(&row[11]),
+                  .started_at = value_to_time(&row[12]),
+                  .ended_at = value_to_time(&row[13]),
+                  .holder = value_to_i64(&row[14]),
+                  .lane = value_to_i64(&row[15]),
+                  .reason = (int) value_to_i64(&row[16]) };
+}
+
+// look_at compares one row with what was known of it.
+static void look_at(Sim *sim, const Value *values)
+{
+    Row row = read_row(values);
+    Parcel *parcel = parcel_of(sim, value_to_uuid(&values[0]), true);
+    Row was = parcel->row;
+    bool is_new = !parcel->is_there;
+    parcel->seen = sim->commits;
+    parcel->is_there = true;
+    if (!is_new && memcmp(&was, &row, sizeof row) == 0)
+        return;
+    parcel->row = row;
+    laws_on_change(sim, parcel, is_new ? NULL : &was, &parcel->row);
+}
+
+void look(Sim *sim)
+{
+    arena_reset(&sim->scratch);
+    sim->commits++;
+    Rows rows = query(sim, &rows_now, NULL);
+    for (size_t i = 0; i < rows.count && !sim->has_failed; i++)
+        look_at(sim, rows_at(&rows, i));
+    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
+        if (sim->parcels[i].seen != sim->commits)
+            laws_on_vanish(sim, &sim->parcels[i]);
+}
+
+Tried *look_attempts(Sim *sim, size_t *ret_count)
+{
+    Rows rows = query(sim, &attempts_now, NULL);
+    Tried *tried = ARENA_ARRAY(&sim->scratch, Tried, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        tried[i] = (Tried){ .delivery = value_to_uuid(&row[0]),
+                            .number = (int) value_to_i64(&row[1]),
+                            .send = (int) value_to_i64(&row[2]),
+                            .verdict = (Verdict) value_to_i64(&row[3]),
+                            .node = value_to_i64(&row[4]) };
+    }
+    *ret_count = rows.count;
+    return tried;
+}
+
+bool look_event(Sim *sim, Uuid id)
+{
+    Value args[] = { value_uuid(&id) };
+    return query(sim, &event_there, args).count == 1;
+}
+
+size_t look_deliveries(Sim *sim, Uuid event)
+{
+    Value args[] = { value_uuid(&event) };
+    Rows rows = query(sim, &deliveries_of, args);
+    return (size_t) value_to_i64(&rows.values[0]);
+}
+
+size_t look_shared_identities(Sim *sim)
+{
+    return query(sim, &identities, NULL).count;
+}
+
+int64_t look_lane(Sim *sim, const char *key)
+{
+    Value args[] = { value_text(str_from(key)) };
+    Rows rows = query(sim, &lane_number, args);
+    return rows.count ? value_to_i64(&rows.values[0]) : 0;
+}

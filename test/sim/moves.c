@@ -1,0 +1,526 @@
+#include "sim.h"
+
+#include "store/definition.h"
+#include "store/meta.h"
+
+// What is asked of Peal. Spans are short, so that a run of some minutes sees everything fall due.
+const Pattern patterns[] = {
+    { .id = "plain",
+      .kind = "a",
+      .json = "{'id':'plain','eventKind':'a','channel':'http:0',"
+              "'retry':{'policy':'exponential','interval':'2s','max':4}}",
+      .wait = 2 * SPAN_SECOND,
+      .is_doubling = true,
+      .max = 4 },
+    { .id = "keyed",
+      .kind = "a",
+      .json = "{'id':'keyed','eventKind':'a','channel':'http:1','dedupRecipe':['candidate.key'],"
+              "'schedule':{'initialDelay':'3s'},"
+              "'retry':{'policy':'fixed','interval':'5s','max':3}}",
+      .lane = 1,
+      .wait = 5 * SPAN_SECOND,
+      .max = 3,
+      .is_keyed = true },
+    { .id = "reminded",
+      .kind = "b",
+      .json = "{'id':'reminded','eventKind':'b','channel':'http:0','expireAfter':'90s',"
+              "'schedule':{'reminders':['20s','40s']},"
+              "'retry':{'policy':'fixed','interval':'4s','max':1}}",
+      .reminder_count = 2,
+      .reminders = { 20 * SPAN_SECOND, 40 * SPAN_SECOND },
+      .awaits = true,
+      .expires_after = 90 * SPAN_SECOND,
+      .wait = 4 * SPAN_SECOND,
+      .max = 1 },
+    { .id = "strict",
+      .kind = "b",
+      .json = "{'id':'strict','eventKind':'b','channel':'http:2',"
+              "'retry':{'policy':'fixed','interval':'7s','max':100,'giveUpAfter':'30s'}}",
+      .lane = 2,
+      .wait = 7 * SPAN_SECOND,
+      .max = 100,
+      .give_up_after = 30 * SPAN_SECOND },
+    { .id = "survey",
+      .kind = "c",
+      .json = "{'id':'survey','eventKind':'c','channel':'http:1','awaitAnswer':true,"
+              "'expireAfter':'60s','retry':{'policy':'fixed','interval':'1s','max':0},"
+              "'cancelOn':{'eventKind':'d','match':['candidate.key']}}",
+      .lane = 1,
+      .awaits = true,
+      .expires_after = 60 * SPAN_SECOND,
+      .wait = SPAN_SECOND,
+      .is_recalled = true },
+};
+const size_t pattern_count = ARRAY_LEN(patterns);
+
+const Pattern *pattern_named(Str id)
+{
+    for (size_t i = 0; i < pattern_count; i++)
+        if (str_eq(id, str_from(patterns[i].id)))
+            return &patterns[i];
+    assert(!"a trigger that nobody made");
+    return NULL;
+}
+
+// Calls.
+
+static Node *draw_node(Sim *sim)
+{
+    Node *node = &sim->nodes[draw(sim, sim->node_count)];
+    return node_hears(node) && !node->stops ? node : NULL;
+}
+
+static Call *call_new(Sim *sim, Node *node, CallKind kind)
+{
+    assert(sim->call_count < CALLS_MAX);
+    Call *call = ARENA_NEW(&sim->arena, Call);
+    *call = (Call){ .sim = sim,
+                    .node = node,
+                    .life = node->life,
+                    .kind = kind,
+                    .asked_at = sim->now,
+                    .answered_at = INSTANT_NONE };
+    sim->calls[sim->call_count++] = call;
+    return call;
+}
+
+static void note_hold(const Call *call)
+{
+    Sim *sim = call->sim;
+    sim->is_held = call->kind == CALL_HOLD;
+    sim->held_at = sim->now;
+    sim->held_by = call->node->number;
+}
+
+// answered hands the answer to the client, unless nobody is there to give it. The engine is told of
+// what was committed as the API would tell it.
+static void answered(Call *call, Err err)
+{
+    Sim *sim = call->sim;
+    call->err = err;
+    call->is_done = true;
+    if (err == ERR_OK && (call->kind == CALL_HOLD || call->kind == CALL_RELEASE))
+        note_hold(call);
+    if (!node_hears(call->node) || call->node->life != call->life)
+        return;
+    call->answered_at = sim->now;
+    trace(sim, "n%d answers call %d %s", call->node->index, (int) call->kind, err_code(err));
+    laws_on_answer(sim, call);
+    if (err == ERR_OK)
+        engine_poke(call->node->engine);
+}
+
+static void op_done(Op *op, Err err, const Error *error)
+{
+    (void) error;
+    answered((Call *) op, err);
+}
+
+static void ingest_done(Op *op, Err err, const Error *error)
+{
+    (void) error;
+    Call *call = (Call *) op;
+    answered(call, err);
+    if (err != ERR_OK || call->answered_at == INSTANT_NONE)
+        return;
+    for (size_t i = 0; i < call->accept.count; i++)
+        for (size_t p = 0; p < call->accept.items[i].pair_count; p++) {
+            const Decision *decision = &call->accept.items[i].pairs[p].decision;
+            if (decision->kind == DECISION_CREATED)
+                engine_note(call->node->engine, decision->trigger->rule.lane, decision->due_at);
+        }
+}
+
+static Err apply_ingest(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count);
+    for (size_t i = 0; i < count; i++) {
+        Call *call = (Call *) ops[i];
+        accepts[i] = &call->accept;
+        TRY(accept_decide(accepts[i], tx->registry, tx->random, error));
+        registry_drop(call->registry);
+        call->registry = registry_hold(tx->registry);
+    }
+    return accept_write(tx, accepts, count, error);
+}
+
+static void submit(Call *call, const OpKind *kind,
+                   void (*done)(Op *op, Err err, const Error *error))
+{
+    call->op.kind = kind;
+    call->op.done = done;
+    writer_submit(call->node->writer, &call->op);
+    node_plan_write(call->node);
+}
+
+static Str quoted(Sim *sim, const char *text)
+{
+    Str made = str_dup(&sim->arena, str_from(text));
+    for (char *at = (char *) (uintptr_t) made.at; *at; at++)
+        if (*at == '\'')
+            *at = '"';
+    return made;
+}
+
+static void draw_event(Sim *sim, Event *ret)
+{
+    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d" };
+    Error error = { 0 };
+    const Json *body;
+    int key = draw(sim, KEYS), identity = draw(sim, 40);
+    char tail[40] = "";
+    if (identity < 10) // the same ones come again
+        snprintf(tail, sizeof tail, ",'id':'e%d'", identity);
+    Str text = str_format(&sim->arena,
+                          "{'kind':'%s','payload':{'key':%d},"
+                          "'recipient':{'address':'x','customerRef':'%d'}%s}",
+                          kinds[draw(sim, ARRAY_LEN(kinds))], key, key, tail);
+    Err err = json_parse(&sim->arena, quoted(sim, text.at), &body, &error);
+    assert(err == ERR_OK);
+    err = event_build(&sim->arena, body, ret, &error);
+    assert(err == ERR_OK);
+}
+
+static void ask_ingest(Sim *sim, Node *node)
+{
+    static const OpKind kind = { .name = "sim ingest", .apply = apply_ingest };
+    Call *call = call_new(sim, node, CALL_INGEST);
+    size_t count = 1 + (size_t) draw(sim, chance(sim, 20) ? 12 : 3);
+    call->accept = (Accept){ .arena = &sim->arena,
+                             .tenant = OUR_TENANT,
+                             .now = clock_now(&node->clock),
+                             .count = count,
+                             .items = ARENA_ARRAY(&sim->arena, AcceptItem, count) };
+    for (size_t i = 0; i < count; i++)
+        draw_event(sim, &call->accept.items[i].event);
+    trace(sim, "client: n%d ingest %zu", node->index, count);
+    submit(call, &kind, ingest_done);
+}
+
+static Err apply_act(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Call *call = (const Call *) ops[i];
+        TRY(delivery_act(tx, OUR_TENANT, call->delivery, call->action, STR_NONE, error));
+    }
+    return ERR_OK;
+}
+
+// draw_parcel prefers what the action may move.
+static Parcel *draw_parcel(Sim *sim, DeliveryAction action)
+{
+    for (int tries = 0; tries < 12 && sim->parcel_count > 0; tries++) {
+        Parcel *parcel = &sim->parcels[draw(sim, (int) sim->parcel_count)];
+        if (delivery_may(parcel->row.state, action) || chance(sim, 5))
+            return parcel;
+    }
+    return NULL;
+}
+
+static void ask_act(Sim *sim, Node *node)
+{
+    static const OpKind kind = { .name = "sim act", .apply = apply_act };
+    static const DeliveryAction actions[] = { DELIVERY_ACTION_CANCEL,   DELIVERY_ACTION_CANCEL,
+                                              DELIVERY_ACTION_COMPLETE, DELIVERY_ACTION_RETRY,
+                                              DELIVERY_ACTION_RETRY,    DELIVERY_ACTION_DISCARD };
+    DeliveryAction action = actions[draw(sim, ARRAY_LEN(actions))];
+    Parcel *parcel = draw_parcel(sim, action);
+    if (!parcel)
+        return;
+    Call *call = call_new(sim, node, CALL_ACT);
+    call->delivery = parcel->id;
+    call->action = action;
+    parcel->by_hand++;
+    trace(sim, "client: n%d %s %zu", node->index, delivery_action_text(action),
+          (size_t) (parcel - sim->parcels));
+    submit(call, &kind, op_done);
+}
+
+static Err apply_hold(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < count; i++) {
+        if (((const Call *) ops[i])->kind == CALL_HOLD)
+            meta_put(tx, META_HOLD, S("by the simulation"));
+        else
+            meta_remove(tx, META_HOLD);
+    }
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static void ask_hold(Sim *sim, Node *node)
+{
+    static const OpKind kind = { .name = "sim hold", .apply = apply_hold };
+    Call *call = call_new(sim, node, sim->is_held ? CALL_RELEASE : CALL_HOLD);
+    trace(sim, "client: n%d %s", node->index, sim->is_held ? "release" : "hold");
+    submit(call, &kind, op_done);
+}
+
+static Str channel_body(Sim *sim, const Lane *lane)
+{
+    Str rate = lane->rate_max
+                   ? str_format(&sim->arena, ",'rate':{'per':'%llds','max':%d}",
+                                (long long) (lane->rate_per / SPAN_SECOND), lane->rate_max)
+                   : S("");
+    Str text = str_format(&sim->arena,
+                          "{'key':'%s','type':'http','config':{'url':'http://far.test/%s'},"
+                          "'concurrency':%d,'timeout':'%llds','enabled':%s%.*s}",
+                          lane->key, lane->key, lane->concurrency,
+                          (long long) (lane->timeout / SPAN_SECOND),
+                          lane->is_enabled ? "true" : "false", STR_ARG(rate));
+    return quoted(sim, text.at);
+}
+
+static Err put_definition(Tx *tx, Str kind, Str id, Str channel, Str body, Error *error)
+{
+    Definition made;
+    Error missing = { 0 };
+    TRY(lane_ensure(tx, OUR_TENANT, channel, error));
+    Err err =
+        definition_replace(tx, OUR_TENANT, kind, id, DEFINITION_ANY_VERSION, body, &made, &missing);
+    return err != ERR_NOT_FOUND ? err
+                                : definition_create(tx, OUR_TENANT, kind, id, body, &made, error);
+}
+
+static Err apply_channel(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Call *call = (const Call *) ops[i];
+        Str key = str_from(call->sim->lanes[call->lane].key);
+        TRY(put_definition(tx, DEFINITION_CHANNEL, key, key, call->body, error));
+    }
+    return ERR_OK;
+}
+
+static void ask_channel(Sim *sim, Node *node)
+{
+    static const OpKind kind = { .name = "sim channel", .apply = apply_channel };
+    Call *call = call_new(sim, node, CALL_CHANNEL);
+    call->lane = draw(sim, sim->lane_count);
+    Lane *lane = &sim->lanes[call->lane];
+    lane->concurrency = 1 + draw(sim, 6);
+    lane->loosest = lane->concurrency > lane->loosest ? lane->concurrency : lane->loosest;
+    lane->is_enabled = sim->is_calm || !chance(sim, 10);
+    call->body = channel_body(sim, lane);
+    trace(sim, "client: n%d channel %d: %d at once, %s", node->index, call->lane, lane->concurrency,
+          lane->is_enabled ? "on" : "off");
+    submit(call, &kind, op_done);
+}
+
+Err moves_publish_all(Tx *tx, void *with, Error *error)
+{
+    Sim *sim = with;
+    for (int i = 0; i < sim->lane_count; i++) {
+        Str key = str_from(sim->lanes[i].key);
+        TRY(put_definition(tx, DEFINITION_CHANNEL, key, key, channel_body(sim, &sim->lanes[i]),
+                           error));
+    }
+    for (size_t i = 0; i < pattern_count; i++)
+        TRY(put_definition(tx, DEFINITION_TRIGGER, str_from(patterns[i].id),
+                           str_from(sim->lanes[patterns[i].lane].key),
+                           quoted(sim, patterns[i].json), error));
+    return ERR_OK;
+}
+
+typedef struct Play {
+    const char *name;
+    int weight;
+    void (*run)(Sim *sim, Node *node);
+} Play;
+
+static const Play *draw_move(Sim *sim, const Play *moves, size_t count, unsigned appetite)
+{
+    int total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += (appetite >> i & 1) ? moves[i].weight : 0;
+    if (total == 0)
+        return NULL;
+    int roll = draw(sim, total);
+    for (size_t i = 0;; i++) {
+        int weight = (appetite >> i & 1) ? moves[i].weight : 0;
+        if (roll < weight)
+            return &moves[i];
+        roll -= weight;
+    }
+}
+
+void move_client(Sim *sim)
+{
+    static const Play asks[] = {
+        { "ingest", 55, ask_ingest },
+        { "act", 35, ask_act },
+        { "hold", 6, ask_hold },
+        { "channel", 4, ask_channel },
+    };
+    Node *node = draw_node(sim);
+    sim->calls_left--;
+    // Mostly in bursts: what meets in one batch is what has surprises.
+    sim->client_at = sim->now + (chance(sim, 60) ? draw_span(sim, 0, 20 * SPAN_MILLISECOND)
+                                                 : draw_span(sim, 0, 5 * SPAN_SECOND));
+    if (node)
+        draw_move(sim, asks, ARRAY_LEN(asks), ~0u)->run(sim, node);
+}
+
+// Troubles.
+
+static void crash(Sim *sim, Node *node)
+{
+    (void) sim;
+    node_die(node, "at once");
+}
+
+static void crash_inside(Sim *sim, Node *node)
+{
+    node->dies_in = 1 + draw(sim, 30);
+    trace(sim, "n%d will die in %d calls", node->index, node->dies_in);
+}
+
+static void crash_at_commit(Sim *sim, Node *node)
+{
+    (void) sim;
+    node->dies_at_commit = true;
+}
+
+static void stop_orderly(Sim *sim, Node *node)
+{
+    node->stops_at = sim->now;
+}
+
+static void cut_power(Sim *sim, Node *node)
+{
+    (void) node;
+    for (int i = 0; i < sim->node_count; i++)
+        if (sim->nodes[i].in_engine || sim->nodes[i].in_writer)
+            return; // the frames of the dead would find no ground
+    power_loss(sim);
+}
+
+// shake remembers what may have cost a node its leases.
+static void shake(Node *node, Span length)
+{
+    Instant until = node->sim->now + length;
+    if (length >= RENEW)
+        node->shaken_until =
+            node->shaken_until == INSTANT_NONE ? until : later(node->shaken_until, until);
+}
+
+static void freeze(Sim *sim, Node *node)
+{
+    Span length = draw_span(sim, 100 * SPAN_MILLISECOND, 2 * LEASE);
+    node->frozen_until = sim->now + length;
+    shake(node, length);
+    trace(sim, "n%d stands still for %lld ms", node->index,
+          (long long) (length / SPAN_MILLISECOND));
+}
+
+static void trouble_store(Sim *sim, Node *node)
+{
+    bool is_long = chance(sim, 40), is_all = chance(sim, 50);
+    Trouble trouble = (Trouble) (1 + draw(sim, TROUBLE_LOST));
+    Span length = is_long ? draw_span(sim, LEASE, 3 * LEASE) : draw_span(sim, 1, 3 * SPAN_SECOND);
+    for (int i = 0; i < sim->node_count; i++) {
+        Node *one = &sim->nodes[i];
+        if (one != node && !is_all)
+            continue;
+        one->trouble = trouble;
+        one->trouble_until = later(one->trouble_until, sim->now + length);
+        shake(one, length);
+    }
+    trace(sim, "store trouble %d for %lld ms (%s)", (int) trouble,
+          (long long) (length / SPAN_MILLISECOND), is_all ? "all" : "one");
+}
+
+static void jump_clock(Sim *sim, Node *node)
+{
+    static const Span jumps[] = { 2 * SPAN_SECOND,   -2 * SPAN_SECOND, 10 * SPAN_SECOND,
+                                  -10 * SPAN_SECOND, SPAN_HOUR,        -40 * SPAN_SECOND };
+    // Only a server's clock could tell several nodes which of them is wrong: see sim.h.
+    size_t count = sim->node_count > 1 ? 2 : ARRAY_LEN(jumps);
+    Span jump = jumps[draw(sim, (int) count)];
+    if (node->skew + jump < -SPAN_MINUTE)
+        return; // or the end of the run would be too far
+    node->skew += jump;
+    clock_set(&node->clock, clock_now(&node->clock) + jump);
+    node->jumped_at = sim->now;
+    trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
+}
+
+static void change_mood(Sim *sim, Node *node)
+{
+    (void) node;
+    Lane *lane = &sim->lanes[draw(sim, sim->lane_count)];
+    lane->mood = &moods[draw(sim, (int) mood_count)];
+    trace(sim, "%s is %s", lane->key, lane->mood->name);
+}
+
+static void slow_disk(Sim *sim, Node *node)
+{
+    node->writer_delay =
+        chance(sim, 50) ? 2 * SPAN_MILLISECOND : draw_span(sim, 1, 4) * SPAN_SECOND;
+    trace(sim, "n%d: commits take up to %lld ms", node->index,
+          (long long) (node->writer_delay / SPAN_MILLISECOND));
+}
+
+static const Play troubles[] = {
+    { "mood", 40, change_mood },
+    { "store", 14, trouble_store },
+    { "crash", 6, crash },
+    { "crash inside", 6, crash_inside },
+    { "crash at commit", 5, crash_at_commit },
+    { "stop", 5, stop_orderly },
+    { "power", 2, cut_power },
+    { "freeze", 6, freeze },
+    { "clock", 6, jump_clock },
+    { "disk", 8, slow_disk },
+};
+
+size_t trouble_count(void)
+{
+    return ARRAY_LEN(troubles);
+}
+
+void move_trouble(Sim *sim)
+{
+    Node *node = draw_node(sim);
+    const Play *move = draw_move(sim, troubles, ARRAY_LEN(troubles), sim->appetite);
+    sim->trouble_at = sim->now + draw_span(sim, 0, 6 * SPAN_SECOND);
+    if (node && move)
+        move->run(sim, node);
+}
+
+// Peace: far sides are well, the store is there, clocks are right, channels on, nothing is held.
+void moves_end_all(Sim *sim)
+{
+    trace(sim, "peace");
+    sim->is_calm = true;
+    sim->client_at = sim->trouble_at = INSTANT_NONE;
+    for (int i = 0; i < sim->lane_count; i++)
+        sim->lanes[i].mood = &moods[0];
+    for (int i = 0; i < sim->node_count; i++) {
+        Node *node = &sim->nodes[i];
+        node->trouble = TROUBLE_NONE;
+        node->frozen_until = 0;
+        node->dies_in = 0;
+        node->dies_at_commit = false;
+        node->writer_delay = 2 * SPAN_MILLISECOND;
+        if (node->starts_at != INSTANT_NONE)
+            node->starts_at = sim->now;
+    }
+}
+
+void moves_open_all(Sim *sim)
+{
+    Node *node = &sim->nodes[0];
+    assert(node_hears(node));
+    if (sim->is_held)
+        ask_hold(sim, node);
+    for (int i = 0; i < sim->lane_count; i++) {
+        static const OpKind kind = { .name = "sim channel", .apply = apply_channel };
+        Call *call = call_new(sim, node, CALL_CHANNEL);
+        call->lane = i;
+        sim->lanes[i].is_enabled = true;
+        call->body = channel_body(sim, &sim->lanes[i]);
+        submit(call, &kind, op_done);
+    }
+}

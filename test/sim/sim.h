@@ -1,0 +1,299 @@
+// sim.h - a whole Peal in one thread, in invented time, from one number.
+//
+// Real: the engine, the writer, the door, the acts of people, every SQL statement, SQLite itself.
+// Invented, all of it drawn from one seed: time, chance, the far side of every channel, the disk
+// (test/survive/powerloss_vfs.c), and when things go wrong. The same seed gives the same run, call
+// for call; its trace has a hash that tells.
+//
+//   sim.c      the program: seeds, jobs, reports
+//   world.c    time passes: whatever is due next happens; then all is well, and all must end well
+//   moves.c    what clients and people ask for, and what goes wrong: two tables
+//   node.c     one process: engine and writer over a store, its start, its stop, its death
+//   far.c      the far side: a scripted Transport and its record of what reached it
+//   look.c     the store as rows, the only SQL of the simulation
+//   laws.c     what each invariant says; checked after every commit, at every send and at the end
+//
+// Nodes. SQLite lets one process write. A run with several nodes gives each its own connection to
+// one file, and lets one transaction follow the other whole, as PostgreSQL's isolation would for
+// the rows that claims lock. So what is tried of several nodes is leases, fences, sweeps, outages
+// and clocks of their own; the statements written for PostgreSQL alone are not, nor is a COMMIT
+// whose reply is lost there: test/suite and test/survive do that. Limits are counted per node.
+//
+// A writer's wait for a store that is away, and an engine's for its last transfers, run the rest of
+// the world meanwhile. A process dies by being cut off: from then on its store fails, nobody hears
+// what it says, and it is taken down as soon as its own calls have returned.
+#pragma once
+
+#include "engine/engine.h"
+#include "store/accept.h"
+#include "store/delivery.h"
+
+enum {
+    OUR_TENANT = 1,
+    NODES_MAX = 3,
+    LANES_MAX = 3,
+    KEYS = 6,
+    PARCELS_MAX = 1024,
+    SENDS_MAX = 8192,
+    CALLS_MAX = 1024,
+    ATTEMPTS_MAX = 64,
+};
+
+// A round number of microseconds in 2026, where every run begins.
+#define BEGINNING ((Instant) 1767225600 * SPAN_SECOND)
+
+// What the engine promises of its leases (engine/state.h), said again: a law has its own opinion.
+#define LEASE ((Span) 15 * SPAN_SECOND)
+#define RENEW ((Span) 5 * SPAN_SECOND)
+#define GRACE ((Span) 10 * SPAN_SECOND)
+
+typedef struct Sim Sim;
+
+// Pattern is one trigger as the simulation understands it; json is the same for Peal.
+typedef struct Pattern {
+    const char *id, *kind, *json;
+    int lane; // index
+    int reminder_count;
+    Span reminders[2];
+    bool awaits;
+    Span expires_after;
+    Span wait; // before the first retry
+    bool is_doubling;
+    int max;
+    Span give_up_after; // 0: never
+    bool is_keyed, is_recalled;
+} Pattern;
+
+extern const Pattern patterns[];
+extern const size_t pattern_count;
+const Pattern *pattern_named(Str id);
+
+// Row is what the store says of one delivery. It has no holes: two are compared as bytes.
+typedef struct Row {
+    DeliveryState state;
+    Step step;
+    Instant due_at;      // of the step; of a parked one: when it expires
+    Instant lease_until; // while sending
+    int attempt, fence, failures, send, reminders_left, reason;
+    Instant first_due_at, last_sent_at, started_at, ended_at;
+    int64_t holder, lane;
+} Row;
+_Static_assert(sizeof(Row) == 2 * 4 + 6 * 4 + 8 * 8, "a Row has no holes");
+
+typedef enum Answer {
+    ANSWER_TAKEN,         // 2xx
+    ANSWER_REFUSED,       // 4xx for good
+    ANSWER_UNWELL,        // 5xx
+    ANSWER_LATER,         // 503 with Retry-After
+    ANSWER_GONE,          // 410
+    ANSWER_NO_CONNECTION, // refused, nothing arrived
+    ANSWER_LOST,          // it was taken, and the reply never came
+    ANSWER_NEVER,         // it hangs: nothing was taken, nothing comes
+} Answer;
+
+// Parcel is one delivery as it was followed from outside.
+typedef struct Parcel {
+    Uuid id, event;
+    const Pattern *pattern;
+    int key;
+    Row row;
+    bool is_there;
+    int seen;             // when it was last looked at
+    int by_hand;          // acts of people that were asked for and may have moved it
+    Instant closed_at;    // when it was seen cancelled, completed or the like; INSTANT_NONE
+    int closed_in_flight; // the attempt that was under way then; 0: none
+    int64_t closed_by;    // the node that closed it
+    int permanent;        // the attempt that was refused for good; 0: none
+    bool is_claimed[ATTEMPTS_MAX];
+    int64_t claimed_by[ATTEMPTS_MAX];
+    Instant claimed_at[ATTEMPTS_MAX];
+    struct Send *sends[ATTEMPTS_MAX];
+} Parcel;
+
+// Send is one transfer that began: a byte left.
+typedef struct Send {
+    Parcel *parcel;
+    int node, life, lane;
+    int send, attempt;
+    Instant started_at, ends_at;
+    Answer answer;
+    Span retry_after;
+    int status;
+    bool is_told;    // the engine was told …
+    Instant told_at; // … when its own clock said so
+    bool is_cut;     // its process died or stopped before
+    TransferDone *done;
+    void *with;
+} Send;
+
+// Mood is how a lane's far side behaves at the moment: weights over answers, and how long it takes.
+typedef struct Mood {
+    const char *name;
+    int weights[ANSWER_NEVER + 1];
+    Span least, most;
+} Mood;
+
+typedef enum Trouble { TROUBLE_NONE, TROUBLE_BUSY, TROUBLE_FULL, TROUBLE_LOST } Trouble;
+
+typedef struct Node {
+    Sim *sim;
+    int index, life;
+    int64_t number; // in the store
+    bool is_up;
+    bool is_dead;             // cut off: the store fails, nobody hears it
+    bool is_mute;             // it died in its COMMIT: that is durable, and nobody heard
+    bool stops;               // its orderly end has begun
+    int in_writer, in_engine; // calls of its own that wait while the world goes on
+    Clock clock;
+    Span skew; // of the machine's wall clock: it outlives the process
+    Random random;
+    Writer *writer;
+    Engine *engine;
+    Transport transport;
+    Instant wakes_at, writes_at, starts_at, stops_at;
+    Instant frozen_until;
+    Span writer_delay;
+    Trouble trouble;
+    Instant trouble_until;
+    int dies_in; // calls of the store; 0: not armed
+    bool dies_at_commit;
+    Instant born_at;
+    Instant shaken_until; // the last time it stood still, or had no store, for long; INSTANT_NONE
+    Instant jumped_at;    // INSTANT_NONE
+    Instant rate_window[LANES_MAX];
+    int rate_spent[LANES_MAX];
+    int spins; // turns of the engine that wanted another at once
+} Node;
+
+typedef enum CallKind { CALL_INGEST, CALL_ACT, CALL_HOLD, CALL_RELEASE, CALL_CHANNEL } CallKind;
+
+// Call is what a client asked of a node, and what it was told.
+typedef struct Call {
+    Op op;
+    Sim *sim;
+    Node *node;
+    int life;
+    CallKind kind;
+    Instant asked_at, answered_at; // INSTANT_NONE: never
+    bool is_done;                  // committed or refused, whether or not anybody heard
+    Err err;
+    Accept accept;
+    Registry *registry; // that its decisions refer to
+    Uuid delivery;
+    DeliveryAction action;
+    int lane;
+    Str body;
+} Call;
+
+typedef struct Lane {
+    const char *key;
+    int64_t number; // in the store
+    int concurrency, rate_max;
+    Span rate_per, timeout;
+    bool is_enabled;
+    int loosest; // concurrency: the most that was ever published, and may be still in force
+    const Mood *mood;
+} Lane;
+
+struct Sim {
+    uint64_t seed;
+    Random chance;
+    Instant now; // true time: what passes for everybody alike
+    long step;
+    bool is_calm, has_failed, is_tracing;
+    unsigned appetite; // which troubles this seed has: a bit per row of the table
+    Arena arena, scratch;
+    Node nodes[NODES_MAX];
+    int node_count;
+    Lane lanes[LANES_MAX];
+    int lane_count;
+    Instant client_at, trouble_at;
+    int calls_left;
+    Db *eye;             // reads the rows
+    struct Store *suite; // the same for test/suite's fixture
+    Parcel *parcels;
+    size_t parcel_count;
+    int places[PARCELS_MAX * 2]; // of parcels, by id
+    Send *sends;
+    size_t send_count, first_open;
+    Call **calls;
+    size_t call_count;
+    bool is_held;    // as committed
+    Instant held_at; // since when
+    int64_t held_by;
+    int commits, deaths;
+    int last_writer; // the node whose batch was the last
+    uint64_t hash;
+    struct Trace *trace;
+    int reached[DELIVERY_STATE_COUNT];
+};
+
+// world.c
+void world_run(Sim *sim, Instant until); // whatever falls due until then, in its order
+bool sim_run(Sim *sim);                  // a whole run; false: an invariant did not hold
+int draw(Sim *sim, int count);
+Span draw_span(Sim *sim, Span least, Span most);
+bool chance(Sim *sim, int percent);
+void trace(Sim *sim, const char *format, ...) PRINTF(2, 3);
+
+// broken tells that an invariant does not hold. Where the table of known failures names it, the run
+// goes on.
+void broken(Sim *sim, const char *invariant, const char *format, ...) PRINTF(3, 4);
+
+// moves.c
+void move_client(Sim *sim);
+void move_trouble(Sim *sim);
+void moves_end_all(Sim *sim);  // every trouble is over …
+void moves_open_all(Sim *sim); // … nothing is held, every channel is on
+Err moves_publish_all(Tx *tx, void *sim, Error *error);
+size_t trouble_count(void);
+
+// node.c
+void node_start(Node *node);
+void node_turn(Node *node);  // of the engine
+void node_write(Node *node); // a batch of the writer
+void node_stop(Node *node);
+void node_die(Node *node, const char *how);
+void node_reap(Node *node);       // takes it down when it is dead and none of its calls waits
+void node_plan_write(Node *node); // something was submitted
+bool node_hears(const Node *node);
+Instant node_wakes_at(const Node *node);
+Instant node_writes_at(const Node *node);
+void power_loss(Sim *sim);
+
+// far.c
+Transport far_transport(Node *node);
+void far_forget(Node *node); // its process is gone
+Instant far_next(const Node *node);
+extern const Mood moods[];
+extern const size_t mood_count;
+const char *answer_text(Answer answer);
+
+// look.c
+void look_open(Sim *sim);
+void look_close(Sim *sim);
+void look(Sim *sim); // brings the parcels up to date; every change goes through laws.c
+Parcel *parcel_of(Sim *sim, Uuid id, bool make);
+
+typedef struct Tried {
+    Uuid delivery;
+    int number, send;
+    Verdict verdict;
+    int64_t node;
+} Tried;
+Tried *look_attempts(Sim *sim, size_t *ret_count); // by delivery and number
+bool look_event(Sim *sim, Uuid id);
+size_t look_deliveries(Sim *sim, Uuid event);
+size_t look_shared_identities(Sim *sim);
+int64_t look_lane(Sim *sim, const char *key);
+bool look_agrees(Sim *sim); // what test/suite wants of every store: counters, places, columns
+
+// laws.c
+void laws_on_change(Sim *sim, Parcel *parcel, const Row *was, const Row *is);
+void laws_on_vanish(Sim *sim, const Parcel *parcel);
+void laws_on_send(Sim *sim, Send *send);
+void laws_on_answer(Sim *sim, const Call *call);
+void laws_on_stop(Sim *sim, const Node *node, Span took);
+void laws_often(Sim *sim);    // over all rows
+void laws_at_peace(Sim *sim); // once troubles have been over for a while
+void laws_at_end(Sim *sim);   // when all that could fall due has
