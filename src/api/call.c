@@ -115,6 +115,9 @@ static Err check_head(Served *served, Error *error)
     const Exchange *exchange = call->exchange;
     rights_read(served);
     Str type = exchange_header(exchange, S("Content-Type"));
+    Str coding = exchange_header(exchange, S("Content-Encoding"));
+    if (coding.len > 0 && !str_eq_nocase(coding, S("identity")))
+        return fail(error, ERR_MEDIA_TYPE, "send the body as it is, without a content encoding");
     bool is_any = (call->route->run.body & BODY_ANY) != 0;
     if (type.at && has_body(exchange) && !is_any && !is_json(type))
         return fail(error, ERR_MEDIA_TYPE, "send application/json");

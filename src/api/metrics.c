@@ -14,7 +14,15 @@ static const Statement counters = {
            " GROUP BY t.id, l.channel, c.state ORDER BY t.id, l.channel, c.state",
 };
 
-const Statement *const metrics_statements[] = { &counters, NULL };
+// Who has no key learns how many there are, not whose.
+static const Statement totals = {
+    .name = "metrics_totals",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT state, CAST(SUM(n) AS BIGINT) FROM counter GROUP BY state ORDER BY state",
+};
+
+const Statement *const metrics_statements[] = { &counters, &totals, NULL };
 
 static void head(Buf *out, const char *name, const char *type, const char *help)
 {
@@ -57,22 +65,43 @@ static void tallies(Buf *out, const Tally *tally)
     }
 }
 
-Err metrics_get(Call *call, Db *db, Error *error)
+static void put_count(Buf *out, const Value *state, const Value *n)
+{
+    buf_add_format(out, "state=\"%s\"} %lld\n",
+                   delivery_state_text((DeliveryState) value_to_i64(state)),
+                   (long long) value_to_i64(n));
+}
+
+// put_deliveries shows a key its own tenant, and the system every one.
+static Err put_deliveries(Call *call, Db *db, Buf *out, Error *error)
 {
     Rows rows;
-    TRY(db_query(db, call->arena, &counters, NULL, &rows, error));
-    Buf out = buf_new(call->arena, 16u << 20);
-    head(&out, "peal_deliveries", "gauge", "Deliveries by tenant, channel and state");
+    TRY(db_query(db, call->arena, call->key ? &counters : &totals, NULL, &rows, error));
+    head(out, "peal_deliveries", "gauge", "Deliveries by state; with a key by tenant and channel");
     for (size_t i = 0; i < rows.count; i++) {
         const Value *row = rows_at(&rows, i);
-        buf_add(&out, S("peal_deliveries{tenant=\""));
-        label(&out, value_to_str(&row[0]));
-        buf_add(&out, S("\",channel=\""));
-        label(&out, value_to_str(&row[1]));
-        buf_add_format(&out, "\",state=\"%s\"} %lld\n",
-                       delivery_state_text((DeliveryState) value_to_i64(&row[2])),
-                       (long long) value_to_i64(&row[3]));
+        if (!call->key) {
+            buf_add(out, S("peal_deliveries{"));
+            put_count(out, &row[0], &row[1]);
+            continue;
+        }
+        if (!call->key->is_system && !str_eq(value_to_str(&row[0]), call_tenant_id(call)))
+            continue;
+        buf_add(out, S("peal_deliveries{tenant=\""));
+        label(out, value_to_str(&row[0]));
+        buf_add(out, S("\",channel=\""));
+        label(out, value_to_str(&row[1]));
+        buf_add(out, S("\","));
+        put_count(out, &row[2], &row[3]);
     }
+    return ERR_OK;
+}
+
+Err metrics_get(Call *call, Db *db, Error *error)
+{
+    Buf out = buf_new(call->arena, 16u << 20);
+    call_identify(call);
+    TRY(put_deliveries(call, db, &out, error));
     Tally tally = engine_tally(call->api->engine);
     tallies(&out, &tally);
     gauge(&out, "peal_in_flight", "Attempts under way on this node",

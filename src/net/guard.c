@@ -153,9 +153,11 @@ const char *guard_target(Arena *arena, Str target, RequestTarget *ret)
     else if (target.len >= 8 && str_eq_nocase((Str){ target.at, 8 }, S("https://")))
         scheme = 8;
     if (scheme > 0) {
-        Str rest = str_skip(target, scheme);
-        const char *slash = rest.len > 0 ? memchr(rest.at, '/', rest.len) : NULL;
-        target = slash ? str_skip(rest, (size_t) (slash - rest.at)) : S("/");
+        target = str_skip(target, scheme);
+        while (target.len > 0 && target.at[0] != '/' && target.at[0] != '?')
+            target = str_skip(target, 1);
+        if (!str_starts(target, S("/"))) // a slash in the query begins no path
+            target = str_format(arena, "/%.*s", STR_ARG(target));
     }
     Str query = target;
     Str path = str_cut(&query, '?');

@@ -517,5 +517,12 @@ def test_many_bad_requests_at_once(ctx):
     equal(len(deliveries(ctx.peal)), 20)
 
 
+def test_a_body_that_is_packed_is_refused(ctx):
+    """It would be read as what it is not."""
+    for coding, status in (("gzip", 415), ("br", 415), ("identity", 202)):
+        answer = ctx.peal.post("/v1/events", EVENT, headers={"Content-Encoding": coding})
+        equal(answer.status, status, coding)
+
+
 if __name__ == "__main__":
     main()

@@ -306,6 +306,23 @@ def test_the_last_system_key_stays(ctx):
     equal(ctx.peal.get("/v1/tenants").status, 200)
 
 
+def test_metrics_name_tenants_only_to_those_who_may_know_them(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    for who in (owner, other):
+        make_trigger(who, "own")
+        ingest_one(who)
+    settle(ctx.peal)
+
+    def named(who):
+        text = who.get("/metrics", expect=200).text
+        assert 'state="delivered"} ' in text, text
+        return {word for word in ("acme", "other", "memory:default") if f'="{word}"' in text}
+
+    equal(named(ctx.peal.with_key(None)), set())
+    equal(named(owner), {"acme", "memory:default"})
+    equal(named(ctx.peal), {"acme", "other", "memory:default"})
+
+
 def test_a_changed_admin_key_ends_the_one_before(ctx):
     earlier = ctx.peal.with_key(ctx.peal.key)
     equal(earlier.get("/v1/tenants").status, 200)

@@ -181,6 +181,8 @@ static void a_request_arrives_as_it_was_sent(void)
         { "DELETE /async/1 HTTP/1.0\r\n\r\n", "DELETE /async/1 body=0 \"\"" },
         { "POST /async/2 HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 2\r\n\r\nok",
           "POST /async/2 body=2 \"ok\"" },
+        { "GET http://peal?x=/v1/abs HTTP/1.1\r\nHost: peal\r\n\r\n",
+          "GET / body=0 x=/v1/abs \"\"" },
         { "GET http://peal/abs?a=b HTTP/1.1\r\nHost: peal\r\n\r\n", "GET /abs body=0 a=b \"\"" },
         { "\r\nGET /after-blank HTTP/1.1\r\nHost: x\r\n\r\n", "GET /after-blank body=0 \"\"" },
         { "GET /tab HTTP/1.1\r\nHost: x\r\nX-Tag: a\tb\r\n\r\n", "GET /tab body=0 tag=a\tb \"\"" },
