@@ -25,11 +25,13 @@ enum {
     POOL_EXTRA_BYTES = 16 * 1024, // beside the headers: the body's pieces and the answer's head
     BODY_FIRST_BYTES = 64 * 1024, // taken at once for a body that announces its length
     DROP_BYTES_MAX = 64 * 1024,   // a refused body up to this is read, to keep the connection
+    CONNECTIONS_EXTRA = 16,       // kept free of slow clients, so that /livez and operators get in
     SPARE_MAX = 256,              // exchanges kept for reuse
     SPARE_ARENA_BYTES_MAX = 64 * 1024,
     PROBLEM_BYTES_MAX = 64 * 1024,
 };
 
+#define EXTRA_DEADLINE (2 * SPAN_SECOND)    // for the request of a connection beyond the limit
 #define LAST_ANSWERS_SPAN (1 * SPAN_SECOND) // for answers to go out when the server closes
 
 // Connection is one client's socket. The loop thread owns it.
@@ -39,7 +41,8 @@ typedef struct Connection {
     struct sockaddr_storage address;
     bool is_loopback;
     bool had_request;
-    bool lingers; // the client may still be sending when it is closed
+    bool is_extra; // beyond connections_max: one quick request, then it is closed
+    bool lingers;  // the client may still be sending when it is closed
     char remote[INET6_ADDRSTRLEN];
 } Connection;
 
@@ -90,6 +93,7 @@ struct Server {
     Clock clock;
     Random random;
     Connection *connections; // the loop thread's
+    size_t connection_count; // the loop thread's
     ExchangeWire *spares;    // the loop thread's
     size_t spare_count;
     size_t body_bytes; // the loop thread's: room of all bodies
@@ -242,7 +246,11 @@ static void open_connection(Server *server, struct MHD_Connection *mhd, void **c
         connection->next->prev = connection;
     server->connections = connection;
     *context = connection;
-    deadline_set(&connection->deadline, now_plus(server->options.request_deadline), false);
+    connection->is_extra = ++server->connection_count > server->options.connections_max;
+    Span deadline = server->options.request_deadline;
+    deadline_set(&connection->deadline,
+                 now_plus(connection->is_extra ? earlier(deadline, EXTRA_DEADLINE) : deadline),
+                 false);
     deadlines_add(server->deadlines, &connection->deadline);
     if (has_too_many(server, connection)) {
         log_debug("server.crowded", "remote=%s", connection->remote);
@@ -263,6 +271,7 @@ static void close_connection(Server *server, Connection *connection)
         server->connections = connection->next;
     if (connection->next)
         connection->next->prev = connection->prev;
+    server->connection_count--;
     free(connection);
 }
 
@@ -360,7 +369,8 @@ static enum MHD_Result queue(ExchangeWire *wire)
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         if (!MHD_get_response_header(response, usual[i].name.at))
             MHD_add_response_header(response, usual[i].name.at, usual[i].value.at);
-    if (atomic_load_explicit(&wire->server->is_quiesced, memory_order_relaxed))
+    if (wire->connection->is_extra ||
+        atomic_load_explicit(&wire->server->is_quiesced, memory_order_relaxed))
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result result = MHD_queue_response(wire->mhd, (unsigned) reply->status, response);
     MHD_destroy_response(response);
@@ -781,7 +791,7 @@ static struct MHD_Daemon *start_library(Server *server)
         MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
         MHD_OPTION_STRICT_FOR_CLIENT, server->checks_lines ? 0 : 1,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max + CONNECTIONS_EXTRA,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) idle_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->header_bytes_max + POOL_EXTRA_BYTES,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,

@@ -61,7 +61,7 @@ Str problem_json(Arena *arena, const Error *error, Uuid request_id);
 
 typedef struct ServerOptions {
     Str listen;             // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
-    size_t connections_max; // default 1024
+    size_t connections_max; // default 1024; a few more may each make one quick request
     size_t connections_per_address_max; // default 512; loopback is not limited
     size_t body_bytes_max;              // default 8 MiB
     size_t bodies_bytes_max;            // of all requests being read or handled; default 256 MiB

@@ -869,6 +869,32 @@ static bool own_address(struct sockaddr_in *ret)
     return is_found;
 }
 
+static void slow_clients_leave_room_for_a_quick_one(void)
+{
+    enum { SLOW = 8 };
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .connections_max = SLOW });
+    DEFER(arena_done) Arena arena = { 0 };
+    int slow[SLOW];
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = peer_dial(host.port);
+        peer_send(slow[i], S("GET /slow HT"));
+    }
+    for (int i = 0; i < 3; i++) {
+        int fd = peer_dial(host.port);
+        peer_send(fd, S("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"));
+        Str answer = peer_receive(&arena, fd);
+        CHECK(peer_status(answer) == 200 && str_contains(answer, S("Connection: close")));
+        CHECK(peer_is_closed(fd)); // the room is for the next one
+        close(fd);
+    }
+    peer_send(slow[0], S("TP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(peer_status(peer_receive(&arena, slow[0])) == 200); // they keep their place
+    for (int i = 0; i < SLOW; i++)
+        close(slow[i]);
+    host_stop(&host);
+}
+
 static void one_address_may_have_so_many_connections(void)
 {
     struct sockaddr_in address;
@@ -917,6 +943,7 @@ static const Test tests[] = {
     TEST(many_clients_at_once_get_their_own_answers),
     TEST(an_address_that_cannot_be_used_is_told),
     TEST(it_listens_on_ipv6_too),
+    TEST(slow_clients_leave_room_for_a_quick_one),
     TEST(one_address_may_have_so_many_connections),
 };
 
