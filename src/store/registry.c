@@ -105,6 +105,62 @@ static Err read_all(Db *db, Arena *arena, Loaded *ret, Error *error)
     return ERR_OK;
 }
 
+// Look-ups are in tables that are sorted here: the database may have another idea of the order of
+// texts. An empty table may be no table at all, which libc does not allow for.
+typedef int Order(const void *a, const void *b);
+
+static void sort(void *table, size_t count, size_t size, Order *order)
+{
+    if (count > 0)
+        qsort(table, count, size, order);
+}
+
+static const void *find(const void *key, const void *table, size_t count, size_t size, Order *order)
+{
+    return count > 0 ? bsearch(key, table, count, size, order) : NULL;
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_named(int64_t tenant_a, Str a, int64_t tenant_b, Str b)
+{
+    int order = compare(tenant_a, tenant_b);
+    return order ? order : str_cmp(a, b);
+}
+
+static int by_tenant(const void *a, const void *b)
+{
+    const RegistryTenant *x = a, *y = b;
+    return compare(x->tenant, y->tenant);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const RegistryKey *x = a, *y = b;
+    return memcmp(x->hash.b, y->hash.b, sizeof x->hash.b);
+}
+
+static int by_channel_key(const void *a, const void *b)
+{
+    const RegistryChannel *x = a, *y = b;
+    return compare_named(x->tenant, x->definition.key, y->tenant, y->definition.key);
+}
+
+static int by_lane(const void *a, const void *b)
+{
+    const RegistryLane *x = a, *y = b;
+    return compare(x->lane, y->lane);
+}
+
+static int by_lane_channel(const void *a, const void *b)
+{
+    const RegistryLane *x = *(const RegistryLane *const *) a, *y = *(const RegistryLane *const *) b;
+    return compare_named(x->tenant, x->channel_key, y->tenant, y->channel_key);
+}
+
 static void build_tenants(Registry *registry, const Rows *rows)
 {
     RegistryTenant *tenants = ARENA_ARRAY(&registry->arena, RegistryTenant, rows->count);
@@ -223,6 +279,7 @@ static void build_channels(Registry *registry, const KeyRing *ring, const Rows *
         open_secrets(registry, ring, channel);
         count++;
     }
+    sort(channels, count, sizeof *channels, by_channel_key);
     registry->channels = channels;
     registry->channel_count = count;
 }
@@ -230,39 +287,39 @@ static void build_channels(Registry *registry, const KeyRing *ring, const Rows *
 static void build_lanes(Registry *registry, const Rows *rows)
 {
     RegistryLane *lanes = ARENA_ARRAY(&registry->arena, RegistryLane, rows->count);
+    registry->lanes_by_channel = ARENA_ARRAY(&registry->arena, const RegistryLane *, rows->count);
     for (size_t i = 0; i < rows->count; i++) {
         const Value *row = rows_at(rows, i);
         lanes[i] = (RegistryLane){ value_to_i64(&row[0]), value_to_i64(&row[1]),
                                    value_to_str(&row[2]), NULL };
         lanes[i].channel = registry_channel(registry, lanes[i].tenant, lanes[i].channel_key);
+        registry->lanes_by_channel[i] = &lanes[i];
     }
+    sort(registry->lanes_by_channel, rows->count, sizeof(RegistryLane *), by_lane_channel);
     registry->lanes = lanes;
     registry->lane_count = rows->count;
 }
 
 static int64_t lane_of(const Registry *registry, int64_t tenant, Str channel)
 {
-    for (size_t i = 0; i < registry->lane_count; i++)
-        if (registry->lanes[i].tenant == tenant && str_eq(registry->lanes[i].channel_key, channel))
-            return registry->lanes[i].lane;
-    return 0;
+    RegistryLane wanted = { .tenant = tenant, .channel_key = channel };
+    const RegistryLane *key = &wanted;
+    const RegistryLane *const *found = find(&key, registry->lanes_by_channel, registry->lane_count,
+                                            sizeof(RegistryLane *), by_lane_channel);
+    return found ? (*found)->lane : 0;
 }
 
 static int by_kind(const void *a, const void *b)
 {
     const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    if (x->rule.tenant != y->rule.tenant)
-        return x->rule.tenant < y->rule.tenant ? -1 : 1;
-    int order = str_cmp(x->event_kind, y->event_kind);
+    int order = compare_named(x->rule.tenant, x->event_kind, y->rule.tenant, y->event_kind);
     return order ? order : str_cmp(x->rule.id, y->rule.id);
 }
 
 static int by_cancel_kind(const void *a, const void *b)
 {
     const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    if (x->rule.tenant != y->rule.tenant)
-        return x->rule.tenant < y->rule.tenant ? -1 : 1;
-    int order = str_cmp(x->cancel_kind, y->cancel_kind);
+    int order = compare_named(x->rule.tenant, x->cancel_kind, y->rule.tenant, y->cancel_kind);
     return order ? order : str_cmp(x->rule.id, y->rule.id);
 }
 
@@ -287,10 +344,8 @@ static void build_triggers(Registry *registry, const Rows *rows)
         if (trigger->cancel_kind.len)
             registry->recallers[registry->recaller_count++] = trigger;
     }
-    if (registry->trigger_count)
-        qsort(registry->triggers, registry->trigger_count, sizeof(Trigger *), by_kind);
-    if (registry->recaller_count)
-        qsort(registry->recallers, registry->recaller_count, sizeof(Trigger *), by_cancel_kind);
+    sort(registry->triggers, registry->trigger_count, sizeof(Trigger *), by_kind);
+    sort(registry->recallers, registry->recaller_count, sizeof(Trigger *), by_cancel_kind);
 }
 
 Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
@@ -335,60 +390,27 @@ void registry_drop(Registry *registry)
 
 const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant)
 {
-    for (size_t i = 0; i < registry->tenant_count; i++)
-        if (registry->tenants[i].tenant == tenant)
-            return &registry->tenants[i];
-    return NULL;
-}
-
-const RegistryTenant *registry_tenant_named(const Registry *registry, Str id)
-{
-    for (size_t i = 0; i < registry->tenant_count; i++)
-        if (str_eq(registry->tenants[i].id, id))
-            return &registry->tenants[i];
-    return NULL;
+    RegistryTenant wanted = { .tenant = tenant };
+    return find(&wanted, registry->tenants, registry->tenant_count, sizeof wanted, by_tenant);
 }
 
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash)
 {
-    // Ordered by hash. The comparison of hashes tells nothing about a key.
-    size_t low = 0, high = registry->key_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = memcmp(registry->keys[middle].hash.b, hash->b, sizeof hash->b);
-        if (order == 0)
-            return &registry->keys[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    RegistryKey wanted = { .hash = *hash }; // the comparison of hashes tells nothing about a key
+    return find(&wanted, registry->keys, registry->key_count, sizeof wanted, by_hash);
 }
 
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key)
 {
-    for (size_t i = 0; i < registry->channel_count; i++) {
-        const RegistryChannel *channel = &registry->channels[i];
-        if (channel->tenant == tenant && str_eq(channel->definition.key, key))
-            return channel;
-    }
-    return NULL;
+    RegistryChannel wanted = { .tenant = tenant, .definition = { .key = key } };
+    return find(&wanted, registry->channels, registry->channel_count, sizeof wanted,
+                by_channel_key);
 }
 
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane)
 {
-    size_t low = 0, high = registry->lane_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (registry->lanes[middle].lane == lane)
-            return &registry->lanes[middle];
-        if (registry->lanes[middle].lane < lane)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    RegistryLane wanted = { .lane = lane };
+    return find(&wanted, registry->lanes, registry->lane_count, sizeof wanted, by_lane);
 }
 
 bool registry_lane_may_send(const RegistryLane *lane)

@@ -84,6 +84,7 @@ typedef struct Registry {
     const RegistryChannel *channels; // by tenant and key
     size_t channel_count, sealed_count;
     const RegistryLane *lanes; // by number
+    const RegistryLane **lanes_by_channel;
     size_t lane_count;
     bool is_held, is_doubted; // doubted: the reason is Peal's own, the database may be a copy
     Str hold_reason;
@@ -96,7 +97,6 @@ Registry *registry_hold(Registry *registry);
 void registry_drop(Registry *registry);
 
 const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant);
-const RegistryTenant *registry_tenant_named(const Registry *registry, Str id);
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
