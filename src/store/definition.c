@@ -1,14 +1,8 @@
 #include "store/definition.h"
 
+#include "store/generation.h"
 #include "store/rule.h"
 
-static const Statement lock = {
-    .name = "definition_lock",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-    .postgres = "SELECT n FROM generation WHERE one = 1 FOR UPDATE",
-};
 static const Statement get = {
     .name = "definition_get",
     .scope = STATEMENT_TENANT,
@@ -72,7 +66,7 @@ static const Statement lane_insert = {
 };
 
 const Statement *const definition_statements[] = {
-    &lock, &get, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
+    &get, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -97,7 +91,7 @@ static Err not_found(Str kind, Str id, Error *error)
 Err definition_lock(Tx *tx, Error *error)
 {
     Rows rows;
-    TRY(tx_query(tx, &lock, NULL, &rows, error));
+    TRY(tx_query(tx, &generation_lock, NULL, &rows, error));
     if (rows.count != 1)
         return fail(error, ERR_CORRUPT, "the generation is missing");
     // Another node may have changed something while this one waited for the lock.

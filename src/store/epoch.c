@@ -3,6 +3,7 @@
 #include "base/crypto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "store/generation.h"
 #include "store/meta.h"
 
 #include <fcntl.h>
@@ -35,13 +36,6 @@ static const Statement lock = {
     .sql = "SELECT value FROM meta WHERE key = 'epoch'",
     .postgres = "SELECT value FROM meta WHERE key = 'epoch' FOR UPDATE", // two nodes may raise
 };
-static const Statement lock_first = {
-    .name = "epoch_lock_first",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-    .postgres = "SELECT n FROM generation WHERE one = 1 FOR UPDATE", // two nodes may be the first
-};
 static const Statement vouch = {
     .name = "epoch_vouch",
     .scope = STATEMENT_SYSTEM,
@@ -68,8 +62,7 @@ static const Statement leap = {
     .sql = "UPDATE generation SET n = n + 1000000 WHERE one = 1",
 };
 
-const Statement *const epoch_statements[] = { &get,      &lock, &lock_first, &vouch,
-                                              &vouchers, &leap, NULL };
+const Statement *const epoch_statements[] = { &get, &lock, &vouch, &vouchers, &leap, NULL };
 
 Str epoch_reason(EpochFinding finding)
 {
@@ -264,7 +257,7 @@ static Err meet(Tx *tx, const EpochGuard *guard, bool adopts, Epoch *ret, Error 
     TRY(find(tx->db, &tx->arena, &lock, &outside, &inside, &finding, error));
     if (finding == EPOCH_FIRST) {
         Rows rows;
-        TRY(db_query(tx->db, &tx->arena, &lock_first, NULL, &rows, error));
+        TRY(db_query(tx->db, &tx->arena, &generation_lock, NULL, &rows, error));
         TRY(find(tx->db, &tx->arena, &lock, &outside, &inside, &finding, error));
     }
     *ret = (Epoch){ 0 };

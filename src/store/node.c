@@ -1,12 +1,7 @@
 #include "store/node.h"
 
-static const Statement lock = {
-    .name = "node_lock",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-    .postgres = "SELECT n FROM generation WHERE one = 1 FOR UPDATE", // two nodes may join at once
-};
+#include "store/generation.h"
+
 static const Statement join = {
     .name = "node_join",
     .scope = STATEMENT_SYSTEM,
@@ -39,12 +34,12 @@ static const Statement server_time = {
     .postgres = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 };
 
-const Statement *const node_statements[] = { &lock, &join, &beat, &others, &server_time, NULL };
+const Statement *const node_statements[] = { &join, &beat, &others, &server_time, NULL };
 
 Err node_join(Tx *tx, Str name, bool is_manual, Instant real_now, int64_t *ret, Error *error)
 {
     Rows rows;
-    TRY(tx_query(tx, &lock, NULL, &rows, error));
+    TRY(tx_query(tx, &generation_lock, NULL, &rows, error));
     Value args[] = { value_text(name), value_i64(real_now), value_i64(real_now + NODE_LEASE),
                      value_i64(is_manual) };
     TRY(tx_query(tx, &join, args, &rows, error));

@@ -1,36 +1,8 @@
 #include "store/registry.h"
 
 #include "base/log.h"
+#include "store/generation.h"
 
-static const char *const role_texts[] = {
-#define ROLE_TEXT(name, text) text,
-    ROLE_TABLE(ROLE_TEXT)
-#undef ROLE_TEXT
-};
-
-const char *role_text(Role role)
-{
-    assert(role < ARRAY_LEN(role_texts));
-    return role_texts[role];
-}
-
-bool role_parse(Str text, Role *ret)
-{
-    for (size_t i = 1; i < ARRAY_LEN(role_texts); i++) {
-        if (str_eq(text, str_from(role_texts[i]))) {
-            *ret = (Role) i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static const Statement load_generation = {
-    .name = "registry_generation",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-};
 static const Statement load_tenants = {
     .name = "registry_tenants",
     .scope = STATEMENT_SYSTEM,
@@ -79,8 +51,7 @@ static const Statement load_hold = {
 };
 
 const Statement *const registry_statements[] = {
-    &load_generation, &load_tenants, &load_keys, &load_channels,
-    &load_triggers,   &load_lanes,   &load_hold, NULL,
+    &load_tenants, &load_keys, &load_channels, &load_triggers, &load_lanes, &load_hold, NULL,
 };
 
 // Loaded is what the statements returned, before it is put in order.
@@ -92,7 +63,7 @@ static Err read_all(Db *db, Arena *arena, Loaded *ret, Error *error)
 {
     // The generation comes first: where something changes in between, the snapshot is older than
     // it could be, never newer than it says.
-    TRY(db_query(db, arena, &load_generation, NULL, &ret->generation, error));
+    TRY(db_query(db, arena, &generation_get, NULL, &ret->generation, error));
     db_send(db, arena, &load_tenants, NULL, &ret->tenants);
     db_send(db, arena, &load_keys, NULL, &ret->keys);
     db_send(db, arena, &load_channels, NULL, &ret->channels);

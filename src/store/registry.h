@@ -16,32 +16,11 @@
 
 #include "base/crypto.h"
 #include "domain/channel.h"
+#include "domain/role.h"
 #include "domain/trigger.h"
 #include "store/db.h"
 
 #include <stdatomic.h>
-
-// clang-format off
-#define ROLE_TABLE(X)                 \
-    /* name          text          */ \
-    X(NONE,          "none")          \
-    X(READ,          "read")          \
-    X(INGEST,        "ingest")        \
-    X(WORKER,        "worker")        \
-    X(AUTHOR,        "author")        \
-    X(OPERATOR,      "operator")      \
-    X(AUDIT_EXPORT,  "audit-export")  \
-    X(ADMIN,         "admin")
-// clang-format on
-
-typedef enum Role {
-#define ROLE_ENUM(name, text) ROLE_##name,
-    ROLE_TABLE(ROLE_ENUM)
-#undef ROLE_ENUM
-} Role;
-
-const char *role_text(Role role);
-bool role_parse(Str text, Role *ret); // "none" is not a role to give
 
 typedef struct RegistryTenant {
     int64_t tenant;

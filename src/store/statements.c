@@ -8,6 +8,7 @@
 #include "store/delivery.h"
 #include "store/epoch.h"
 #include "store/event.h"
+#include "store/generation.h"
 #include "store/idempotency.h"
 #include "store/key.h"
 #include "store/meta.h"
@@ -30,6 +31,7 @@ const Statement *const *const all_statements[] = {
     delivery_statements,
     epoch_statements,
     event_statements,
+    generation_statements,
     idempotency_statements,
     key_statements,
     meta_statements,
@@ -42,7 +44,7 @@ const Statement *const *const all_statements[] = {
     tenant_statements,
     tx_statements,
     versions_statements,
-    NULL,
+    NULL, // the end
 };
 
 StatementWalk statements_walk(void)

@@ -1,17 +1,7 @@
 #include "store/tx.h"
 
-static const Statement generation_get = {
-    .name = "generation_get",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-};
-static const Statement generation_raise = {
-    .name = "generation_raise",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "UPDATE generation SET n = n + 1 WHERE one = 1",
-};
+#include "store/generation.h"
+
 static const Statement ticket_take = {
     .name = "ticket",
     .scope = STATEMENT_SYSTEM,
@@ -36,7 +26,7 @@ static const Statement ticket_patience = {
     .postgres = "SELECT 0 FROM set_config('lock_timeout', '500ms', true)",
 };
 
-const Statement *const tx_statements[] = { &generation_get, &generation_raise, NULL };
+const Statement *const tx_statements[] = { NULL };
 
 void tx_begin(Tx *tx)
 {

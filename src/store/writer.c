@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/generation.h"
 #include "store/waiting.h"
 
 #include <pthread.h>
@@ -75,18 +76,11 @@ static void publish(Writer *writer, Registry *registry)
     registry_drop(old);
 }
 
-static const Statement generation_now = {
-    .name = "generation_now",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT n FROM generation WHERE one = 1",
-};
-
 Err writer_refresh(Writer *writer, Db *db, Error *error)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Rows rows;
-    TRY(db_query(db, &arena, &generation_now, NULL, &rows, error));
+    TRY(db_query(db, &arena, &generation_get, NULL, &rows, error));
     pthread_mutex_lock(&writer->registry_lock);
     bool is_current = writer->registry && rows.count == 1 &&
                       writer->registry->generation == value_to_i64(&rows.values[0]);

@@ -11,16 +11,15 @@
 // The closed list of statements that are not bound to a tenant. Whoever adds one says so here.
 static const char *const system_statements[] = {
     "counter_add",
-    "definition_lock",
     "ended_next_expiry",
     "ended_parked_due",
     "epoch_get",
     "epoch_leap",
     "epoch_lock",
-    "epoch_lock_first",
     "epoch_vouch",
     "epoch_vouchers",
     "generation_get",
+    "generation_lock",
     "generation_raise",
     "key_promote",
     "key_replace",
@@ -32,7 +31,6 @@ static const char *const system_statements[] = {
     "meta_remove",
     "node_beat",
     "node_join",
-    "node_lock",
     "node_others",
     "node_server_time",
     "operation_next",
@@ -42,7 +40,6 @@ static const char *const system_statements[] = {
     "queue_sweep",
     "queue_sweep_orphans",
     "registry_channels",
-    "registry_generation",
     "registry_hold",
     "registry_keys",
     "registry_lanes",
@@ -56,8 +53,8 @@ static const char *const system_statements[] = {
 // Statements below the nouns, which are in no list: the machinery's own, the metrics' and the
 // doctor's.
 static const char *const machinery_statements[] = {
-    "generation_now", "migrate_table",    "migrate_version", "migrate_applied", "migrate_lock",
-    "migrate_room",   "migrate_patience", "ticket",          "ticket_status",   "ticket_patience",
+    "migrate_table",    "migrate_version", "migrate_applied", "migrate_lock",    "migrate_room",
+    "migrate_patience", "ticket",          "ticket_status",   "ticket_patience",
 };
 static const char *const machinery_files[] = { "api/metrics.c", "app/doctor.c" };
 
