@@ -117,14 +117,17 @@ CREATE TABLE delivery (
 ) {STRICT_KEYED};
 
 -- All live state, and nothing but live state: a row exists while the delivery is pending, sending,
--- retrying or waiting. due_at is when step falls due: a send, the end of a lease, an expiry.
+-- retrying or waiting. due_at is when step falls due: a send or an expiry. While it is being sent, a
+-- row has a lease and keeps its place: a claim changes no indexed column (on PostgreSQL a HOT
+-- update, for which the page keeps room).
 CREATE TABLE queue (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
     lane {I64} NOT NULL,
-    step {SMALL} NOT NULL,
     state {SMALL} NOT NULL,
+    step {SMALL} NOT NULL,
     due_at {I64} NOT NULL,
+    fence {I32} NOT NULL,
     attempt {I32} NOT NULL,
     failures {I32} NOT NULL,
     send {I32} NOT NULL,
@@ -134,7 +137,8 @@ CREATE TABLE queue (
     last_sent_at {I64},
     opened_at {I64},
     started_at {I64},
-    node {I64},
+    lease_until {I64},
+    holder {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 CREATE INDEX queue_send ON queue (lane, due_at) WHERE step = 1;
@@ -148,6 +152,7 @@ CREATE TABLE ended (
     state {SMALL} NOT NULL,
     reason {SMALL} NOT NULL,
     ended_at {I64} NOT NULL,
+    fence {I32} NOT NULL,
     attempt {I32} NOT NULL,
     failures {I32} NOT NULL,
     send {I32} NOT NULL,

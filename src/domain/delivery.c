@@ -111,13 +111,19 @@ Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant trig
     return from + plan->expire_after;
 }
 
+static void end_lease(Live *live)
+{
+    live->started_at = live->lease_until = INSTANT_NONE;
+    live->holder = 0;
+}
+
 // end takes a delivery out of the queue, with its figures.
 static Settlement end(const Live *live, DeliveryState state, DeliveryReason reason)
 {
     Settlement settlement = { .live = *live, .reason = reason, .expires_at = INSTANT_NONE };
     settlement.live.state = state;
     settlement.live.due_at = INSTANT_NONE;
-    settlement.live.started_at = INSTANT_NONE;
+    end_lease(&settlement.live);
     return settlement;
 }
 
@@ -128,7 +134,7 @@ static Settlement advance(const Live *live, const Plan *plan, DeliveryReason rea
     Settlement settlement = { .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
     Live *next = &settlement.live;
     next->last_sent_at = live->started_at;
-    next->started_at = INSTANT_NONE;
+    end_lease(next);
     next->failures = 0;
     next->due_at = plan_next_due(plan, live->reminders_left, next->last_sent_at);
 
@@ -179,7 +185,7 @@ static Settlement retry(const Live *live, const Plan *plan, const RetryPolicy *p
 
     failed.state = DELIVERY_RETRYING;
     failed.step = STEP_SEND;
-    failed.started_at = INSTANT_NONE;
+    end_lease(&failed);
     // The last attempt falls on the deadline itself, never silently before it.
     failed.due_at = earlier(now + wait, last_chance);
     return (Settlement){ .live = failed, .reason = outcome->reason, .expires_at = INSTANT_NONE };
@@ -219,20 +225,34 @@ Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at)
         .last_sent_at = INSTANT_NONE,
         .opened_at = INSTANT_NONE,
         .started_at = INSTANT_NONE,
+        .lease_until = INSTANT_NONE,
     };
 }
 
-Live delivery_claim(const Live *live, Instant now, Instant lease_until)
+Live delivery_claim(const Live *live, Instant now, Instant lease_until, int64_t holder)
 {
     assert(delivery_may(live->state, DELIVERY_ACTION_CLAIM) && live->step == STEP_SEND);
     Live claimed = *live;
     claimed.state = DELIVERY_SENDING;
-    claimed.step = STEP_LEASE;
-    claimed.due_at = lease_until;
+    claimed.fence++;
     claimed.attempt++;
     claimed.send += live->state != DELIVERY_RETRYING;
     claimed.started_at = now;
+    claimed.lease_until = lease_until;
+    claimed.holder = holder;
     return claimed;
+}
+
+Settlement delivery_release(const Live *live, DeliveryState was)
+{
+    assert(live->state == DELIVERY_SENDING && delivery_may(was, DELIVERY_ACTION_CLAIM));
+    Settlement settlement = { .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
+    Live *released = &settlement.live;
+    released->state = was;
+    released->attempt--;
+    released->send -= was != DELIVERY_RETRYING;
+    end_lease(released);
+    return settlement;
 }
 
 Settlement delivery_expire(const Live *live)

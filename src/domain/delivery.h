@@ -67,7 +67,7 @@
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
     X(CALLED_OFF,         "called-off",          "an event called it off")                           \
-    X(UNREADABLE,         "unreadable",          "its event or its trigger's version cannot be read")  
+    X(UNREADABLE,         "unreadable",          "its event or its trigger's version cannot be read")
 // clang-format on
 
 typedef enum DeliveryState {
@@ -109,10 +109,10 @@ const char *reason_code(DeliveryReason reason);
 const char *reason_meaning(DeliveryReason reason);
 
 // Step is what falls due at the queue row's due_at. It follows from the state, but for waiting,
-// where it tells a reminder from an expiry.
+// where it tells a reminder from an expiry. A claim leaves both as they are: while it is sent, a
+// delivery keeps its place in its lane.
 typedef enum Step {
-    STEP_SEND = 1,   // pending, retrying, waiting for a reminder
-    STEP_LEASE = 2,  // sending: the lease ends
+    STEP_SEND = 1,   // pending, retrying, sending, waiting for a reminder
     STEP_EXPIRE = 3, // waiting: no answer came
 } Step;
 
@@ -132,7 +132,8 @@ typedef struct Live {
     DeliveryState state;
     Step step;
     Instant due_at;
-    int attempt;  // number of the last attempt; only grows; the fence
+    int fence;    // grows with every claim, and is never taken back
+    int attempt;  // number of the last attempt that was begun
     int failures; // of the current send
     int send;     // number of the last send begun; 0 before the first
     int reminders_left;
@@ -140,7 +141,11 @@ typedef struct Live {
     Instant first_due_at; // of the current send: where its budget of time begins
     Instant last_sent_at; // start of the last attempt that was delivered; INSTANT_NONE
     Instant opened_at;    // when the addressee first looked; INSTANT_NONE
-    Instant started_at;   // of the attempt under way; INSTANT_NONE
+
+    // While sending; INSTANT_NONE and 0 otherwise.
+    Instant started_at;  // of the attempt under way
+    Instant lease_until; // nobody else may touch it before
+    int64_t holder;      // the node whose lease it is; 0: a worker outside
 } Live;
 
 // Settlement is what becomes of a delivery: the row to write. For a live state, live is the new
@@ -158,7 +163,11 @@ Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);
 // delivery_claim is the row while an attempt is under way: the attempt's number is the next one,
 // and it begins the next send unless it tries again what has failed. The SQL of a claim says the
 // same, so that it takes one trip; the store suite compares the two.
-Live delivery_claim(const Live *live, Instant now, Instant lease_until);
+Live delivery_claim(const Live *live, Instant now, Instant lease_until, int64_t holder);
+
+// delivery_release gives a claim back of which nothing was sent: the row is as it was before, but
+// for the fence, and no attempt is counted.
+Settlement delivery_release(const Live *live, DeliveryState was);
 
 // delivery_settle is what an outcome makes of a delivery. live is the row as claimed (state
 // SENDING); jitter is from 0 to 1.

@@ -139,7 +139,7 @@ bool claim_ask(Engine *engine, Round *round, Instant now)
     return round->claim.lane_count > 0 || round->probes;
 }
 
-Err claim_apply(Tx *tx, Round *round, Error *error)
+void claim_apply(Tx *tx, Round *round)
 {
     // The lease runs from this try, however long the round waited for the store before.
     round->claimed_at = clock_monotonic(round->engine->options.clock);
@@ -147,10 +147,9 @@ Err claim_apply(Tx *tx, Round *round, Error *error)
     round->claim.arena = &round->arena;
     round->claim.node = round->engine->options.node;
     round->claim.lease_until = tx->now + SEND_LEASE;
-    TRY(queue_claim(tx, &round->claim, error));
+    queue_claim(tx, &round->claim);
     if (round->probes)
         queue_next(tx->db, &round->upcoming);
-    return ERR_OK;
 }
 
 Err claim_check(Tx *tx, Round *round, Error *error)

@@ -46,31 +46,12 @@ static Settlement settlement_of(const Flight *flight, const Outcome *outcome, In
                            now, jitter(flight->engine));
 }
 
-static Settle settle_to(const Flight *flight, Settlement to)
-{
-    const Claimed *claimed = &flight->claimed;
-    return (Settle){ .tenant = claimed->tenant,
-                     .lane = claimed->lane,
-                     .id = claimed->id,
-                     .was = DELIVERY_SENDING,
-                     .fence = claimed->live.attempt,
-                     .to = to };
-}
-
 static Settle settle_of(const Flight *flight, const Outcome *outcome)
 {
-    const Claimed *claimed = &flight->claimed;
+    QueueRow row = claimed_row(&flight->claimed);
     // The clock may have been put back since, by a little.
-    Instant now = later(clock_now(flight->engine->options.clock), claimed->live.started_at);
-    Settle settle = settle_to(flight, settlement_of(flight, outcome, now));
-    settle.has_attempt = true;
-    settle.attempt = (AttemptRow){ .number = claimed->live.attempt,
-                                   .send = claimed->live.send,
-                                   .started_at = claimed->live.started_at,
-                                   .finished_at = now,
-                                   .outcome = *outcome,
-                                   .node = flight->engine->options.node };
-    return settle;
+    Instant now = later(clock_now(flight->engine->options.clock), row.live.started_at);
+    return settle_tried(&row, settlement_of(flight, outcome, now), outcome, now);
 }
 
 // land ends an attempt: its slot is free, and the next round settles it.
@@ -159,19 +140,6 @@ static bool may_start(const Flight *flight, const LaneState *lane)
     return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY;
 }
 
-// unclaim is the row as it was before the claim, but for the attempt's number, which is the fence.
-static Settlement unclaim(const Claimed *claimed)
-{
-    Settlement settlement = { .live = claimed->live, .expires_at = INSTANT_NONE };
-    Live *live = &settlement.live;
-    live->state = claimed->was;
-    live->step = STEP_SEND;
-    live->due_at = claimed->was == DELIVERY_PENDING ? live->first_due_at : live->started_at;
-    live->send -= claimed->was != DELIVERY_RETRYING;
-    live->started_at = INSTANT_NONE;
-    return settlement;
-}
-
 // give_back settles a flight that never started: the delivery stands as it did before the claim.
 static void give_back(Flight *flight)
 {
@@ -179,7 +147,8 @@ static void give_back(Flight *flight)
     const Claimed *claimed = &flight->claimed;
     LaneState *lane = lane_at(engine, claimed->lane);
     assert(flight->list == &lane->waiting);
-    flight->settle = settle_to(flight, unclaim(claimed));
+    QueueRow row = claimed_row(claimed);
+    flight->settle = settle_from(&row, delivery_release(&claimed->live, claimed->was));
     engine->tally.released++;
     flight_move(flight, &engine->finished);
     flight_started(flight);

@@ -97,10 +97,7 @@ static void add_renewals(Round *round, const FlightList *list)
 {
     for (Flight *flight = list->first; flight; flight = flight->next) {
         round->renewed[round->renewal_count] = flight;
-        round->renewals[round->renewal_count++] =
-            (Renewal){ .tenant = flight->claimed.tenant,
-                       .id = flight->claimed.id,
-                       .fence = flight->claimed.live.attempt };
+        round->renewals[round->renewal_count++] = renewal_of(&flight->claimed);
     }
 }
 

@@ -66,7 +66,7 @@ static void count_settled(Engine *engine, const Settle *settle)
         return; // it was given back
     if (settle->is_stale) {
         engine->tally.stale++;
-        log_info("settle.stale", "attempt=%d verdict=%s", settle->fence,
+        log_info("settle.stale", "attempt=%d verdict=%s", settle->attempt.number,
                  verdict_text(settle->attempt.outcome.verdict));
         return;
     }

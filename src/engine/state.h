@@ -247,7 +247,7 @@ void round_release(Round *round);
 
 // claim.c
 bool claim_ask(Engine *engine, Round *round, Instant now);
-Err claim_apply(Tx *tx, Round *round, Error *error) MUST_USE;
+void claim_apply(Tx *tx, Round *round);
 Err claim_check(Tx *tx, Round *round, Error *error) MUST_USE;
 void claim_take(Engine *engine, Round *round, Instant now);
 void claim_failed(Engine *engine, Round *round, Instant now);

@@ -9,8 +9,15 @@
 
 enum { SWEEP_MAX = 500 };
 
-static Err run(Tx *tx, Sweep sweep, DutyReport *ret, Error *error)
+// A lease that ran out is in no index: those that are being sent are the front of their lane, and
+// every few seconds the lanes are looked at, where another node may have left some.
+static Err run(Tx *tx, Sweep sweep, bool looks, DutyReport *ret, Error *error)
 {
+    const Registry *registry = tx->registry;
+    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, registry->lane_count);
+    for (size_t i = 0; looks && i < registry->lane_count; i++)
+        lanes[sweep.lane_count++] = registry->lanes[i].lane;
+    sweep.lanes = lanes;
     TRY(queue_sweep(tx, &sweep, error));
     ret->tally = (Tally){ .lapsed = sweep.lapsed,
                           .retried = sweep.retried,
@@ -21,14 +28,12 @@ static Err run(Tx *tx, Sweep sweep, DutyReport *ret, Error *error)
 
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    (void) options;
-    return run(tx, (Sweep){ .limit = SWEEP_MAX }, ret, error);
+    return run(tx, (Sweep){ .limit = SWEEP_MAX }, !options->is_only_node, ret, error);
 }
 
 Err orphans_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    (void) options;
-    return run(tx, (Sweep){ .limit = SWEEP_MAX, .is_orphaned = true }, ret, error);
+    return run(tx, (Sweep){ .limit = SWEEP_MAX, .alone = options->node }, true, ret, error);
 }
 
 void sweep_take(Engine *engine, const DutyReport *report)

@@ -66,7 +66,7 @@ static const Statement insert = {
 #define FROM_LIVE                                                                                  \
     " FROM queue q CROSS JOIN delivery d WHERE q.tenant = $1"                                      \
     " AND d.tenant = q.tenant AND d.id = q.id AND ($12 < 0 OR q.state = $12)"                      \
-    " AND ($13 IS NULL OR (q.step = 1 AND q.first_due_at < $13))" FILTER
+    " AND ($13 IS NULL OR (q.step = 1 AND q.state <> 1 AND q.first_due_at < $13))" FILTER
 #define FROM_PARKED(hint)                                                                          \
     " FROM ended n " hint " CROSS JOIN delivery d WHERE n.tenant = $1"                             \
     " AND n.state = 4 AND d.tenant = n.tenant AND d.id = n.id" FILTER
@@ -143,7 +143,7 @@ static const Statement count_parked = {
 // What an action starts from. The row is locked, so that the state that was seen is the state that
 // is left; SQLite has one writer and needs no lock.
 #define STANDING_LIVE                                                                              \
-    "SELECT " QUEUE_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
+    "SELECT " STANDING_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
 #define STANDING_ENDED                                                                             \
     "SELECT " ENDED_COLUMNS " FROM ended n"                                                        \
     " JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id WHERE n.tenant = $1 AND n.id = $2"
@@ -233,7 +233,8 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
                     STR_ARG(uuid_text(row.view.id, text)));
     *ret = row.view;
     ret->state = (DeliveryState) row.state;
-    ret->due_at = row.step == STEP_SEND ? row.due_at : INSTANT_NONE;
+    bool awaits_send = row.step == STEP_SEND && ret->state != DELIVERY_SENDING;
+    ret->due_at = awaits_send ? row.due_at : INSTANT_NONE;
     if (row.step == STEP_EXPIRE)
         ret->expires_at = row.due_at;
     if (ret->state == DELIVERY_RETRYING)
@@ -459,7 +460,7 @@ static Err find_standing(Tx *tx, int64_t tenant, Uuid id, QueueRow *ret, Error *
         if (look == 1)
             return no_such(id, error);
     }
-    columns_read(&queue_columns, rows_at(live.count ? &live : &ended, 0), ret);
+    columns_read(&standing_columns, rows_at(live.count ? &live : &ended, 0), ret);
     return ERR_OK;
 }
 

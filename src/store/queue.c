@@ -1,56 +1,59 @@
 #include "store/queue.h"
 
 // Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying, 4 parked; steps
-// 1 send, 2 lease, 3 expire.
+// 1 send, 3 expire.
 _Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 && DELIVERY_PARKED == 4,
                "the SQL names states by number");
-_Static_assert(STEP_SEND == 1 && STEP_LEASE == 2 && STEP_EXPIRE == 3,
-               "the SQL names steps by number");
+_Static_assert(STEP_SEND == 1 && STEP_EXPIRE == 3, "the SQL names steps by number");
 
 static const Statement insert = {
     .name = "queue_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiii",
     .many = true,
     .sql = "INSERT INTO queue (" QUEUE_COLUMNS(
         "") ")"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     .postgres = "INSERT INTO queue (" QUEUE_COLUMNS(
         "") ") SELECT * FROM"
-            " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
 };
 
 // The claim on PostgreSQL is one statement; on SQLite, where nobody else writes, what is picked is
-// marked afterwards (claim_mark). Both return the row as it was before; delivery_claim() says what
-// it is now.
+// marked at once (claim_mark). Both return the row as it was before; delivery_claim() says what it
+// is now. On PostgreSQL a row that is picked may have moved on before it was locked: it is then not
+// updated, and only what was updated is returned.
 #define CLAIM_COLUMNS(prefix)                                                                      \
     "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.trigger_id, d.trigger_version,"     \
                                     " d.address, d.locale, d.customer_ref, e.kind, "               \
                                     "COALESCE(e.occurred_at, e.received_at),"                      \
                                     " e.payload"
+#define CLAIM_SET                                                                                  \
+    "state = 1, fence = fence + 1, attempt = attempt + 1,"                                         \
+    " send = send + CASE WHEN state <> 2 THEN 1 ELSE 0 END,"
 
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
     .params = "iiiii",
     .many = true,
-    .sql = CLAIM_COLUMNS(
-        "q.") " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-              " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
-              " WHERE q.lane = $1 AND q.step = 1 AND q.due_at <= $3 AND $4 > 0 AND $5 > 0"
-              " ORDER BY q.due_at LIMIT $2",
+    .sql =
+        CLAIM_COLUMNS("q.") " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+                            " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+                            " WHERE q.lane = $1 AND q.step = 1 AND q.state <> 1 AND q.due_at <= $3 "
+                            "AND $4 > 0 AND $5 >= 0"
+                            " ORDER BY q.due_at LIMIT $2",
     .postgres =
         "WITH picked AS MATERIALIZED ("
         "  SELECT p.* FROM unnest($1, $2) AS l (number, free), LATERAL ("
         "    SELECT ctid AS place, " QUEUE_COLUMNS(
             "") " FROM queue"
-                "    WHERE lane = l.number AND step = 1 AND due_at <= ($3)[1]"
+                "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($3)[1]"
                 "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p),"
-                " c AS (UPDATE queue q SET step = 2, state = 1, attempt = q.attempt + 1,"
-                "  send = q.send + CASE WHEN q.state <> 2 THEN 1 ELSE 0 END, due_at = ($5)[1],"
-                "  started_at = ($3)[1], node = ($4)[1]"
-                "  WHERE q.ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING q.tenant, "
-                "q.id) " CLAIM_COLUMNS(
+                " c AS (UPDATE queue SET " CLAIM_SET
+                "  started_at = ($3)[1], lease_until = ($4)[1], holder = ($5)[1]"
+                "  WHERE ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING tenant, "
+                "id) " CLAIM_COLUMNS(
                     "p.") " FROM c JOIN picked p ON p.tenant = c.tenant AND p.id = c.id"
                           " JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
                           " JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
@@ -58,58 +61,65 @@ static const Statement claim_pick = {
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiii",
+    .params = "iuiii",
     .many = true,
-    .sql = "UPDATE queue SET step = 2, state = 1, attempt = $3, send = $4, due_at = $5,"
-           " started_at = $6, node = $7 WHERE tenant = $1 AND id = $2",
-    .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5, $6, $7) LIMIT 0",
+    .sql = "UPDATE queue SET " CLAIM_SET " started_at = $3, lease_until = $4, holder = $5"
+           " WHERE tenant = $1 AND id = $2",
+    .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5) LIMIT 0",
 };
 
-// The four moves of a settle, see passages[] below.
+// What a settle expects to find, in the queue and in `ended`; $1 to $5 in every statement of its.
+#define GUARD "tenant = $1 AND id = $2 AND state = $3 AND fence = $4"
+#define GUARD_LEASE " AND COALESCE(holder, 0) = $5"
+#define GUARD_NAMES "tenant, id, state, fence, holder"
+#define GUARD_MANY(t)                                                                              \
+    t ".tenant = s.tenant AND " t ".id = s.id AND " t ".state = s.state AND " t ".fence = s.fence"
+#define GUARD_LEASE_MANY(t) " AND COALESCE(" t ".holder, 0) = s.holder"
+
 static const Statement settle_end = {
     .name = "queue_settle_end",
     .scope = STATEMENT_TENANT,
-    .params = "iuii",
+    .params = "iuiii",
     .many = true,
-    .sql = "DELETE FROM queue WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
-    .postgres = "DELETE FROM queue q USING unnest($1, $2, $3, $4) AS s (tenant, id, attempt, state)"
-                " WHERE q.tenant = s.tenant AND q.id = s.id AND q.attempt = s.attempt"
-                " AND q.state = s.state",
+    .sql = "DELETE FROM queue WHERE " GUARD GUARD_LEASE,
+    .postgres = "DELETE FROM queue q USING unnest($1, $2, $3, $4, $5) AS s (" GUARD_NAMES ")"
+                " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiii",
     .many = true,
-    .sql = "UPDATE queue SET state = $5, step = $6, due_at = $7, failures = $8, send = $9,"
-           " reminders_left = $10, first_due_at = $11, last_sent_at = $12, opened_at = $13,"
-           " started_at = NULL, node = NULL"
-           " WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
+    .sql = "UPDATE queue SET state = $6, step = $7, due_at = $8, attempt = $9, failures = $10,"
+           " send = $11, reminders_left = $12, first_due_at = $13, last_sent_at = $14,"
+           " opened_at = $15, started_at = NULL, lease_until = NULL, holder = NULL"
+           " WHERE " GUARD GUARD_LEASE,
     .postgres = "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
-                " failures = s.failures, send = s.send, reminders_left = s.reminders_left,"
-                " first_due_at = s.first_due_at, last_sent_at = s.last_sent_at,"
-                " opened_at = s.opened_at, started_at = NULL, node = NULL"
-                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS s"
-                " (tenant, id, attempt, state, new_state, step, due_at, failures, send,"
+                " attempt = s.attempt, failures = s.failures, send = s.send,"
+                " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
+                " last_sent_at = s.last_sent_at, opened_at = s.opened_at, started_at = NULL,"
+                " lease_until = NULL, holder = NULL FROM"
+                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS s"
+                " (" GUARD_NAMES ", new_state, step, due_at, attempt, failures, send,"
                 " reminders_left, first_due_at, last_sent_at, opened_at)"
-                " WHERE q.tenant = s.tenant AND q.id = s.id AND q.attempt = s.attempt"
-                " AND q.state = s.state",
+                " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
 // A row that is there already belongs to a delivery that ended meanwhile: the count of what was
 // taken from the queue tells, and must get the chance to.
+#define ENDED_NAMES                                                                                \
+    "tenant, id, lane, state, reason, ended_at, fence, attempt, failures, send, reminders_left,"   \
+    " first_due_at, last_sent_at, opened_at, expires_at, note"
+
 static const Statement ended_insert = {
     .name = "ended_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiit",
+    .params = "iuiiiiiiiiiiiiit",
     .many = true,
-    .sql = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures, send,"
-           " reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+    .sql = "INSERT INTO ended (" ENDED_NAMES ")"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
            " ON CONFLICT (tenant, id) DO NOTHING",
-    .postgres = "INSERT INTO ended (tenant, id, lane, state, reason, ended_at, attempt, failures,"
-                " send, reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note)"
-                " SELECT * FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+    .postgres = "INSERT INTO ended (" ENDED_NAMES ") SELECT * FROM"
+                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
                 " ON CONFLICT (tenant, id) DO NOTHING",
 };
 static const Statement ended_change = {
@@ -118,23 +128,21 @@ static const Statement ended_change = {
     .params = "iuiiiiit",
     .many = true,
     .sql = "UPDATE ended SET state = $5, reason = $6, ended_at = $7, expires_at = NULL, note = $8"
-           " WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
+           " WHERE " GUARD,
     .postgres = "UPDATE ended n SET state = s.new_state, reason = s.reason, ended_at = s.ended_at,"
                 " expires_at = NULL, note = s.note"
                 " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS s"
-                " (tenant, id, attempt, state, new_state, reason, ended_at, note)"
-                " WHERE n.tenant = s.tenant AND n.id = s.id AND n.attempt = s.attempt"
-                " AND n.state = s.state",
+                " (tenant, id, state, fence, new_state, reason, ended_at, note)"
+                " WHERE " GUARD_MANY("n"),
 };
 static const Statement ended_delete = {
     .name = "ended_delete",
     .scope = STATEMENT_TENANT,
     .params = "iuii",
     .many = true,
-    .sql = "DELETE FROM ended WHERE tenant = $1 AND id = $2 AND attempt = $3 AND state = $4",
-    .postgres = "DELETE FROM ended n USING unnest($1, $2, $3, $4) AS s (tenant, id, attempt, state)"
-                " WHERE n.tenant = s.tenant AND n.id = s.id AND n.attempt = s.attempt"
-                " AND n.state = s.state",
+    .sql = "DELETE FROM ended WHERE " GUARD,
+    .postgres = "DELETE FROM ended n USING unnest($1, $2, $3, $4) AS s (tenant, id, state, fence)"
+                " WHERE " GUARD_MANY("n"),
 };
 static const Statement attempt_insert = {
     .name = "attempt_insert",
@@ -153,41 +161,54 @@ static const Statement attempt_insert = {
 static const Statement renew = {
     .name = "queue_renew",
     .scope = STATEMENT_TENANT,
-    .params = "iuii",
+    .params = "iuiiii",
     .many = true,
-    .sql = "UPDATE queue SET due_at = $4 WHERE tenant = $1 AND id = $2 AND attempt = $3"
-           " AND state = 1 RETURNING id",
-    .postgres = "UPDATE queue q SET due_at = s.due_at"
-                " FROM unnest($1, $2, $3, $4) AS s (tenant, id, attempt, due_at)"
-                " WHERE q.tenant = s.tenant AND q.id = s.id AND q.attempt = s.attempt"
-                " AND q.state = 1 RETURNING q.id",
+    .sql = "UPDATE queue SET lease_until = $6 WHERE " GUARD GUARD_LEASE " RETURNING id",
+    .postgres = "UPDATE queue q SET lease_until = s.lease_until"
+                " FROM unnest($1, $2, $3, $4, $5, $6) AS s (" GUARD_NAMES ", lease_until)"
+                " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
+// What is being sent is the front of its lane: no index is needed to find it, and none is written.
+#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.trigger_id, d.trigger_version"
+#define LAPSED_WHERE(now, gone, alone)                                                             \
+    " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone " OR (" alone           \
+    " > 0 AND q.holder NOT IN (0, " alone ")))"
 
-#define SWEEP_COLUMNS                                                                              \
-    "SELECT " QUEUE_COLUMNS(                                                                       \
-        "q.") ", q.started_at, q.node, d.trigger_id, d.trigger_version"                            \
-              " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-#define SWEEP_DUE " WHERE q.step > 1 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
-#define SWEEP_ORPHANS " WHERE q.step > 1 AND q.step = 2 AND $1 > 0 LIMIT $2"
-
-static const Statement sweep_pick = {
-    .name = "queue_sweep",
+static const Statement lapsed_find = {
+    .name = "queue_lapsed",
     .scope = STATEMENT_SYSTEM,
-    .params = "ii",
-    .sql = SWEEP_COLUMNS SWEEP_DUE,
-    .postgres = SWEEP_COLUMNS SWEEP_DUE " FOR UPDATE OF q SKIP LOCKED",
-};
-static const Statement sweep_orphans = {
-    .name = "queue_sweep_orphans",
-    .scope = STATEMENT_SYSTEM,
-    .params = "ii",
-    .sql = SWEEP_COLUMNS SWEEP_ORPHANS,
+    .params = "iiiiii",
+    .many = true,
+    .sql = LAPSED_COLUMNS
+    " FROM (SELECT tenant, id FROM queue WHERE lane = $1 AND step = 1"
+    "  AND due_at <= $2 ORDER BY due_at LIMIT $6) AS f"
+    " CROSS JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
+    " CROSS JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE("$2", "$4",
+                                                                                 "$5") " LIMIT $3",
+    .postgres = LAPSED_COLUMNS
+    " FROM unnest($1) AS l (number), LATERAL (SELECT * FROM queue"
+    "  WHERE lane = l.number AND step = 1 AND due_at <= ($2)[1]"
+    "  ORDER BY due_at LIMIT ($6)[1]) AS f"
+    " JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
+    " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
+        "($2)[1]", "($4)[1]", "($5)[1]") " LIMIT ($3)[1] FOR UPDATE OF q SKIP LOCKED",
 };
 
+#define WAITING_DUE                                                                                \
+    "SELECT " STANDING_COLUMNS(                                                                    \
+        "q.") " FROM queue q"                                                                      \
+              " WHERE q.step > 1 AND q.step = 3 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
 #define PARKED_DUE                                                                                 \
     "SELECT " ENDED_COLUMNS " FROM ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" \
     " WHERE n.expires_at <= $1 AND n.expires_at IS NOT NULL AND n.state = 4 LIMIT $2"
 
+static const Statement waiting_due = {
+    .name = "queue_waiting_due",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = WAITING_DUE,
+    .postgres = WAITING_DUE " FOR UPDATE SKIP LOCKED",
+};
 static const Statement parked_due = {
     .name = "ended_parked_due",
     .scope = STATEMENT_SYSTEM,
@@ -201,9 +222,11 @@ static const Statement next_send = {
     .scope = STATEMENT_SYSTEM,
     .params = "ii",
     .many = true,
-    .sql = "SELECT $2, MIN(due_at) FROM queue WHERE lane = $1 AND step = 1",
-    .postgres = "SELECT l.n, (SELECT MIN(due_at) FROM queue WHERE lane = l.lane AND step = 1)"
-                " FROM unnest($1, $2) AS l (lane, n)",
+    .sql = "SELECT $2, due_at FROM queue WHERE lane = $1 AND step = 1 AND state <> 1"
+           " ORDER BY due_at LIMIT 1",
+    .postgres = "SELECT l.n, p.due_at FROM unnest($1, $2) AS l (number, n), LATERAL (SELECT due_at"
+                " FROM queue WHERE lane = l.number AND step = 1 AND state <> 1"
+                " ORDER BY due_at LIMIT 1) AS p",
 };
 static const Statement next_sweep = {
     .name = "queue_next_sweep",
@@ -220,13 +243,17 @@ static const Statement next_expiry = {
 
 const Statement *const queue_statements[] = {
     &insert,       &claim_pick,   &claim_mark,     &settle_end,  &settle_live, &ended_insert,
-    &ended_change, &ended_delete, &attempt_insert, &renew,       &sweep_pick,  &sweep_orphans,
+    &ended_change, &ended_delete, &attempt_insert, &renew,       &lapsed_find, &waiting_due,
     &parked_due,   &next_send,    &next_sweep,     &next_expiry, NULL,
 };
 
 const Columns queue_columns =
     COLUMNS(QueueRow, COLUMN(QueueRow, tenant), COLUMN(QueueRow, id), COLUMN(QueueRow, lane),
             LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live));
+const Columns standing_columns =
+    COLUMNS(QueueRow, COLUMN(QueueRow, tenant), COLUMN(QueueRow, id), COLUMN(QueueRow, lane),
+            LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live) COLUMN_TIME(QueueRow, live.started_at),
+            COLUMN_TIME(QueueRow, live.lease_until), COLUMN(QueueRow, live.holder));
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
 {
@@ -241,30 +268,49 @@ void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
                              .due_at = rows[i].live.due_at });
 }
 
-// ClaimAsk is one lane's share of a claim.
+// ClaimAsk is one lane's share of a claim; Mark, one row of it.
 typedef struct ClaimAsk {
     ClaimLane lane;
-    Instant now;
-    int64_t node;
-    Instant lease_until;
+    Instant now, lease_until;
+    int64_t holder;
 } ClaimAsk;
+
+typedef struct Mark {
+    int64_t tenant;
+    Uuid id;
+    Instant now, lease_until;
+    int64_t holder;
+} Mark;
 
 static const Columns ask_columns =
     COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
-            COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, node), COLUMN(ClaimAsk, lease_until));
+            COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, lease_until), COLUMN(ClaimAsk, holder));
+static const Columns mark_columns =
+    COLUMNS(Mark, COLUMN(Mark, tenant), COLUMN(Mark, id), COLUMN(Mark, now),
+            COLUMN(Mark, lease_until), COLUMN(Mark, holder));
 
-static Err take_claims(Tx *tx, Claim *claim, Error *error);
+static void mark_picked(Tx *tx, const Claim *claim)
+{
+    Mark *marks = ARENA_ARRAY(&tx->arena, Mark, claim->rows.count);
+    for (size_t i = 0; i < claim->rows.count; i++) {
+        QueueRow row;
+        columns_read(&queue_columns, rows_at(&claim->rows, i), &row);
+        marks[i] = (Mark){ row.tenant, row.id, tx->now, claim->lease_until, claim->node };
+    }
+    db_send_rows(tx->db, &tx->arena, &claim_mark, &mark_columns, marks, claim->rows.count, NULL);
+}
 
-Err queue_claim(Tx *tx, Claim *claim, Error *error)
+void queue_claim(Tx *tx, Claim *claim)
 {
     // A round may have been sent before the hold, and be tried on a database that is a copy.
     size_t count = tx->registry->is_held ? 0 : claim->lane_count;
     ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
     for (size_t i = 0; i < count; i++)
-        asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->node, claim->lease_until };
+        asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->lease_until, claim->node };
     db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, count, &claim->rows);
-    // What SQLite picks it marks afterwards: at once, so that whatever is sent next sees it claimed.
-    return db_is_postgres(tx->db) ? ERR_OK : take_claims(tx, claim, error);
+    // What SQLite picked is in the rows already, and whatever is sent next must see it claimed.
+    if (!db_is_postgres(tx->db))
+        mark_picked(tx, claim);
 }
 
 static const Columns claimed_columns = COLUMNS(
@@ -273,10 +319,6 @@ static const Columns claimed_columns = COLUMNS(
     COLUMN(Claimed, trigger_id), COLUMN(Claimed, trigger_version), COLUMN(Claimed, address),
     COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref), COLUMN(Claimed, event_kind),
     COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
-static const Columns mark_columns =
-    COLUMNS(Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, live.attempt),
-            COLUMN(Claimed, live.send), COLUMN(Claimed, live.due_at),
-            COLUMN(Claimed, live.started_at), COLUMN(Claimed, node));
 
 static int by_first_due(const void *a, const void *b)
 {
@@ -290,8 +332,7 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
 {
     columns_read(&claimed_columns, row, ret);
     ret->was = ret->live.state;
-    ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until);
-    ret->node = claim->node;
+    ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node);
     tx_move(tx, &(Move){ .tenant = ret->tenant,
                          .lane = ret->lane,
                          .delivery = ret->id,
@@ -313,11 +354,6 @@ void queue_claim_drop(Claim *claim)
 
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
 {
-    return db_is_postgres(tx->db) ? take_claims(tx, claim, error) : ERR_OK;
-}
-
-static Err take_claims(Tx *tx, Claim *claim, Error *error)
-{
     queue_claim_drop(claim); // of an earlier try
     claim->count = claim->rows.count;
     claim->claimed = ARENA_ARRAY(claim->arena, Claimed, claim->count + 1);
@@ -325,34 +361,34 @@ static Err take_claims(Tx *tx, Claim *claim, Error *error)
         TRY(take_claimed(tx, claim, rows_at(&claim->rows, i), &claim->claimed[i], error));
     // RETURNING keeps no order.
     qsort(claim->claimed, claim->count, sizeof *claim->claimed, by_first_due);
-    if (!db_is_postgres(tx->db))
-        db_send_rows(tx->db, &tx->arena, &claim_mark, &mark_columns, claim->claimed, claim->count,
-                     NULL);
     return ERR_OK;
 }
 
 #define SETTLE_GUARD                                                                               \
-    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, fence), COLUMN(Settle, was)
+    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, was), COLUMN(Settle, fence)
 
-static const Columns guard_columns = COLUMNS(Settle, SETTLE_GUARD);
+static const Columns end_columns = COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder));
 static const Columns live_columns = COLUMNS(
-    Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.live.step),
-    COLUMN(Settle, to.live.due_at), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+    Settle, SETTLE_GUARD, COLUMN(Settle, holder), COLUMN(Settle, to.live.state),
+    COLUMN(Settle, to.live.step), COLUMN(Settle, to.live.due_at), COLUMN(Settle, to.live.attempt),
+    COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
     COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
     COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at));
+static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
             COLUMN(Settle, at), COLUMN(Settle, note));
 static const Columns revived_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
             LIVE_FIELDS(LIVE_COLUMN_, Settle, to.live));
-static const Columns ended_columns = COLUMNS(
-    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
-    COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason), COLUMN(Settle, at),
-    COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
-    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
-    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
-    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
+static const Columns ended_columns =
+    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
+            COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason), COLUMN(Settle, at),
+            COLUMN(Settle, to.live.fence), COLUMN(Settle, to.live.attempt),
+            COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+            COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
+            COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
+            COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
 static const Columns attempt_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, attempt.number),
             COLUMN(Settle, attempt.send), COLUMN(Settle, attempt.started_at),
@@ -374,14 +410,21 @@ typedef struct Passage {
 static const Passage passages[2][2] = {
     // from a live state, to a live state
     [true][true] = { &settle_live, &live_columns, NULL, NULL },
-    [true][false] = { &settle_end, &guard_columns, &ended_insert, &ended_columns },
+    [true][false] = { &settle_end, &end_columns, &ended_insert, &ended_columns },
     [false][false] = { &ended_change, &change_columns, NULL, NULL },
-    [false][true] = { &ended_delete, &guard_columns, &insert, &revived_columns },
+    [false][true] = { &ended_delete, &parked_columns, &insert, &revived_columns },
 };
 
 static bool goes(const Settle *settle, int from, int to)
 {
     return delivery_is_live(settle->was) == from && delivery_is_live(settle->to.live.state) == to;
+}
+
+QueueRow claimed_row(const Claimed *claimed)
+{
+    return (QueueRow){
+        .tenant = claimed->tenant, .id = claimed->id, .lane = claimed->lane, .live = claimed->live
+    };
 }
 
 Settle settle_from(const QueueRow *row, Settlement to)
@@ -390,8 +433,23 @@ Settle settle_from(const QueueRow *row, Settlement to)
                      .lane = row->lane,
                      .id = row->id,
                      .was = row->live.state,
-                     .fence = row->live.attempt,
+                     .fence = row->live.fence,
+                     .holder = row->live.holder,
                      .to = to };
+}
+
+Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, Instant now)
+{
+    assert(row->live.state == DELIVERY_SENDING);
+    Settle settle = settle_from(row, to);
+    settle.has_attempt = true;
+    settle.attempt = (AttemptRow){ .number = row->live.attempt,
+                                   .send = row->live.send,
+                                   .started_at = row->live.started_at,
+                                   .finished_at = now,
+                                   .outcome = *outcome,
+                                   .node = row->live.holder };
+    return settle;
 }
 
 static void send_attempts(Tx *tx, const SettleBatch *batch)
@@ -463,6 +521,13 @@ static bool all_fitted(const SettleBatch *batch)
     return true;
 }
 
+// is_release: like the claim that it takes back, it is no decision.
+static bool is_release(const Settle *settle)
+{
+    return settle->was == DELIVERY_SENDING && !settle->has_attempt &&
+           delivery_is_live(settle->to.live.state);
+}
+
 Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
 {
     if (!tx->is_careful && !all_fitted(batch)) {
@@ -481,7 +546,8 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .to = live->state,
                              .attempt = live->attempt,
                              .reason = settle->to.reason,
-                             .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE });
+                             .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE,
+                             .is_quiet = is_release(settle) });
     }
     return ERR_OK;
 }
@@ -499,8 +565,17 @@ static int by_uuid(const void *a, const void *b)
 }
 
 static const Columns renewal_columns =
-    COLUMNS(Renewal, COLUMN(Renewal, tenant), COLUMN(Renewal, id), COLUMN(Renewal, fence),
-            COLUMN(Renewal, lease_until));
+    COLUMNS(Renewal, COLUMN(Renewal, tenant), COLUMN(Renewal, id), COLUMN(Renewal, state),
+            COLUMN(Renewal, fence), COLUMN(Renewal, holder), COLUMN(Renewal, lease_until));
+
+Renewal renewal_of(const Claimed *claimed)
+{
+    return (Renewal){ .tenant = claimed->tenant,
+                      .id = claimed->id,
+                      .state = claimed->live.state,
+                      .fence = claimed->live.fence,
+                      .holder = claimed->live.holder };
+}
 
 Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error)
 {
@@ -518,95 +593,117 @@ Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error 
     return ERR_OK;
 }
 
-// Swept is what a sweep found.
-typedef struct Swept {
-    QueueRow row;
-    int64_t node;
-    Str trigger_id;
-    int64_t trigger_version;
-} Swept;
+// LapsedAsk is one lane of a look.
+typedef struct LapsedAsk {
+    int64_t lane;
+    Instant now;
+    int limit;
+    int64_t gone, alone;
+    int front;
+} LapsedAsk;
 
-static const Columns swept_columns =
-    COLUMNS(Swept, COLUMN(Swept, row.tenant), COLUMN(Swept, row.id), COLUMN(Swept, row.lane),
-            LIVE_FIELDS(LIVE_COLUMN_, Swept, row.live) COLUMN_TIME(Swept, row.live.started_at),
-            COLUMN(Swept, node), COLUMN(Swept, trigger_id), COLUMN(Swept, trigger_version));
+static const Columns lapsed_asked =
+    COLUMNS(LapsedAsk, COLUMN(LapsedAsk, lane), COLUMN(LapsedAsk, now), COLUMN(LapsedAsk, limit),
+            COLUMN(LapsedAsk, gone), COLUMN(LapsedAsk, alone), COLUMN(LapsedAsk, front));
+static const Columns lapsed_columns =
+    COLUMNS(Lapsed, COLUMN(Lapsed, row.tenant), COLUMN(Lapsed, row.id), COLUMN(Lapsed, row.lane),
+            LIVE_FIELDS(LIVE_COLUMN_, Lapsed, row.live) COLUMN_TIME(Lapsed, row.live.started_at),
+            COLUMN_TIME(Lapsed, row.live.lease_until), COLUMN(Lapsed, row.live.holder),
+            COLUMN(Lapsed, trigger_id), COLUMN(Lapsed, trigger_version));
 
-static void drop_version(const Trigger **trigger)
-{
-    versions_drop(*trigger);
-}
-
-// lapsed is what becomes of a delivery whose attempt ended nobody knows how.
-static Settlement lapsed(const Tx *tx, const Swept *swept, const Trigger *trigger,
-                         const Outcome *outcome)
-{
-    if (!trigger)
-        return delivery_park(&swept->row.live, REASON_UNREADABLE);
-    RetryPolicy policy = registry_retry(registry_lane(tx->registry, swept->row.lane), trigger);
-    return delivery_settle(&swept->row.live, &trigger->rule.plan, &policy, outcome, tx->now, 0);
-}
-
-static Err settle_lapsed(Tx *tx, const Swept *swept, Settle *ret, Error *error)
-{
-    const Live *live = &swept->row.live;
-    DEFER(drop_version) const Trigger *trigger = NULL;
-    TRY(versions_load(tx->versions, tx->db, swept->row.tenant, swept->trigger_id,
-                      swept->trigger_version, &trigger, error));
-    Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    *ret = settle_from(&swept->row, lapsed(tx, swept, trigger, &outcome));
-    ret->has_attempt = true;
-    ret->attempt = (AttemptRow){ .number = live->attempt,
-                                 .send = live->send,
-                                 .started_at = live->started_at,
-                                 .finished_at = tx->now,
-                                 .outcome = outcome,
-                                 .node = swept->node };
-    return ERR_OK;
-}
-
-static Err settle_swept(Tx *tx, const Value *row, Settle *ret, Error *error)
-{
-    Swept swept;
-    columns_read(&swept_columns, row, &swept);
-    if (swept.row.live.step != STEP_EXPIRE)
-        return settle_lapsed(tx, &swept, ret, error);
-    *ret = settle_from(&swept.row, delivery_expire(&swept.row.live));
-    return ERR_OK;
-}
-
-static Err expire_parked(Tx *tx, Sweep *sweep, Error *error)
+Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tx->now), value_i64(sweep->limit) };
-    TRY(tx_query(tx, &parked_due, args, &rows, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count),
-                          .count = rows.count };
-    for (size_t i = 0; i < rows.count; i++) {
-        QueueRow row;
-        columns_read(&queue_columns, rows_at(&rows, i), &row);
-        batch.rows[i] = settle_from(&row, delivery_expire(&row.live));
+    look->count = 0;
+    LapsedAsk *asks = ARENA_ARRAY(&tx->arena, LapsedAsk, look->lane_count);
+    for (size_t i = 0; i < look->lane_count; i++)
+        asks[i] = (LapsedAsk){ look->lanes[i], tx->now,     look->limit,
+                               look->gone,     look->alone, QUEUE_FRONT_MAX };
+    db_send_rows(tx->db, &tx->arena, &lapsed_find, &lapsed_asked, asks, look->lane_count, &rows);
+    TRY(tx_sync(tx, error));
+    look->found = ARENA_ARRAY(&tx->arena, Lapsed, rows.count);
+    // SQLite has the limit per lane.
+    for (; look->count < rows.count && (int) look->count < look->limit; look->count++) {
+        Lapsed *lapsed = &look->found[look->count];
+        columns_read(&lapsed_columns, rows_at(&rows, look->count), lapsed);
+        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->trigger_id,
+                          lapsed->trigger_version, &lapsed->trigger, error));
     }
-    sweep->expired += (int) rows.count;
+    return ERR_OK;
+}
+
+void queue_lapsed_drop(LapsedLook *look)
+{
+    for (size_t i = 0; i < look->count; i++)
+        versions_drop(look->found[i].trigger);
+    look->count = 0;
+}
+
+Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error)
+{
+    Rows waiting, parked;
+    Value args[] = { value_i64(tx->now), value_i64(limit) };
+    db_send(tx->db, &tx->arena, &waiting_due, args, &waiting);
+    TRY(tx_query(tx, &parked_due, args, &parked, error));
+    QueueRow *rows = ARENA_ARRAY(&tx->arena, QueueRow, waiting.count + parked.count);
+    for (size_t i = 0; i < waiting.count; i++)
+        columns_read(&standing_columns, rows_at(&waiting, i), &rows[i]);
+    for (size_t i = 0; i < parked.count; i++)
+        columns_read(&standing_columns, rows_at(&parked, i), &rows[waiting.count + i]);
+    *ret = rows;
+    *ret_count = waiting.count + parked.count;
+    return ERR_OK;
+}
+
+// lapsed_to is what becomes of a delivery whose attempt ended nobody knows how.
+static Settlement lapsed_to(const Tx *tx, const Lapsed *lapsed, const Outcome *outcome)
+{
+    if (!lapsed->trigger)
+        return delivery_park(&lapsed->row.live, REASON_UNREADABLE);
+    RetryPolicy policy =
+        registry_retry(registry_lane(tx->registry, lapsed->row.lane), lapsed->trigger);
+    return delivery_settle(&lapsed->row.live, &lapsed->trigger->rule.plan, &policy, outcome,
+                           tx->now, 0);
+}
+
+static Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
+{
+    static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
+    DEFER(queue_lapsed_drop)
+    LapsedLook look = { .lanes = sweep->lanes,
+                        .lane_count = sweep->lane_count,
+                        .limit = sweep->limit,
+                        .alone = sweep->alone };
+    TRY(queue_lapsed(tx, &look, error));
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, look.count),
+                          .count = look.count };
+    for (size_t i = 0; i < look.count; i++) {
+        Settlement to = lapsed_to(tx, &look.found[i], &outcome);
+        batch.rows[i] = settle_tried(&look.found[i].row, to, &outcome, tx->now);
+        sweep->retried += to.live.state == DELIVERY_RETRYING;
+        sweep->parked += to.live.state == DELIVERY_PARKED;
+    }
+    sweep->lapsed = (int) look.count;
+    return queue_settle_now(tx, &batch, error);
+}
+
+static Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
+{
+    QueueRow *rows;
+    SettleBatch batch = { 0 };
+    TRY(queue_expiring(tx, sweep->limit, &rows, &batch.count, error));
+    batch.rows = ARENA_ARRAY(&tx->arena, Settle, batch.count);
+    for (size_t i = 0; i < batch.count; i++)
+        batch.rows[i] = settle_from(&rows[i], delivery_expire(&rows[i].live));
+    sweep->expired = (int) batch.count;
     return queue_settle_now(tx, &batch, error);
 }
 
 Err queue_sweep(Tx *tx, Sweep *sweep, Error *error)
 {
-    Rows rows;
-    Value args[] = { value_i64(tx->now), value_i64(sweep->limit) };
     sweep->lapsed = sweep->retried = sweep->parked = sweep->expired = 0;
-    TRY(tx_query(tx, sweep->is_orphaned ? &sweep_orphans : &sweep_pick, args, &rows, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count) };
-    for (; batch.count < rows.count; batch.count++) {
-        Settle *settle = &batch.rows[batch.count];
-        TRY(settle_swept(tx, rows_at(&rows, batch.count), settle, error));
-        sweep->lapsed += settle->has_attempt;
-        sweep->retried += settle->to.live.state == DELIVERY_RETRYING;
-        sweep->parked += settle->to.live.state == DELIVERY_PARKED;
-        sweep->expired += settle->to.live.state == DELIVERY_EXPIRED;
-    }
-    TRY(queue_settle_now(tx, &batch, error));
-    return expire_parked(tx, sweep, error);
+    TRY(sweep_leases(tx, sweep, error));
+    return sweep_expiries(tx, sweep, error);
 }
 
 // NextLane is one lane that is asked about, and the answer.

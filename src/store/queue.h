@@ -1,12 +1,16 @@
-// queue.h - the one queue: claim in batches, settle in batches, each guarded by state and fence.
+// queue.h - the one queue: claim in batches, settle in batches, each guarded by its fence.
 //
 // What becomes of a delivery is decided in domain/delivery.c; here rows are picked and written, and
 // nowhere else is a state written.
 //
 // A claim takes per lane what that lane has free, so that a dead host's backlog never hides a live
-// one's. A settle is every other move: what an outcome, a lapsed lease, an expiry, a person or an
-// event makes of a delivery, wherever it stands. It names the state and the attempt number it
-// expects; one that does not match records its attempt and changes nothing else.
+// one's. It gives the row a lease and leaves it in its place: those that are being sent are the
+// front of their lane, where queue_lapsed() looks for leases that ran out. The fence grows with
+// every claim and is never taken back.
+//
+// A settle is every other move: what an outcome, a lapsed lease, an expiry, a person or an event
+// makes of a delivery, wherever it stands. It names the state, the fence and the holder it expects;
+// one that does not match records its attempt and changes nothing else.
 //
 // Claim and settle only send, so that the settle of one round and the claim of the next share one
 // round trip; after tx_sync() the *_check and *_take functions read the results. Only where a
@@ -21,6 +25,7 @@
     X(a, b, COLUMN, state)                                                                         \
     X(a, b, COLUMN, step)                                                                          \
     X(a, b, COLUMN_TIME, due_at)                                                                   \
+    X(a, b, COLUMN, fence)                                                                         \
     X(a, b, COLUMN, attempt)                                                                       \
     X(a, b, COLUMN, failures)                                                                      \
     X(a, b, COLUMN, send)                                                                          \
@@ -36,10 +41,14 @@
 #define QUEUE_COLUMNS(prefix)                                                                      \
     prefix "tenant, " prefix "id, " prefix "lane" LIVE_FIELDS(LIVE_NAME_, prefix, )
 
-// ENDED_COLUMNS selects the same from `ended n` and `delivery d`: what ended has no step.
+// STANDING_COLUMNS selects it with its lease, standing_columns reads that. ENDED_COLUMNS selects
+// the same from `ended n` and `delivery d`: what ended has neither step nor lease.
+#define STANDING_COLUMNS(prefix)                                                                   \
+    QUEUE_COLUMNS(prefix) ", " prefix "started_at, " prefix "lease_until, " prefix "holder"
 #define ENDED_COLUMNS                                                                              \
-    "n.tenant, n.id, n.lane, n.state, 0, NULL, n.attempt, n.failures, n.send, n.reminders_left,"   \
-    " d.triggered_at, n.first_due_at, n.last_sent_at, n.opened_at"
+    "n.tenant, n.id, n.lane, n.state, 0, NULL, n.fence, n.attempt, n.failures, n.send,"            \
+    " n.reminders_left, d.triggered_at, n.first_due_at, n.last_sent_at, n.opened_at,"              \
+    " NULL, NULL, NULL"
 
 // QueueRow is a delivery where it stands: in the queue, or parked in `ended` with its figures.
 typedef struct QueueRow {
@@ -49,7 +58,7 @@ typedef struct QueueRow {
     Live live;
 } QueueRow;
 
-extern const Columns queue_columns;
+extern const Columns queue_columns, standing_columns;
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
@@ -65,7 +74,6 @@ typedef struct Claimed {
     Uuid id, event;
     DeliveryState was; // before the claim
     Live live;
-    int64_t node; // that claimed it
     Str public_id, trigger_id;
     int64_t trigger_version;
     Str address, locale, customer_ref;
@@ -86,7 +94,7 @@ typedef struct Claim {
 } Claim;
 
 // queue_claim sends; queue_claim_take reads what came, after the sync.
-Err queue_claim(Tx *tx, Claim *claim, Error *error) MUST_USE;
+void queue_claim(Tx *tx, Claim *claim);
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error) MUST_USE;
 
 // queue_claim_drop lets go of the versions that a claim holds, once nothing of it is needed.
@@ -105,7 +113,8 @@ typedef struct Settle {
     int64_t tenant, lane;
     Uuid id;
     DeliveryState was; // the guard: the state it must be in …
-    int fence;         // … and the attempt number
+    int fence;         // … since which claim …
+    int64_t holder;    // … and whose; 0 where nobody has a lease
     Settlement to;
     bool has_attempt;
     AttemptRow attempt;
@@ -114,8 +123,13 @@ typedef struct Settle {
     bool is_stale; // result: it had moved on; only the attempt was recorded
 } Settle;
 
-// settle_from is the move of a delivery from where it was seen.
+// settle_from is the move of a delivery from where it was seen; settle_tried, with the attempt that
+// was under way there and ends now. A claim is given back (delivery_release) by settle_from.
 Settle settle_from(const QueueRow *row, Settlement to);
+Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, Instant now);
+
+// claimed_row is the row of what was claimed.
+QueueRow claimed_row(const Claimed *claimed);
 
 typedef struct SettleBatch {
     Settle *rows;
@@ -137,23 +151,58 @@ Err queue_settle_now(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
 typedef struct Renewal {
     int64_t tenant;
     Uuid id;
+    DeliveryState state;
     int fence;
+    int64_t holder;
     Instant lease_until; // result
     bool is_lost;        // result
 } Renewal;
+Renewal renewal_of(const Claimed *claimed);
 Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error) MUST_USE;
 
-// queue_sweep settles what fell due without a send: leases that lapsed (outcome unknown) and
-// answers that never came. is_orphaned takes every lease as lapsed, for a store that only one
-// process can have open. Returns how many of each it met, at most limit in all.
-typedef struct Sweep {
+// QUEUE_FRONT_MAX is how far into a lane queue_lapsed() looks: what is being sent lies before.
+enum { QUEUE_FRONT_MAX = 10000 };
+
+// Lapsed is a delivery whose lease is over and whose attempt ended nobody knows how.
+typedef struct Lapsed {
+    QueueRow row;
+    Str trigger_id;
+    int64_t trigger_version;
+    const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
+} Lapsed;
+
+// LapsedLook finds up to limit of them: leases that ran out, and whatever their time, those of a
+// node that is gone and, where only one process can have the store open, all but its own. Leases of
+// workers outside have to run out.
+typedef struct LapsedLook {
+    const int64_t *lanes;
+    size_t lane_count;
     int limit;
-    bool is_orphaned;
+    int64_t gone;  // a node; 0: none is known to be
+    int64_t alone; // the node that is alone; 0: there may be others
+    Lapsed *found; // result, in the transaction's arena
+    size_t count;  // result
+} LapsedLook;
+Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error) MUST_USE;
+void queue_lapsed_drop(LapsedLook *look); // lets go of the versions
+
+// queue_expiring picks up to limit deliveries whose answer never came: waiting ones and parked
+// ones.
+Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// queue_sweep settles what fell due without a send: leases that lapsed in some lanes (outcome
+// unknown), and answers that never came. Returns how many of each it met, at most limit of either.
+typedef struct Sweep {
+    const int64_t *lanes; // as in LapsedLook
+    size_t lane_count;
+    int limit;
+    int64_t alone; // as in LapsedLook
     int lapsed, retried, parked, expired;
 } Sweep;
 Err queue_sweep(Tx *tx, Sweep *sweep, Error *error) MUST_USE;
 
-// QueueNext is when something falls due: per lane for sends, and in all for the sweep.
+// QueueNext is when something falls due: per lane for sends, and in all for expiries. When leases
+// run out is not asked: whoever looks for them looks now and then.
 typedef struct QueueNext {
     const int64_t *lanes;
     size_t lane_count;

@@ -10,19 +10,19 @@ static const Statement file = {
                 " SELECT * FROM unnest($1, $2, $3)",
 };
 
+#define RECALL_COLUMNS STANDING_COLUMNS("q.")
+
 static const Statement find = {
     .name = "recall_find",
     .scope = STATEMENT_TENANT,
     .params = "iu",
     .many = true,
-    .sql =
-        "SELECT " QUEUE_COLUMNS("q.") " FROM recall r"
-                                      " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"
-                                      " WHERE r.tenant = $1 AND r.key = $2",
-    .postgres = "SELECT " QUEUE_COLUMNS(
-        "q.") " FROM unnest($1, $2) AS u (tenant, key)"
-              " JOIN recall r ON r.tenant = u.tenant AND r.key = u.key"
-              " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery FOR UPDATE OF q",
+    .sql = "SELECT " RECALL_COLUMNS " FROM recall r"
+           " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery"
+           " WHERE r.tenant = $1 AND r.key = $2",
+    .postgres = "SELECT " RECALL_COLUMNS " FROM unnest($1, $2) AS u (tenant, key)"
+                " JOIN recall r ON r.tenant = u.tenant AND r.key = u.key"
+                " JOIN queue q ON q.tenant = r.tenant AND q.id = r.delivery FOR UPDATE OF q",
 };
 
 const Statement *const recall_statements[] = { &file, &find, NULL };
@@ -68,7 +68,7 @@ Err recall_call(Tx *tx, RecallKey *keys, size_t count, Error *error)
                           .count = rows.count };
     for (size_t i = 0; i < rows.count; i++) {
         QueueRow row;
-        columns_read(&queue_columns, rows_at(&rows, i), &row);
+        columns_read(&standing_columns, rows_at(&rows, i), &row);
         batch.rows[i] =
             settle_from(&row, delivery_act_on(&row.live, DELIVERY_ACTION_RECALL, tx->now));
     }

@@ -200,11 +200,15 @@ void store_check(Store *store)
                " UNION ALL SELECT tenant, id, lane FROM ended) AS s LEFT JOIN delivery d"
                " ON d.tenant = s.tenant AND d.id = s.id AND d.lane = s.lane WHERE d.id IS NULL");
     check_none(store, "state and step agree",
-               "SELECT id FROM queue WHERE NOT ((state = 1 AND step = 2)"
-               " OR (state IN (0, 2) AND step = 1) OR (state = 3 AND step IN (1, 3)))");
-    check_none(store, "only a lease has a node and a start",
-               "SELECT id FROM queue WHERE (state = 1) <> (node IS NOT NULL)"
-               " OR (state = 1) <> (started_at IS NOT NULL)");
+               "SELECT id FROM queue WHERE NOT ((state IN (0, 1, 2) AND step = 1)"
+               " OR (state = 3 AND step IN (1, 3)))");
+    check_none(store, "what is being sent has a lease, a holder and a start, and nothing else has",
+               "SELECT id FROM queue WHERE (state = 1) <> (holder IS NOT NULL)"
+               " OR (state = 1) <> (started_at IS NOT NULL)"
+               " OR (state = 1) <> (lease_until IS NOT NULL)");
+    check_none(store, "no claim without its fence",
+               "SELECT id FROM queue WHERE fence < attempt"
+               " UNION ALL SELECT id FROM ended WHERE fence < attempt");
     check_none(store, "only a parked delivery may still expire",
                "SELECT id FROM ended WHERE expires_at IS NOT NULL AND state <> 4");
     check_none(store, "no attempt has a number that its delivery has not reached",
@@ -442,7 +446,7 @@ static Err apply_claim(Tx *tx, void *with, Error *error)
 {
     Claim *claim = with;
     claim->lease_until = tx->now + LEASE;
-    TRY(queue_claim(tx, claim, error));
+    queue_claim(tx, claim);
     TRY(tx_sync(tx, error));
     return queue_claim_take(tx, claim, error);
 }
@@ -474,22 +478,10 @@ Settle settle_of(Store *store, const Claimed *claimed, Verdict verdict, Delivery
     Outcome outcome = { .verdict = verdict, .reason = reason };
     RetryPolicy policy =
         claimed->trigger->rule.has_retry ? claimed->trigger->rule.retry : retry_default();
-    return (Settle){
-        .tenant = claimed->tenant,
-        .lane = claimed->lane,
-        .id = claimed->id,
-        .was = DELIVERY_SENDING,
-        .fence = claimed->live.attempt,
-        .to = delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &policy, &outcome,
-                              now(store), 0),
-        .has_attempt = true,
-        .attempt = { .number = claimed->live.attempt,
-                     .send = claimed->live.send,
-                     .started_at = claimed->live.started_at,
-                     .finished_at = now(store),
-                     .outcome = outcome,
-                     .node = NODE },
-    };
+    Settlement to = delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &policy, &outcome,
+                                    now(store), 0);
+    QueueRow row = claimed_row(claimed);
+    return settle_tried(&row, to, &outcome, now(store));
 }
 
 static Err apply_settle(Tx *tx, void *with, Error *error)
@@ -518,12 +510,18 @@ Settle settle_one(Store *store, const Claimed *claimed, Verdict verdict)
 
 static Err apply_sweep(Tx *tx, void *with, Error *error)
 {
-    return queue_sweep(tx, with, error);
+    Sweep *sweep = with;
+    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, tx->registry->lane_count);
+    for (size_t i = 0; i < tx->registry->lane_count; i++)
+        lanes[i] = tx->registry->lanes[i].lane;
+    sweep->lanes = lanes;
+    sweep->lane_count = tx->registry->lane_count;
+    return queue_sweep(tx, sweep, error);
 }
 
 Sweep sweep(Store *store, bool is_orphaned)
 {
-    Sweep sweep = { .limit = 10000, .is_orphaned = is_orphaned };
+    Sweep sweep = { .limit = 10000, .alone = is_orphaned ? NODE + 1 : 0 };
     MUST(store, writer_run(store->writer, apply_sweep, &sweep, &store->error));
     return sweep;
 }

@@ -97,8 +97,8 @@ typedef struct Item {
     DeliveryState state;
     Step step;
     DeliveryReason reason;
-    Instant due_at, triggered_at, first_due_at, last_sent_at, started_at;
-    int attempt, failures, send, reminders_left;
+    Instant due_at, triggered_at, first_due_at, last_sent_at, started_at, lease_until;
+    int fence, attempt, failures, send, reminders_left;
     // The attempts that are on record, by number.
     int recorded;
     Verdict verdicts[64];
@@ -363,11 +363,12 @@ static void expect_claimed(Model *model, const Claim *taken, int lane, int free)
         youngest = max_of(youngest, item->due_at);
         item->send += item->state != DELIVERY_RETRYING;
         item->attempt++;
+        item->fence++;
         item->state = DELIVERY_SENDING;
-        item->step = STEP_LEASE;
         item->started_at = at;
-        item->due_at = at + LEASE;
+        item->lease_until = at + LEASE;
         EXPECT(model, claimed->live.attempt == item->attempt && claimed->live.send == item->send);
+        EXPECT(model, claimed->live.fence == item->fence);
         assert(model->flight_count < FLIGHTS_MAX);
         model->flights[model->flight_count++] = (Flight){ *claimed, item };
     }
@@ -389,7 +390,7 @@ static void move_claim(Model *model)
 static bool is_stale(const Flight *flight)
 {
     return flight->item->state != DELIVERY_SENDING ||
-           flight->item->attempt != flight->claimed.live.attempt;
+           flight->item->fence != flight->claimed.live.fence;
 }
 
 static Outcome draw_outcome(Model *model)
@@ -478,16 +479,36 @@ static void move_renew(Model *model)
         if (is_twice)
             continue;
         stale[renewing.count] = is_stale(flight);
-        renewing.rows[renewing.count++] = (Renewal){ .tenant = TENANT,
-                                                     .id = flight->item->id,
-                                                     .fence = flight->claimed.live.attempt };
+        renewing.rows[renewing.count++] = renewal_of(&flight->claimed);
         if (!is_stale(flight))
-            flight->item->due_at = now(model->store) + LEASE;
+            flight->item->lease_until = now(model->store) + LEASE;
     }
     Store *store = model->store;
     MUST(store, writer_run(store->writer, apply_renewing, &renewing, &store->error));
     for (size_t i = 0; i < renewing.count; i++)
         EXPECT(model, renewing.rows[i].is_lost == stale[i]);
+}
+
+// move_release gives a claim back of which nothing was sent; one that was lost stays as it is.
+static void move_release(Model *model)
+{
+    if (model->flight_count == 0)
+        return;
+    size_t pick = (size_t) draw(model, (int) model->flight_count);
+    Flight flight = model->flights[pick];
+    model->flights[pick] = model->flights[--model->flight_count];
+    Item *item = flight.item;
+    QueueRow row = claimed_row(&flight.claimed);
+    Settle back = settle_from(&row, delivery_release(&row.live, flight.claimed.was));
+    bool stale = is_stale(&flight);
+    if (!stale) {
+        item->state = flight.claimed.was;
+        item->attempt--;
+        item->send -= flight.claimed.was != DELIVERY_RETRYING;
+        item->started_at = INSTANT_NONE;
+    }
+    settle(model->store, &back, 1);
+    EXPECT(model, back.is_stale == stale);
 }
 
 static void move_sweep(Model *model)
@@ -496,13 +517,12 @@ static void move_sweep(Model *model)
     Sweep expected = { 0 }, swept = sweep(model->store, false);
     for (size_t i = 0; i < model->item_count; i++) {
         Item *item = &model->items[i];
-        if (!is_live(item) || item->step == STEP_SEND || item->due_at > at)
-            continue;
-        if (item->step == STEP_EXPIRE) {
+        if (is_live(item) && item->step == STEP_EXPIRE && item->due_at <= at) {
             end_item(item, DELIVERY_EXPIRED, REASON_QUIET);
             expected.expired++;
-            continue;
         }
+        if (item->state != DELIVERY_SENDING || item->lease_until > at)
+            continue;
         expected.lapsed++;
         record(item, item->attempt, VERDICT_UNKNOWN);
         fail_item(item, REASON_LEASE_LAPSED, 0, at);
@@ -593,13 +613,14 @@ static bool same_time(const Value *value, Instant expected)
     return value_to_time(value) == expected;
 }
 
-#define FIGURES "attempt, failures, send, reminders_left, first_due_at, last_sent_at"
+#define FIGURES "attempt, failures, send, reminders_left, first_due_at, last_sent_at, fence"
 
 static void expect_figures(Model *model, const Item *item, const Value *row)
 {
     EXPECT(model, row[0].i64 == item->attempt && row[1].i64 == item->failures);
     EXPECT(model, row[2].i64 == item->send && row[3].i64 == item->reminders_left);
     EXPECT(model, same_time(&row[4], item->first_due_at) && same_time(&row[5], item->last_sent_at));
+    EXPECT(model, row[6].i64 == item->fence);
 }
 
 static int by_id(const void *a, const void *b)
@@ -728,9 +749,9 @@ typedef struct Turn {
 } Turn;
 
 static const Turn moves[] = {
-    { "ingest", 20, move_ingest },   { "claim", 22, move_claim }, { "settle", 24, move_settle },
-    { "advance", 20, move_advance }, { "sweep", 10, move_sweep }, { "act", 12, move_act },
-    { "renew", 4, move_renew },
+    { "ingest", 20, move_ingest },   { "claim", 22, move_claim },    { "settle", 24, move_settle },
+    { "advance", 20, move_advance }, { "sweep", 10, move_sweep },    { "act", 12, move_act },
+    { "renew", 4, move_renew },      { "release", 4, move_release },
 };
 
 static void make_move(Model *model)

@@ -52,15 +52,19 @@ static void a_claim_says_all_it_takes_to_send(void)
     CHECK(claimed.occurred_at == BEGINNING - SPAN_HOUR);
     CHECK(claimed.trigger && is_text(claimed.trigger->rule.id, "plain"));
     const Live *live = &claimed.live;
-    CHECK(live->state == DELIVERY_SENDING && live->step == STEP_LEASE);
-    CHECK(live->attempt == 1 && live->send == 1 && live->failures == 0);
-    CHECK(live->started_at == now(&store) && live->due_at == now(&store) + LEASE);
+    CHECK(live->state == DELIVERY_SENDING && live->step == STEP_SEND);
+    CHECK(live->fence == 1 && live->attempt == 1 && live->send == 1 && live->failures == 0);
+    CHECK(live->started_at == now(&store) && live->lease_until == now(&store) + LEASE);
+    CHECK(live->holder == NODE && live->due_at == BEGINNING);
     CHECK(live->first_due_at == BEGINNING && live->triggered_at == BEGINNING);
 
     // What is told is what is stored.
-    Rows row = ask(&store, "SELECT state, step, attempt, send, due_at, started_at, node FROM queue",
+    Rows row = ask(&store,
+                   "SELECT state, step, fence, attempt, send, due_at, lease_until, started_at,"
+                   " holder FROM queue",
                    "", NULL);
-    int64_t expected[] = { DELIVERY_SENDING, STEP_LEASE, 1, 1, live->due_at, now(&store), NODE };
+    int64_t expected[] = { DELIVERY_SENDING, STEP_SEND,         1,           1,   1,
+                           live->due_at,     live->lease_until, now(&store), NODE };
     for (size_t i = 0; i < ARRAY_LEN(expected); i++)
         CHECK(row.values[i].i64 == expected[i]);
 }
@@ -186,7 +190,7 @@ static Err claim_here(Tx *tx, void *with, Error *error)
 {
     Claim *claim = with;
     claim->lease_until = tx->now + LEASE;
-    TRY(queue_claim(tx, claim, error));
+    queue_claim(tx, claim);
     TRY(tx_sync(tx, error));
     return queue_claim_take(tx, claim, error);
 }
@@ -422,9 +426,9 @@ static void a_renewal_tells_what_is_lost(void)
     pass(&store, LEASE - 1);
     Renewing renewing = { .count = 4, .until = now(&store) + LEASE };
     for (size_t i = 0; i < 4; i++)
-        renewing.rows[i] = (Renewal){
-            .tenant = TENANT, .id = taken.claimed[i].id, .fence = i == 3 ? 9 : 1, .is_lost = i == 0
-        };
+        renewing.rows[i] = renewal_of(&taken.claimed[i]);
+    renewing.rows[0].is_lost = true;
+    renewing.rows[3].fence = 9;
     MUST(&store, writer_run(store.writer, apply_renewing, &renewing, &store.error));
     CHECK(!renewing.rows[0].is_lost && renewing.rows[1].is_lost);
     CHECK(renewing.rows[2].is_lost && renewing.rows[3].is_lost);
@@ -437,6 +441,70 @@ static void a_renewal_tells_what_is_lost(void)
     CHECK(sweep(&store, false).lapsed == 1);
     renewing.count = 0;
     MUST(&store, writer_run(store.writer, apply_renewing, &renewing, &store.error));
+}
+
+static void release(Store *store, const Claim *taken)
+{
+    Settle rows[4];
+    for (size_t i = 0; i < taken->count; i++) {
+        QueueRow row = claimed_row(&taken->claimed[i]);
+        rows[i] = settle_from(&row, delivery_release(&row.live, taken->claimed[i].was));
+    }
+    settle(store, rows, taken->count);
+}
+
+// Three that are given back: one as it was claimed, one whose lease went to another node, one that
+// a person has ended.
+static void a_released_claim_is_as_before_but_for_its_fence(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    for (int i = 0; i < 3; i++)
+        visit(&store);
+    Claim taken = claim_lane(&store, 1, 3);
+    Uuid id = taken.claimed[0].id;
+    taken.claimed[1].live.holder = NODE + 1;
+    CHECK(act(&store, TENANT, taken.claimed[2].id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    release(&store, &taken);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_PENDING);
+    CHECK(view(&store, TENANT, id).attempt == 0 && view(&store, TENANT, id).send == 0);
+    CHECK(view(&store, TENANT, taken.claimed[1].id).state == DELIVERY_SENDING);
+    CHECK(view(&store, TENANT, taken.claimed[2].id).state == DELIVERY_CANCELLED);
+
+    // It may be claimed at once; who gave it back cannot settle it any more.
+    Settle late = settle_of(&store, &taken.claimed[0], VERDICT_DELIVERED, REASON_ACCEPTED);
+    late.has_attempt = false;
+    Claimed again = claim_one(&store, 1);
+    CHECK(same_id(again.id, id) && again.live.fence == 2);
+    CHECK(again.live.attempt == 1 && again.live.send == 1);
+    settle(&store, &late, 1);
+    CHECK(late.is_stale && view(&store, TENANT, id).state == DELIVERY_SENDING);
+    settle_one(&store, &again, VERDICT_TRANSIENT);
+
+    // A retry that is given back is still one.
+    pass(&store, SPAN_MINUTE);
+    taken = claim_lane(&store, 1, 1);
+    CHECK(taken.count == 1 && taken.claimed[0].live.attempt == 2);
+    release(&store, &taken);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_RETRYING);
+    CHECK(view(&store, TENANT, id).attempt == 1 && view(&store, TENANT, id).send == 1);
+}
+
+// After a failover that lost a claim, two nodes may have the same fence: the holder tells.
+static void a_settle_of_another_holder_changes_nothing(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    visit(&store);
+    Claimed claimed = claim_one(&store, 1);
+    Claimed other = claimed;
+    other.live.holder = NODE + 1;
+    Settle theirs = settle_of(&store, &other, VERDICT_PERMANENT, REASON_REFUSED);
+    theirs.has_attempt = false;
+    settle(&store, &theirs, 1);
+    CHECK(theirs.is_stale && view(&store, TENANT, claimed.id).state == DELIVERY_SENDING);
+    settle_one(&store, &claimed, VERDICT_DELIVERED);
+    CHECK(view(&store, TENANT, claimed.id).state == DELIVERY_DELIVERED);
 }
 
 static void a_lapsed_lease_is_an_unknown_attempt(void)
@@ -539,7 +607,7 @@ static void a_sweep_keeps_to_its_limit(void)
     pass(&store, LEASE);
     int lapsed = 0;
     for (int i = 0; i < 3; i++) {
-        Sweep some = { .limit = 2 };
+        Sweep some = { .lanes = (const int64_t[]){ 1 }, .lane_count = 1, .limit = 2 };
         MUST(&store, writer_run(store.writer, sweep_one, &some, &store.error));
         CHECK(some.lapsed == (i < 2 ? 2 : 1));
         lapsed += some.lapsed;
@@ -573,7 +641,7 @@ static void the_next_due_moments_are_told(void)
     Claimed claimed = claim_one(&store, 1);
     next = next_of(&store, lanes, 2);
     CHECK(next.lane_due[0] == BEGINNING + 3 * SPAN_HOUR);
-    CHECK(next.sweep_due == now(&store) + LEASE);
+    CHECK(next.sweep_due == INSTANT_NONE);           // leases are looked for, not waited for
     settle_one(&store, &claimed, VERDICT_PERMANENT); // parked, and may still expire
     next = next_of(&store, lanes, 2);
     CHECK(next.sweep_due == BEGINNING + 3 * SPAN_DAY);
@@ -594,6 +662,8 @@ static const Test tests[] = {
     TEST(a_cancelled_one_may_still_report),
     TEST(a_replayed_round_claims_once),
     TEST(a_renewal_tells_what_is_lost),
+    TEST(a_released_claim_is_as_before_but_for_its_fence),
+    TEST(a_settle_of_another_holder_changes_nothing),
     TEST(a_lapsed_lease_is_an_unknown_attempt),
     TEST(a_lapse_follows_the_version_it_was_made_under),
     TEST(orphans_are_swept_at_once),

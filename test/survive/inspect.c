@@ -67,8 +67,9 @@ static const Rule rules[] = {
                                                              " (n.state IN (6, 8) AND " TRIES_OF(
                                                                  "n") " = n.attempt - 1)"),
     RULE("step and state agree",
-         "SELECT COUNT(*) FROM queue WHERE (state = 1) <> (step = 2) OR state > 3"
-         " OR (state = 1) <> (started_at IS NOT NULL)"),
+         "SELECT COUNT(*) FROM queue WHERE (step <> 1 AND state <> 3) OR state > 3"
+         " OR (state = 1) <> (started_at IS NOT NULL)"
+         " OR (state = 1) <> (lease_until IS NOT NULL)"),
     RULE("an answer is kept whole",
          "SELECT COUNT(*) FROM idempotency WHERE status = 0 OR body = ''"),
     RULE("a definition has the version it names",

@@ -225,8 +225,16 @@ static Outcome outcome_of(const Held *held)
                           .code = 400,
                           .detail = S("no such customer") };
     default:
-        return (Outcome){ .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED, .is_captured = true };
+        return (Outcome){ .verdict = VERDICT_DELIVERED,
+                          .reason = REASON_ACCEPTED,
+                          .is_captured = true };
     }
+}
+
+static QueueRow held_row(const Held *held)
+{
+    return (
+        QueueRow){ .tenant = held->tenant, .id = held->id, .lane = held->lane, .live = held->live };
 }
 
 static void fill_settles(Round *round, const Tx *tx)
@@ -237,39 +245,31 @@ static void fill_settles(Round *round, const Tx *tx)
         const Held *held = &scenario->held[i];
         Outcome outcome = outcome_of(held);
         RetryPolicy policy = registry_retry(registry_lane(tx->registry, held->lane), held->trigger);
-        round->settle_rows[round->settled.count++] = (Settle){
-            .tenant = held->tenant,
-            .lane = held->lane,
-            .id = held->id,
-            .was = DELIVERY_SENDING,
-            .fence = held->live.attempt,
-            .to = delivery_settle(&held->live, &held->trigger->rule.plan, &policy, &outcome,
-                                  tx->now, 0),
-            .has_attempt = true,
-            .attempt = { .number = held->live.attempt,
-                         .send = held->live.send,
-                         .started_at = held->live.started_at,
-                         .finished_at = tx->now,
-                         .outcome = outcome,
-                         .node = 1 },
-        };
+        Settlement to =
+            delivery_settle(&held->live, &held->trigger->rule.plan, &policy, &outcome, tx->now, 0);
+        QueueRow row = held_row(held);
+        round->settle_rows[round->settled.count++] = settle_tried(&row, to, &outcome, tx->now);
     }
 }
 
-static Err send_claim(Round *round, Tx *tx, Error *error)
+static void find_lane(Round *round, const Tx *tx)
+{
+    for (size_t i = 0; i < tx->registry->lane_count; i++)
+        if (str_eq(tx->registry->lanes[i].channel_key, CHANNEL_ALWAYS))
+            round->lane.lane = tx->registry->lanes[i].lane;
+}
+
+static void send_claim(Round *round, Tx *tx)
 {
     const Scenario *scenario = round->scenario;
     size_t kept = round->settles ? 0 : scenario->held_count;
     round->lane.free = (int) (SCENARIO_CLAIM_MAX - kept);
-    for (size_t i = 0; i < tx->registry->lane_count; i++)
-        if (str_eq(tx->registry->lanes[i].channel_key, CHANNEL_ALWAYS))
-            round->lane.lane = tx->registry->lanes[i].lane;
     round->claim = (Claim){ .lanes = &round->lane,
                             .lane_count = round->claims && round->lane.free > 0,
                             .node = 1,
                             .lease_until = tx->now + LEASE,
                             .arena = &round->arena };
-    return queue_claim(tx, &round->claim, error);
+    queue_claim(tx, &round->claim);
 }
 
 static Err renew(const Round *round, Tx *tx, Error *error)
@@ -279,7 +279,8 @@ static Err renew(const Round *round, Tx *tx, Error *error)
     for (size_t i = 0; i < scenario->held_count; i++)
         renewals[i] = (Renewal){ .tenant = scenario->held[i].tenant,
                                  .id = scenario->held[i].id,
-                                 .fence = scenario->held[i].live.attempt };
+                                 .fence = scenario->held[i].live.fence,
+                                 .holder = scenario->held[i].live.holder };
     return queue_renew(tx, renewals, scenario->held_count, tx->now + LEASE, error);
 }
 
@@ -287,13 +288,14 @@ static Err round_work(Tx *tx, void *with, Error *error)
 {
     Round *round = with;
     fill_settles(round, tx);
+    find_lane(round, tx);
     TRY(queue_settle(tx, &round->settled, error));
     if (round->sweeps) {
-        Sweep sweep = { .limit = 100 };
+        Sweep sweep = { .lanes = &round->lane.lane, .lane_count = 1, .limit = 100 };
         TRY(tx_sync(tx, error));
         TRY(queue_sweep(tx, &sweep, error));
     }
-    TRY(send_claim(round, tx, error));
+    send_claim(round, tx);
     TRY(tx_sync(tx, error));
     TRY(queue_settle_check(tx, &round->settled, error));
     TRY(queue_claim_take(tx, &round->claim, error));

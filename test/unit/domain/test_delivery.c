@@ -71,7 +71,7 @@ static void words_of_the_other_tables(void)
 static Live claimed(void)
 {
     return (Live){ .state = DELIVERY_SENDING,
-                   .step = STEP_LEASE,
+                   .step = STEP_SEND,
                    .due_at = AT(2),
                    .attempt = 1,
                    .send = 1,
@@ -339,7 +339,7 @@ static void an_action_ends_a_delivery_with_its_reason(void)
 
 static void claim(Live *live, Instant now)
 {
-    *live = delivery_claim(live, now, now + SPAN_SECOND);
+    *live = delivery_claim(live, now, now + SPAN_SECOND, 7);
 }
 
 static void a_claim_begins_an_attempt_and_mostly_a_send(void)
