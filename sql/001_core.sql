@@ -213,6 +213,14 @@ CREATE TABLE recall (
     PRIMARY KEY (tenant, key, delivery)
 ) {STRICT_KEYED};
 
+-- The way from the public id in a message back to the delivery that awaits an answer. Stays when
+-- that has ended: answers come late.
+CREATE TABLE awaiting (
+    public_id TEXT NOT NULL PRIMARY KEY,
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL
+) {STRICT_KEYED};
+
 -- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its
 -- lock through the fsync.
 CREATE TABLE counter (

@@ -1,6 +1,7 @@
 #include "store/accept.h"
 
 #include "domain/dedup.h"
+#include "store/awaiting.h"
 #include "store/decision.h"
 #include "store/delivery.h"
 #include "store/event.h"
@@ -156,7 +157,8 @@ typedef struct Batch {
     DecisionRow *decisions;
     Miss *misses; // of all decisions
     RecallKey *filed;
-    size_t event_count, delivery_count, decision_count, miss_count, filed_count;
+    Awaiting *awaiting;
+    size_t event_count, delivery_count, decision_count, miss_count, filed_count, awaiting_count;
 } Batch;
 
 static bool calls_off(const Tx *tx, const AcceptItem *item)
@@ -198,6 +200,7 @@ static void make_room(Batch *batch)
     batch->deliveries = ARENA_ARRAY(arena, DeliveryNew, created + 1);
     batch->queue = ARENA_ARRAY(arena, QueueRow, created + 1);
     batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
+    batch->awaiting = ARENA_ARRAY(arena, Awaiting, created + 1);
     batch->decisions = ARENA_ARRAY(arena, DecisionRow, batch->count + 1);
     batch->misses = ARENA_ARRAY(arena, Miss, pairs + 1);
 }
@@ -421,6 +424,9 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
     const Trigger *trigger = decision->trigger;
     if (accept_made(entry->item, pair)) {
         add_delivery(batch, entry, pair);
+        if (trigger->rule.plan.await_answer)
+            batch->awaiting[batch->awaiting_count++] =
+                (Awaiting){ entry->accept->tenant, pair->public_id, pair->delivery };
         if (trigger->cancel_kind.len)
             batch->filed[batch->filed_count++] =
                 recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
@@ -469,6 +475,8 @@ static void write_rows(Batch *batch, const Entry *entries, size_t count)
     decision_insert(tx, batch->decisions + from.decision_count,
                     batch->decision_count - from.decision_count);
     recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
+    awaiting_file(tx, batch->awaiting + from.awaiting_count,
+                  batch->awaiting_count - from.awaiting_count);
 }
 
 // call_off cancels what a wave's events call off.

@@ -1,6 +1,7 @@
 #include "store/statements.h"
 
 #include "store/attempt.h"
+#include "store/awaiting.h"
 #include "store/counter.h"
 #include "store/decision.h"
 #include "store/dedup.h"
@@ -24,6 +25,7 @@
 
 const Statement *const *const all_statements[] = {
     attempt_statements,
+    awaiting_statements,
     counter_statements,
     decision_statements,
     dedup_statements,

@@ -101,6 +101,23 @@ static void every_trigger_decides_for_itself(void)
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
 }
 
+static void whoever_awaits_an_answer_is_filed(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    publish(&store, TENANT,
+            "{'id':'survey','eventKind':'visit','channel':'memory:default','awaitAnswer':true,"
+            "'dedupRecipe':['candidate.wip']}");
+    Accept *made = take(&store, TENANT,
+                        "[{'kind':'visit','payload':{'wip':7}},"
+                        "{'kind':'visit','payload':{'wip':7}}]");
+    const AcceptPair *pair = &made->items[0].pairs[1];
+    Rows rows = ask(&store, "SELECT public_id, tenant, delivery FROM awaiting", "", NULL);
+    CHECK(rows.count == 1 && rows.values[1].i64 == TENANT);
+    CHECK(rows.count == 1 && str_eq(value_to_str(&rows.values[0]), pair->public_id));
+    CHECK(rows.count == 1 && same_id(value_to_uuid(&rows.values[2]), pair->delivery));
+}
+
 static void a_taken_key_names_its_holder(void)
 {
     STORE(store);
@@ -659,6 +676,7 @@ static const Test tests[] = {
     TEST(an_event_becomes_rows),
     TEST(what_is_not_said_is_none),
     TEST(every_trigger_decides_for_itself),
+    TEST(whoever_awaits_an_answer_is_filed),
     TEST(a_taken_key_names_its_holder),
     TEST(keys_are_taken_once),
     TEST(an_identity_comes_once),

@@ -116,6 +116,7 @@ static const Statement tables[] = {
     TABLE("attempt", "tenant, delivery, number"),
     TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
+    TABLE("awaiting", "public_id"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, lane, state"),
     TABLE("node", "node"),
