@@ -166,6 +166,7 @@ static Err open_store(Program *program, Error *error)
         .node = program->store.node,
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
+        .payload_max = config->payload_max,
         .url_template = config->url_template,
     };
     program->engine = engine_new(&options);

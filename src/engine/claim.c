@@ -88,10 +88,11 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
     size_t count = list_wishes(engine, &round->arena, now, &wishes);
     if (count == 0)
         return;
-    Window window = { .max = { WINDOW_ROWS, WINDOW_BYTES },
+    int64_t row = (int64_t) engine->options.payload_max;
+    Window window = { .max = { WINDOW_ROWS, later(WINDOW_BYTES, row * WINDOW_PAYLOADS) },
                       .held = engine->use,
                       .rows = CLAIM_MAX,
-                      .bytes_row = PAYLOAD_BYTES_MAX,
+                      .bytes_row = row,
                       .turn = engine->lanes.turn++ };
     window_share(&window, wishes, count);
     round->wishes = ARENA_ARRAY(&round->arena, Wish, count);

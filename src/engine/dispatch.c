@@ -124,7 +124,7 @@ static void start(Flight *flight)
     flight_move(flight, &engine->running);
     if (!flight->claimed.trigger)
         refuse(flight, REASON_UNREADABLE);
-    else if (!flight->type)
+    else if (!channel || !flight->type)
         refuse(flight, REASON_NO_CHANNEL);
     else if (!channel->definition.enabled)
         refuse(flight, REASON_CHANNEL_DISABLED);

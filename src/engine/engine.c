@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "domain/event.h"
 
 // The engine goes round. Each time it looks at what it was told, takes in the rounds that are back
 // from the writer, and sends another where there is anything to do:
@@ -241,6 +242,8 @@ Engine *engine_new(const EngineOptions *options)
 {
     Engine *engine = memory_new(sizeof *engine);
     engine->options = *options;
+    if (engine->options.payload_max == 0)
+        engine->options.payload_max = EVENT_PAYLOAD_MAX;
     engine->settle_max = CLAIM_MAX;
     engine->lanes.max = CLAIM_MAX;
     engine->wants_probe = true;

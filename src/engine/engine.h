@@ -29,9 +29,10 @@ typedef struct EngineOptions {
     Random *random;
     const Transport *transport; // outlives the engine
     int64_t node;
-    bool is_only_node; // the store is open in this process alone
-    bool is_dev;       // every channel captures
-    Str url_template;  // {publicId}; none
+    bool is_only_node;  // the store is open in this process alone
+    bool is_dev;        // every channel captures
+    size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX
+    Str url_template;   // {publicId}; none
 } EngineOptions;
 
 Engine *engine_new(const EngineOptions *options);
@@ -54,8 +55,8 @@ void engine_note(Engine *engine, int64_t lane, Instant due_at);
 void engine_poke(Engine *engine);
 
 // engine_moved tells of moves that were committed here: lanes fall due, and what waits for its
-// start and was called off is not started. It is the writer's to call, with the engine.
-void engine_moved(void *engine, const Move *moves, size_t count);
+// start and was called off is not started. It is the writer's to call; with is the engine.
+void engine_moved(void *with, const Move *moves, size_t count);
 
 // Tally counts what was done.
 typedef struct Tally {

@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 
 enum {
-    ROUNDS_MAX = 2,          // at the writer at once
-    CLAIM_MAX = 1000,        // deliveries in one round
-    WINDOW_ROWS = 8192,      // deliveries claimed and not yet settled
-    WINDOW_BYTES = 64 << 20, // of their payloads
-    PAYLOAD_BYTES_MAX = 1 << 20,
+    ROUNDS_MAX = 2,             // at the writer at once
+    CLAIM_MAX = 1000,           // deliveries in one round
+    WINDOW_ROWS = 8192,         // deliveries claimed and not yet settled
+    WINDOW_BYTES = 64 << 20,    // of their payloads …
+    WINDOW_PAYLOADS = 4,        // … or so many of the largest, where that is more
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     NOTES_MAX = 256,
     CALLED_OFF_MAX = 64,

@@ -164,7 +164,8 @@ void visits_of(Rig *rig, int64_t tenant, const char *kind, int count)
     take(store, tenant, str_z(&store->arena, buf_str(&list)));
     while (writer_step(store->writer))
         ;
-    engine_poke(rig->engine);
+    const char *channel_key = str_format(&store->arena, "http:%s", kind).at;
+    engine_note(rig->engine, lane_of(store, tenant, channel_key), now(store));
 }
 
 void visits(Rig *rig, const char *kind, int count)

@@ -66,6 +66,7 @@ static void room_is_shared_in_turns(void)
         { "a tenant at its half waits",            0, 0, { { 1, 9, 50, 0 }, { 2, 9, 0, 9 } } },
         { "a newcomer gets in however full it is", 0, 0, { { 1, 9, 99, 0 }, { 2, 9, 0, 1 } } },
         { "a new lane of a greedy tenant too",     0, 0, { { 1, 9, 40, 0 }, { 1, 9, 0, 7 } } },
+        { "a tenant beyond its half waits with all", 0, 0, { { 1, 9, 60, 0 }, { 1, 9, 0, 0 }, { 2, 9, 0, 9 } } },
         { "full is full",                          0, 0, { { 1, 9, 100, 0 }, { 2, 9, 0, 0 } } },
         // clang-format on
     };
