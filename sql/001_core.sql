@@ -234,12 +234,15 @@ CREATE TABLE counter (
     PRIMARY KEY (writer, tenant, rule, lane, site, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
--- What each writer is committing, or committed last: by this a COMMIT whose reply was lost is
--- resolved. PostgreSQL only: a local COMMIT never loses its reply.
-CREATE TABLE ticket (
-    writer {I64} NOT NULL PRIMARY KEY,
-    n {I64} NOT NULL
-) {STRICT_KEYED} {QUEUE_STORAGE};
+-- What each transaction did, packed (src/domain/fact.h), and the number by which a COMMIT whose
+-- reply was lost is resolved. A row without a moment is a number that was given up.
+CREATE TABLE journal (
+    writer {I64} NOT NULL,
+    n {I64} NOT NULL,
+    at {I64},
+    facts {BYTES},
+    PRIMARY KEY (writer, n)
+) {STRICT_KEYED};
 
 CREATE TABLE node (
     node {I64} NOT NULL PRIMARY KEY,
@@ -265,6 +268,7 @@ CREATE TABLE operation (
     action TEXT NOT NULL,
     filter TEXT NOT NULL,
     reason TEXT,
+    actor {ID} NOT NULL,
     matched {I64} NOT NULL,
     done {I64} NOT NULL,
     skipped {I64} NOT NULL,

@@ -234,6 +234,7 @@ Err hold_post(Call *call, Tx *tx, Error *error)
     TRY(tx_sync(tx, error));
     meta_put(tx, META_HOLD, reason);
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_HELD, 0, reason);
     write_hold(call, true, reason);
     call->with = ARENA_NEW(call->arena, Str);
     *(Str *) call->with = reason;

@@ -58,9 +58,12 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
         Entry entry;
         TRY(enter(served, tx, &entry, error));
         assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
-        if (entry == ENTRY_GO)
-            TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
+        if (entry != ENTRY_GO)
+            continue;
+        tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
+        TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
     }
+    tx->actor = (Uuid){ { 0 } };
     return ERR_OK;
 }
 

@@ -167,6 +167,9 @@ static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *def
     db_send(tx->db, &tx->arena, &version_insert, version, NULL);
     db_send(tx->db, &tx->arena, &head_put, head, NULL);
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_DEFINITION_SAVED, tenant,
+            str_format(&tx->arena, "%.*s/%.*s/%lld", STR_ARG(kind), STR_ARG(definition->id),
+                       (long long) definition->version));
 }
 
 // find_locked returns the row as it stands under the lock; none where there never was one.
@@ -231,6 +234,8 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, 
                      value_i64(definition_generation(tx)) };
     db_send(tx->db, &tx->arena, &hide, args, NULL);
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_DEFINITION_DELETED, tenant,
+            str_format(&tx->arena, "%.*s/%.*s", STR_ARG(kind), STR_ARG(id)));
     return ERR_OK;
 }
 

@@ -230,6 +230,7 @@ static void end_hold(Tx *tx)
     meta_remove(tx, META_HOLD);
     meta_remove(tx, META_DOUBT);
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_RELEASED, 0, STR_NONE);
 }
 
 static Err hold(Tx *tx, EpochFinding finding, Error *error)
@@ -245,6 +246,7 @@ static Err hold(Tx *tx, EpochFinding finding, Error *error)
     meta_put(tx, META_DOUBT, reason);
     db_send(tx->db, &tx->arena, &leap, NULL, NULL);
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_HELD, 0, reason);
     return ERR_OK;
 }
 
@@ -302,10 +304,14 @@ void epoch_keep(const EpochRaise *raised)
         log_warn("epoch.unkept", "detail=%s", log_quote(str_from(error.detail)));
 }
 
-Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Error *error)
+Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now, Error *error)
 {
     // The snapshot of definitions is loaded afterwards, so there is none to be outdated yet.
-    Tx tx = { .db = db, .is_guarded = true };
+    Random random = random_system();
+    Tx tx = {
+        .db = db, .now = now, .is_guarded = true, .writer = journal_stranger(&random), .n = 1
+    };
+    tx.facts = fact_pack(&tx.arena, now);
     Epoch epoch;
     db_begin(db);
     Err err = meet(&tx, guard, may_adopt && guard->adopts, &epoch, error);

@@ -53,7 +53,8 @@ Err epoch_look(Db *db, Arena *arena, const EpochGuard *guard, EpochFinding *ret,
 
 // epoch_check compares on a new connection, in a transaction of its own, before anything else is
 // done there: it raises the epoch, or puts the hold in.
-Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Error *error) MUST_USE;
+Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now,
+                Error *error) MUST_USE;
 
 // epoch_raise does the same in a transaction of the writer; epoch_keep writes outside, once it is
 // committed, what the raise has made.

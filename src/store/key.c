@@ -109,6 +109,7 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error)
     Rows rows;
     TRY(tx_query(tx, &insert, args, &rows, error));
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_KEY_MADE, key->tenant, uuid_dup(&tx->arena, key->id));
     return ERR_OK;
 }
 
@@ -164,6 +165,7 @@ Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
         return fail(error, ERR_CONFLICT, "it is the last key with the system right");
     TRY(tx_query(tx, &erase, args, &found, error));
     tx->changes_definitions = true;
+    tx_fact(tx, FACT_KEY_DELETED, tenant, uuid_dup(&tx->arena, *id));
     return ERR_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #define OPERATION_COLUMNS                                                                          \
     "SELECT tenant, id, action, filter, reason, matched, done, skipped, failed, state, position,"  \
-    " created_at, finished_at FROM operation"
+    " created_at, finished_at, actor FROM operation"
 #define OPERATION_NEXT                                                                             \
     OPERATION_COLUMNS                                                                              \
     " WHERE state = 'running' ORDER BY done + skipped + failed, created_at, id LIMIT 1"
@@ -12,9 +12,10 @@
 static const Statement add = {
     .name = "operation_add",
     .scope = STATEMENT_TENANT,
-    .params = "iutttii",
+    .params = "iutttiiu",
     .sql = "INSERT INTO operation (tenant, id, action, filter, reason, matched, done, skipped,"
-           " failed, state, created_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 'running', $7)",
+           " failed, state, created_at, actor)"
+           " VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 'running', $7, $8)",
 };
 static const Statement one = {
     .name = "operation_row",
@@ -89,8 +90,10 @@ void operation_add(Tx *tx, const Operation *operation)
         value_text(operation->reason),
         value_i64(operation->matched),
         value_time(operation->created_at),
+        value_uuid(&tx->actor),
     };
     db_send(tx->db, &tx->arena, &add, args, NULL);
+    tx_fact(tx, FACT_OPERATION, operation->tenant, uuid_dup(&tx->arena, operation->id));
 }
 
 static Err read_operation(const Value *row, Operation *ret, Error *error)
@@ -108,6 +111,7 @@ static Err read_operation(const Value *row, Operation *ret, Error *error)
         .position = value_to_uuid(&row[10]),
         .created_at = value_to_i64(&row[11]),
         .finished_at = value_to_time(&row[12]),
+        .actor = value_to_uuid(&row[13]),
     };
     char text[UUID_TEXT_LEN + 1];
     if (!operation_action(value_to_str(&row[2]), &ret->action))
@@ -186,7 +190,10 @@ Err operation_step(Tx *tx, int limit, bool *ret_more, Error *error)
     if (rows.count == 0)
         return ERR_OK;
     TRY(read_operation(rows_at(&rows, 0), &operation, error));
+    Uuid actor = tx->actor;
+    tx->actor = operation.actor;
     TRY(run_slice(tx, &operation, limit, error));
+    tx->actor = actor;
     Value args[] = {
         value_i64(operation.tenant),
         value_uuid(&operation.id),

@@ -16,6 +16,7 @@ typedef struct Operation {
     DeliveryAction action; // RETRY, DISCARD or CANCEL
     Str filter;            // JSON, as it was given
     Str reason;            // none
+    Uuid actor;            // who made it: its slices are that one's doing
     int64_t matched;       // when it was made; OPERATION_MATCHED_MAX stands for that many or more
     int64_t done, skipped, failed;
     bool is_done;

@@ -11,6 +11,7 @@
 #include "store/event.h"
 #include "store/generation.h"
 #include "store/idempotency.h"
+#include "store/journal.h"
 #include "store/key.h"
 #include "store/meta.h"
 #include "store/node.h"
@@ -20,7 +21,6 @@
 #include "store/registry.h"
 #include "store/rule.h"
 #include "store/tenant.h"
-#include "store/tx.h"
 #include "store/versions.h"
 
 const Statement *const *const all_statements[] = {
@@ -35,6 +35,7 @@ const Statement *const *const all_statements[] = {
     event_statements,
     generation_statements,
     idempotency_statements,
+    journal_statements,
     key_statements,
     meta_statements,
     node_statements,
@@ -44,7 +45,6 @@ const Statement *const *const all_statements[] = {
     registry_statements,
     rule_statements,
     tenant_statements,
-    tx_statements,
     versions_statements,
     NULL, // the end
 };

@@ -3,7 +3,7 @@
 //
 // A new file with statements adds its list here; test/suite/statements.c reads the sources and
 // finds one that is missing. What is not here belongs to the machinery below the nouns: migrations,
-// the writer's look at the generation and its tickets.
+// the writer's look at the generation.
 #pragma once
 
 #include "store/db.h"

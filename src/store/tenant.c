@@ -44,6 +44,7 @@ Err tenant_add(Tx *tx, Str id, Str name, Tenant *ret, Error *error)
         return fail(error, ERR_EXISTS, "there is a tenant %.*s already", STR_ARG(id));
     tx->changes_definitions = true;
     Tenant tenant = { value_to_i64(&rows.values[0]), id, name, tx->now };
+    tx_fact(tx, FACT_TENANT_MADE, tenant.tenant, id);
     TRY(tenant_equip(tx, tenant.tenant, error));
     *ret = tenant;
     return ERR_OK;

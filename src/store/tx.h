@@ -5,14 +5,15 @@
 #pragma once
 
 #include "store/counter.h"
+#include "store/journal.h"
 #include "store/registry.h"
 #include "store/versions.h"
 
 typedef struct Tx {
     Db *db;
-    Arena arena;            // of this try
-    Instant now;            // one for the whole batch
-    int64_t writer, ticket; // who commits this, and which of its transactions it is
+    Arena arena;       // of this try
+    Instant now;       // one for the whole batch
+    int64_t writer, n; // who commits this, and which of its transactions it is (journal.h)
     Registry *registry;
     Versions *versions;
     Random *random;
@@ -22,7 +23,9 @@ typedef struct Tx {
     bool changes_definitions; // set by apply(): the generation is raised at commit
     bool is_guarded;          // the generation was checked
     Rows generation;
+    Uuid actor; // set by apply() for what follows: the key of who does it; zero: Peal itself
     Counters counters;
+    FactPack facts;
     Move *moves; // but the quiet ones
     size_t move_count, move_room;
 } Tx;
@@ -35,16 +38,10 @@ Err tx_sync(Tx *tx, Error *error) MUST_USE;
 Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
              Error *error) MUST_USE;
 
-// tx_was_committed asks on a fresh connection what became of the transaction with this ticket, the
-// last that the writer tried; ERR_BUSY while it is still under way. The server's own numbers will
-// not do: after a crash PostgreSQL gives those that were not yet on disk to others.
-Err tx_was_committed(Db *db, int64_t writer, int64_t ticket, bool *ret, Error *error) MUST_USE;
-
-// tx_move notes that a delivery moved: its counters are written before the commit, and whoever
-// follows the moves is told after it.
+// tx_move notes that a delivery moved: counters and journal are written before the commit, and
+// whoever follows the moves is told after it. tx_fact notes what else was done.
 void tx_move(Tx *tx, const Move *move);
+void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject);
 
-// tx_finish writes counters and generation and commits.
+// tx_finish writes counters, generation and journal and commits.
 Err tx_finish(Tx *tx, Error *error) MUST_USE;
-
-extern const Statement *const tx_statements[]; // ends with NULL

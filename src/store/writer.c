@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { REPLAYS_MAX = 20 };
+enum { REPLAYS_MAX = 20, PENS_OF_A_NODE = 16 };
+_Static_assert(PENS_MAX <= (int) PENS_OF_A_NODE, "pens of two nodes share no number");
 
 #define PATIENCE_DEFAULT ((Span) 5 * SPAN_SECOND)
 #define RECONNECT_EVERY ((Span) 200 * SPAN_MILLISECOND)
@@ -18,7 +19,9 @@ typedef struct Pen {
     Writer *writer;
     int index;
     pthread_t thread;
-    Db *db; // NULL while the store is away
+    Db *db;         // NULL while the store is away
+    int64_t number; // of the writer that it is in the journal; 0: none yet
+    int64_t last_n; // of its transactions
     Tx tx;
     bool is_stuck; // writer->waiting.stuck names the kind
     Op *batch[BATCH_OPS_MAX];
@@ -28,7 +31,6 @@ typedef struct Pen {
 struct Writer {
     WriterOptions options;
     _Atomic int64_t node;
-    _Atomic int64_t tickets; // given out; begins anywhere, so that no two processes share one
     Versions *versions;
     Pen pens[PENS_MAX];
     _Atomic bool is_up;
@@ -113,7 +115,6 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
-    writer->tickets = (int64_t) (random_u64(options->random) >> 2);
     waiting_init(&writer->waiting);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
@@ -328,7 +329,8 @@ static Err check_epoch(Writer *writer, Db *db, Error *error)
     Registry *known = writer_registry(writer);
     bool is_first = known == NULL;
     registry_drop(known);
-    return epoch_check(db, writer->options.guard, is_first, error);
+    return epoch_check(db, writer->options.guard, is_first, clock_now(writer->options.clock),
+                       error);
 }
 
 static bool connect_pen(Pen *pen, Error *error)
@@ -382,7 +384,7 @@ static void pause_pen(const Pen *pen)
 static bool resolve(Pen *pen, bool *ret_committed, Error *error)
 {
     const Tx *tx = &pen->tx;
-    if (tx_was_committed(pen->db, tx->writer, tx->ticket, ret_committed, error) != ERR_OK)
+    if (journal_resolve(pen->db, tx->writer, tx->n, ret_committed, error) != ERR_OK)
         return false;
     // It may have changed a definition, after the snapshot of this connection was taken.
     return !*ret_committed || writer_refresh(pen->writer, pen->db, error) == ERR_OK;
@@ -568,14 +570,31 @@ static Err apply_by_kind(Pen *pen, Op **ops, size_t count, Error *error)
     return ERR_OK;
 }
 
+// take_number makes sure that the pen has a number of its own in the journal: a stranger's until
+// the node is known.
+static Err take_number(Pen *pen, Error *error)
+{
+    Writer *writer = pen->writer;
+    int64_t node = writer->node, number = node * PENS_OF_A_NODE + pen->index;
+    if (node == 0 ? pen->number < 0 : pen->number == number)
+        return ERR_OK;
+    if (node == 0)
+        number = journal_stranger(writer->options.random);
+    DEFER(arena_done) Arena arena = { 0 };
+    TRY(journal_last(pen->db, &arena, number, &pen->last_n, error));
+    pen->number = number;
+    return ERR_OK;
+}
+
 static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
 {
     Writer *writer = pen->writer;
     Tx *tx = &pen->tx;
     tx->db = pen->db;
     tx->now = clock_now(writer->options.clock);
-    tx->writer = writer->node * 16 + pen->index;
-    tx->ticket = ++writer->tickets;
+    TRY(take_number(pen, error));
+    tx->writer = pen->number;
+    tx->n = ++pen->last_n;
     tx->registry = writer_registry(writer);
     tx->versions = writer->versions;
     tx->random = writer->options.random;

@@ -5,8 +5,8 @@
 // one fails.
 //
 // SQLite has one pen, PostgreSQL has two: while one waits for its commit the other works. A
-// COMMIT whose reply is lost is resolved on a new connection by the ticket that it left. When
-// the store is away, operations wait until their patience ends and then fail with
+// COMMIT whose reply is lost is resolved on a new connection by the row it left in the journal.
+// When the store is away, operations wait until their patience ends and then fail with
 // ERR_UNAVAILABLE. A failed fsync ends the program.
 //
 // Where somebody else holds a lock on a table, or a statement runs out of its time, the batch is
@@ -46,7 +46,7 @@ typedef struct WriterOptions {
 } WriterOptions;
 
 // writer_open connects and loads the first registry. The tables must be there (migrate.h). Pen i
-// of node n writes its counters as n * 16 + i.
+// of node n is writer n * 16 + i in counters and journal; before it has a node, one of its own.
 Err writer_open(const WriterOptions *options, Writer **ret, Error *error) MUST_USE;
 void writer_close(Writer *writer); // finishes what is queued
 

@@ -118,7 +118,7 @@ static const Statement tables[] = {
     TABLE("dedup", "tenant, key"),
     TABLE("awaiting", "public_id"),
     TABLE("recall", "tenant, key, delivery"),
-    TABLE("counter", "writer, tenant, lane, state"),
+    TABLE("counter", "writer, tenant, rule, lane, site, state"),
     TABLE("node", "node"),
     TABLE("idempotency", "tenant, key"),
     TABLE("operation", "tenant, id"),

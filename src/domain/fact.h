@@ -1,0 +1,70 @@
+// fact.h - what a transaction did, packed into a few bytes: the journal's one column.
+//
+// A fact is a delivery's move, or something a person did: saved a definition, held all sending,
+// made a key. Each says of which tenant it is and who did it. Facts are packed one behind the
+// other, each with only what differs from the one before; a batch of settles takes about 15 bytes
+// each. Stored by the numbers in the table: rows are only ever added at the end.
+//
+//     FactPack pack = fact_pack(&arena, now);      FactRead read = fact_read(bytes, now);
+//     fact_add(&pack, &fact);                      while (fact_next(&read, &fact)) …
+//                                                  if (read.is_bad) …
+//
+// Both sides are given the moment of the transaction, which is stored beside the facts.
+#pragma once
+
+#include "domain/move.h"
+
+// clang-format off
+#define FACT_TABLE(X)                                                             \
+    /* name                text                   what the subject is          */ \
+    X(MOVED,               "delivery.moved",      "none: the move says it")       \
+    X(DEFINITION_SAVED,    "definition.saved",    "kind/id/version")              \
+    X(DEFINITION_DELETED,  "definition.deleted",  "kind/id")                      \
+    X(HELD,                "held",                "the reason")                   \
+    X(RELEASED,            "released",            "none")                         \
+    X(KEY_MADE,            "key.made",            "the key's id")                 \
+    X(KEY_DELETED,         "key.deleted",         "the key's id")                 \
+    X(TENANT_MADE,         "tenant.made",         "the tenant's id")              \
+    X(OPERATION,           "operation.made",      "the operation's id")
+// clang-format on
+
+typedef enum FactKind {
+#define FACT_ENUM(name, text, subject) FACT_##name,
+    FACT_TABLE(FACT_ENUM)
+#undef FACT_ENUM
+} FactKind;
+
+enum {
+    FACT_SUBJECT_MAX = 500,     // what is longer is cut
+    FACT_BYTES_MAX = 256 << 20, // of one transaction: far more than a batch can hold
+};
+
+typedef struct Fact {
+    FactKind kind;
+    int64_t tenant; // 0: of the whole installation
+    Uuid actor;     // the key of who did it; zero: Peal itself, by a rule or by time
+    Str subject;    // of all kinds but MOVED
+    Move move;      // of MOVED; its tenant is the fact's
+} Fact;
+
+typedef struct FactPack {
+    Buf bytes;
+    Instant at;
+    Fact last;
+    size_t count;
+} FactPack;
+
+typedef struct FactRead {
+    Str rest;
+    Instant at;
+    Fact last;
+    bool is_bad; // what is left cannot be read
+} FactRead;
+
+const char *fact_text(FactKind kind);
+
+FactPack fact_pack(Arena *arena, Instant at);
+void fact_add(FactPack *pack, const Fact *fact);
+
+FactRead fact_read(Str bytes, Instant at);
+bool fact_next(FactRead *read, Fact *ret); // false: there are no more, or is_bad
