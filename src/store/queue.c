@@ -158,13 +158,15 @@ static const Statement attempt_insert = {
                 " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
                 " ON CONFLICT (tenant, delivery, number) DO NOTHING",
 };
+// A lease never shortens, even where the clock was set back.
 static const Statement renew = {
     .name = "queue_renew",
     .scope = STATEMENT_TENANT,
     .params = "iuiiii",
     .many = true,
-    .sql = "UPDATE queue SET lease_until = $6 WHERE " GUARD GUARD_LEASE " RETURNING id",
-    .postgres = "UPDATE queue q SET lease_until = s.lease_until"
+    .sql = "UPDATE queue SET lease_until = MAX(lease_until, $6) WHERE " GUARD GUARD_LEASE
+           " RETURNING id",
+    .postgres = "UPDATE queue q SET lease_until = GREATEST(q.lease_until, s.lease_until)"
                 " FROM unnest($1, $2, $3, $4, $5, $6) AS s (" GUARD_NAMES ", lease_until)"
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };

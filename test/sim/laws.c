@@ -112,7 +112,10 @@ static void i13_called_off(Sim *sim, const Send *send)
                    (long long) ((sim->now - parcel->closed_at) / SPAN_MILLISECOND),
                    delivery_state_text(parcel->row.state));
     }
-    if (sim->is_held && sim->now > sim->held_at + patience_of(node, sim->held_by))
+    bool is_own = node->number == sim->held_by;
+    bool is_quiet = is_own ? sim->quiet_at != INSTANT_NONE && sim->now > sim->quiet_at
+                           : sim->now > sim->held_at + RENEW + 2 * SPAN_SECOND;
+    if (sim->is_held && is_quiet)
         broken(sim, "I13 held", "parcel %d: attempt %d is sent %lld ms after the hold",
                name_of(sim, parcel), send->attempt,
                (long long) ((sim->now - sim->held_at) / SPAN_MILLISECOND));
@@ -188,6 +191,7 @@ static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
     if (!was_due)
         broken(sim, "I21", "parcel %d is claimed %lld ms early", name_of(sim, parcel),
                (long long) ((was->due_at - is->started_at) / SPAN_MILLISECOND));
+    parcel->before = was ? *was : *is;
     parcel->is_claimed[is->attempt] = true;
     parcel->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     parcel->claimed_at[is->attempt] = sim->now;
@@ -226,11 +230,12 @@ static void i15_retry(Sim *sim, const Parcel *parcel, const Row *was, const Row 
     Span most = later(wait_of(pattern, is->failures) * 11 / 10, send->retry_after);
     Instant last =
         pattern->give_up_after ? was->first_due_at + pattern->give_up_after : INSTANT_NONE;
-    if (is->due_at < earlier(send->told_at + wait, last) ||
-        is->due_at > earlier(send->told_at + most, last))
+    Instant failed_at = later(send->told_at, was->started_at); // a clock may be set back
+    if (is->due_at < earlier(failed_at + wait, last) ||
+        is->due_at > earlier(failed_at + most, last))
         broken(sim, "I15", "parcel %d: retry %d is due %lld ms after the failure",
                name_of(sim, parcel), is->failures,
-               (long long) ((is->due_at - send->told_at) / SPAN_MILLISECOND));
+               (long long) ((is->due_at - failed_at) / SPAN_MILLISECOND));
 }
 
 // I21: reminders, and after them the expiry, fall due as the plan says.
@@ -275,10 +280,24 @@ static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
         parcel->permanent = was->attempt;
 }
 
+// I11: a claim that is given back leaves no trace but its fence.
+static bool i11_released(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+{
+    const Row *before = &parcel->before;
+    if (is->attempt != was->attempt - 1)
+        return false;
+    if (is->state != before->state || is->due_at != before->due_at || is->send != before->send ||
+        is->failures != before->failures || is->reminders_left != before->reminders_left)
+        broken(sim, "I11", "parcel %d is given back changed", name_of(sim, parcel));
+    if (parcel->sends[was->attempt])
+        broken(sim, "I11", "parcel %d is given back, but was sent", name_of(sim, parcel));
+    return true;
+}
+
 static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 {
-    if (is->fence != was->fence)
-        return; // settled and claimed again at once
+    if (is->fence != was->fence || i11_released(sim, parcel, was, is))
+        return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
     if (!is_called_off)
         i16_outcome(sim, parcel, was, is);
@@ -429,9 +448,10 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
     for (; at < count;) {
         const Parcel *parcel = parcel_of(sim, tried[at].delivery, false);
         int number = 0;
-        for (; at < count && parcel_of(sim, tried[at].delivery, false) == parcel; at++)
+        for (; at < count && parcel_of(sim, tried[at].delivery, false) == parcel; at++) {
             if (tried[at].number != ++number)
                 broken(sim, "I11", "parcel %d has no attempt %d", name_of(sim, parcel), number);
+        }
         if (number != parcel->row.attempt - (parcel->row.state == DELIVERY_SENDING))
             broken(sim, "I11 on record", "parcel %d is at attempt %d, but %d are on record",
                    name_of(sim, parcel), parcel->row.attempt, number);

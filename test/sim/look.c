@@ -9,10 +9,10 @@ static const Statement rows_now = {
     .name = "sim_rows",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT id, state, step, due_at, CASE WHEN state = 1 THEN due_at END, attempt, attempt,"
-           " failures, send, reminders_left, first_due_at, last_sent_at, started_at, NULL, node,"
-           " lane, 0 FROM queue"
-           " UNION ALL SELECT id, state, 0, expires_at, NULL, attempt, attempt, failures, send,"
+    .sql = "SELECT id, state, step, due_at, lease_until, attempt, fence, failures, send,"
+           " reminders_left, first_due_at, last_sent_at, started_at, NULL, holder, lane, 0"
+           " FROM queue"
+           " UNION ALL SELECT id, state, 0, expires_at, NULL, attempt, fence, failures, send,"
            " reminders_left, first_due_at, last_sent_at, NULL, ended_at, NULL, lane, reason"
            " FROM ended",
 };

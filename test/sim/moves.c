@@ -90,6 +90,7 @@ static void note_hold(const Call *call)
     sim->is_held = call->kind == CALL_HOLD;
     sim->held_at = sim->now;
     sim->held_by = call->node->number;
+    sim->quiet_at = INSTANT_NONE;
 }
 
 // answered hands the answer to the client, unless nobody is there to give it. The engine is told of
@@ -114,6 +115,27 @@ static void op_done(Op *op, Err err, const Error *error)
 {
     (void) error;
     answered((Call *) op, err);
+}
+
+// A hold is answered once the engine starts nothing more, as the API does.
+static void hold_quiet(void *with, const EngineReport *report)
+{
+    Call *call = with;
+    Sim *sim = call->sim;
+    if (report->err != ERR_OK || !node_hears(call->node))
+        return;
+    trace(sim, "n%d is quiet", call->node->index);
+    if (sim->is_held && sim->held_by == call->node->number)
+        sim->quiet_at = sim->now;
+}
+
+static void hold_done(Op *op, Err err, const Error *error)
+{
+    (void) error;
+    Call *call = (Call *) op;
+    answered(call, err);
+    if (err == ERR_OK && call->kind == CALL_HOLD && call->answered_at != INSTANT_NONE)
+        engine_quiet(call->node->engine, hold_quiet, call);
 }
 
 static void ingest_done(Op *op, Err err, const Error *error)
@@ -254,7 +276,7 @@ static void ask_hold(Sim *sim, Node *node)
     static const OpKind kind = { .name = "sim hold", .apply = apply_hold };
     Call *call = call_new(sim, node, sim->is_held ? CALL_RELEASE : CALL_HOLD);
     trace(sim, "client: n%d %s", node->index, sim->is_held ? "release" : "hold");
-    submit(call, &kind, op_done);
+    submit(call, &kind, hold_done);
 }
 
 static Str channel_body(Sim *sim, const Lane *lane)

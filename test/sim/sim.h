@@ -104,6 +104,7 @@ typedef struct Parcel {
     int closed_in_flight; // the attempt that was under way then; 0: none
     int64_t closed_by;    // the node that closed it
     int permanent;        // the attempt that was refused for good; 0: none
+    Row before;           // its last claim
     bool is_claimed[ATTEMPTS_MAX];
     int64_t claimed_by[ATTEMPTS_MAX];
     Instant claimed_at[ATTEMPTS_MAX];
@@ -221,6 +222,7 @@ struct Sim {
     bool is_held;    // as committed
     Instant held_at; // since when
     int64_t held_by;
+    Instant quiet_at; // when that node answered; INSTANT_NONE: it has not yet
     int commits, deaths;
     int last_writer; // the node whose batch was the last
     uint64_t hash;

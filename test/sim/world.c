@@ -19,12 +19,7 @@ static const struct {
     const char *invariant, *defect;
 } known[] = {
     { "I11 on record", "M3" },
-    { "I11 one try", "H3" },
     { "I13 called off", "H4" },
-    { "I13 held", "H4" },
-    { "I37", "H3" },
-    { "I25", "a lease that is renewed under a clock set back" },
-    { "I30", "an attempt that ends before it began, under a clock set back" },
 };
 
 int draw(Sim *sim, int count)
