@@ -45,8 +45,8 @@ static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_str(json, S("publicId"), view->public_id);
     put_id(json, S("eventId"), view->event);
     json_put_str(json, S("tenant"), call_tenant_id(call));
-    json_put_str(json, S("triggerId"), view->trigger_id);
-    json_put_i64(json, S("triggerVersion"), view->trigger_version);
+    json_put_str(json, S("triggerId"), view->rule_id);
+    json_put_i64(json, S("triggerVersion"), view->version);
     json_put_null(json, S("surveyId"));
     json_put_str(json, S("channel"), view->channel);
     json_put_str(json, S("address"), view->address);

@@ -73,8 +73,9 @@ Err event_get(Call *call, Db *db, Error *error)
 
 // Decided is what one trigger made of the event.
 typedef struct Decided {
+    int64_t rule;
     Str trigger_id;
-    int64_t trigger_version;
+    int64_t version;
     DecisionKind kind;
     DecisionReason reason;
     int leaf;      // of the filter that decided; -1
@@ -98,8 +99,9 @@ static int by_trigger(const void *a, const void *b)
 
 static Decided missed(const Miss *miss, Str rule_id)
 {
-    return (Decided){ .trigger_id = rule_id,
-                      .trigger_version = miss->version,
+    return (Decided){ .rule = miss->rule,
+                      .trigger_id = rule_id,
+                      .version = miss->version,
                       .kind = miss->kind,
                       .reason = miss->reason,
                       .leaf = miss->leaf,
@@ -108,8 +110,9 @@ static Decided missed(const Miss *miss, Str rule_id)
 
 static Decided created(const DeliveryView *delivery)
 {
-    return (Decided){ .trigger_id = delivery->trigger_id,
-                      .trigger_version = delivery->trigger_version,
+    return (Decided){ .rule = delivery->rule,
+                      .trigger_id = delivery->rule_id,
+                      .version = delivery->version,
                       .kind = DECISION_CREATED,
                       .reason = DECISION_REASON_MATCHED,
                       .leaf = -1,
@@ -148,7 +151,7 @@ static Err read_story(Call *call, Db *db, Story *ret, Error *error)
 static void put_decision(Call *call, JsonOut *json, const Decided *decision)
 {
     json_put_str(json, S("triggerId"), decision->trigger_id);
-    json_put_i64(json, S("triggerVersion"), decision->trigger_version);
+    json_put_i64(json, S("triggerVersion"), decision->version);
     json_put_str(json, S("outcome"), str_from(decision_text(decision->kind)));
     json_put_str(json, S("reason"), str_from(decision_reason_code(decision->reason)));
     if (!uuid_is_none(decision->delivery))
@@ -173,8 +176,8 @@ static Err put_miss(Call *call, Db *db, JsonOut *json, const Decided *decision, 
                     Error *error)
 {
     const Trigger *trigger;
-    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, decision->trigger_id,
-                      decision->trigger_version, &trigger, error));
+    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, decision->rule,
+                      decision->version, &trigger, error));
     if (trigger && trigger->filter)
         put_reason(call, json, trigger, decision->leaf, event);
     versions_drop(trigger);
@@ -355,7 +358,7 @@ static void put_moment(Call *call, JsonOut *json, const Moment *moment)
         break;
     case PLANNED:
         json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->id));
-        json_put_str(json, S("triggerId"), moment->delivery->trigger_id);
+        json_put_str(json, S("triggerId"), moment->delivery->rule_id);
         json_put_str(json, S("channel"), moment->delivery->channel);
         json_put_str(json, S("address"), moment->delivery->address);
         json_put_time(json, S("dueAt"), moment->due_at);
@@ -379,8 +382,8 @@ static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moment
     for (size_t i = 0; i < story->delivery_count; i++) {
         const DeliveryView *delivery = &story->deliveries[i];
         const Trigger *trigger;
-        TRY(versions_load(writer_versions(call->api->writer), db, call->tenant,
-                          delivery->trigger_id, delivery->trigger_version, &trigger, error));
+        TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, delivery->rule,
+                          delivery->version, &trigger, error));
         Moment planned = { .at = delivery->triggered_at, .kind = PLANNED, .order = i };
         planned.delivery = delivery;
         planned.due_at = INSTANT_NONE;

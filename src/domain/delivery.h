@@ -67,7 +67,7 @@
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
     X(CALLED_OFF,         "called-off",          "an event called it off")                           \
-    X(UNREADABLE,         "unreadable",          "its event or its trigger's version cannot be read")
+    X(UNREADABLE,         "unreadable",          "its event or its rule's version cannot be read")
 // clang-format on
 
 typedef enum DeliveryState {

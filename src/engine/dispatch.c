@@ -16,7 +16,7 @@ static Message message_of(Flight *flight)
         .tenant = claimed->tenant,
         .public_id = claimed->public_id,
         .event_kind = claimed->event_kind,
-        .trigger_id = claimed->trigger_id,
+        .trigger_id = claimed->trigger->rule.id,
         .send = claimed->live.send,
         .attempt = claimed->live.attempt,
         .address = claimed->address,

@@ -29,13 +29,15 @@ static const Statement captured = {
     .name = "captured_page",
     .scope = STATEMENT_TENANT,
     .params = "iuiuti",
-    .sql = "SELECT a.delivery, a.number, a.send, a.started_at, d.event, d.public_id, d.trigger_id,"
+    .sql = "SELECT a.delivery, a.number, a.send, a.started_at, d.event, d.public_id, r.id,"
            " l.channel, d.address, d.locale, d.customer_ref, e.kind, e.payload,"
            " COALESCE(e.occurred_at, e.received_at)"
            " FROM attempt a CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l"
+           " CROSS JOIN rule r"
            " WHERE a.tenant = $1 AND a.is_captured = 1 AND (a.delivery, a.number) > ($2, $3)"
            " AND a.delivery <= $4 AND d.tenant = a.tenant AND d.id = a.delivery"
            " AND e.tenant = d.tenant AND e.id = d.event"
+           " AND r.rule = d.rule AND r.tenant = d.tenant"
            " AND l.lane = d.lane AND l.tenant = d.tenant AND ($5 IS NULL OR l.channel = $5)"
            " ORDER BY a.delivery, a.number LIMIT $6",
 };

@@ -4,20 +4,22 @@
 #include "domain/members.h"
 #include "domain/trigger.h"
 
-// Numbers in the SQL below are domain/delivery.h's: state 4 is parked, step 1 is a send.
-_Static_assert(DELIVERY_PARKED == 4 && STEP_SEND == 1, "the SQL names them by number");
+// Numbers in the SQL below are domain/delivery.h's: state 4 is parked, step 1 is a send;
+// rule.h's kind 0 is a trigger.
+_Static_assert(DELIVERY_PARKED == 4 && STEP_SEND == 1 && RULE_TRIGGER == 0,
+               "the SQL names them by number");
 
 static const Statement insert = {
     .name = "delivery_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuutt"
+    .params = "iuuti"
               "iiit"
               "tttb",
     .many = true,
-    .sql = "INSERT INTO delivery (tenant, id, event, public_id, trigger_id, trigger_version, lane,"
+    .sql = "INSERT INTO delivery (tenant, id, event, public_id, rule, version, lane,"
            " triggered_at, address, locale, customer_ref, entity, dedup_hash)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    .postgres = "INSERT INTO delivery (tenant, id, event, public_id, trigger_id, trigger_version,"
+    .postgres = "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
                 " lane, triggered_at, address, locale, customer_ref, entity, dedup_hash)"
                 " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
@@ -25,7 +27,7 @@ static const Statement insert = {
 // The attempt that is joined is the last one: what it failed with is the last error. One of queue
 // and ended has a row.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT d.id, d.event, d.public_id, d.trigger_id, d.trigger_version, d.lane, l.channel,"       \
+    "SELECT d.id, d.event, d.public_id, d.rule, r.id, d.version, d.lane, l.channel,"               \
     " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, d.dedup_hash, e.kind,"        \
     " " payload                                                                                    \
     ", e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state, -1), q.due_at,"            \
@@ -38,6 +40,7 @@ static const Statement insert = {
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
     " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                      \
     " JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                      \
+    " JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                      \
     " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number ="             \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
@@ -52,7 +55,9 @@ static const Statement insert = {
 // $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuittuttii"
 #define FILTER                                                                                     \
-    " AND ($5 IS NULL OR d.trigger_id = $5) AND ($6 IS NULL OR d.lane ="                           \
+    " AND ($5 IS NULL OR d.rule ="                                                                 \
+    " (SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5))"               \
+    " AND ($6 IS NULL OR d.lane ="                                                                 \
     " (SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6))"                         \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
     " AND ($9 IS NULL OR LOWER(d.address) LIKE LOWER($9) ESCAPE '!'"                               \
@@ -179,10 +184,9 @@ Uuid delivery_id_of(Uuid event, unsigned n)
 
 static const Columns new_columns = COLUMNS(
     DeliveryNew, COLUMN(DeliveryNew, tenant), COLUMN(DeliveryNew, id), COLUMN(DeliveryNew, event),
-    COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, trigger_id),
-    COLUMN(DeliveryNew, trigger_version), COLUMN(DeliveryNew, lane),
-    COLUMN(DeliveryNew, triggered_at), COLUMN(DeliveryNew, address), COLUMN(DeliveryNew, locale),
-    COLUMN(DeliveryNew, customer_ref), COLUMN(DeliveryNew, entity),
+    COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, rule), COLUMN(DeliveryNew, version),
+    COLUMN(DeliveryNew, lane), COLUMN(DeliveryNew, triggered_at), COLUMN(DeliveryNew, address),
+    COLUMN(DeliveryNew, locale), COLUMN(DeliveryNew, customer_ref), COLUMN(DeliveryNew, entity),
     COLUMN(DeliveryNew, dedup_hash));
 
 void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count)
@@ -203,7 +207,7 @@ typedef struct ViewRow {
 
 static const Columns view_columns = COLUMNS(
     ViewRow, COLUMN(ViewRow, view.id), COLUMN(ViewRow, view.event), COLUMN(ViewRow, view.public_id),
-    COLUMN(ViewRow, view.trigger_id), COLUMN(ViewRow, view.trigger_version),
+    COLUMN(ViewRow, view.rule), COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.version),
     COLUMN(ViewRow, view.lane), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.triggered_at),
     COLUMN(ViewRow, view.address), COLUMN(ViewRow, view.locale), COLUMN(ViewRow, view.customer_ref),
     COLUMN(ViewRow, view.entity), COLUMN(ViewRow, view.dedup_hash),

@@ -11,8 +11,8 @@
 typedef struct DeliveryNew {
     int64_t tenant;
     Uuid id, event;
-    Str public_id, trigger_id;
-    int64_t trigger_version, lane;
+    Str public_id;
+    int64_t rule, version, lane;
     Instant triggered_at;
     Str address, locale, customer_ref, entity;
     const Sha256 *dedup_hash; // NULL: no key
@@ -28,8 +28,10 @@ Uuid delivery_id_of(Uuid event, unsigned n);
 // stands and what went wrong last.
 typedef struct DeliveryView {
     Uuid id, event;
-    Str public_id, trigger_id;
-    int64_t trigger_version, lane;
+    Str public_id;
+    int64_t rule;
+    Str rule_id;
+    int64_t version, lane;
     Str channel;
     Instant triggered_at;
     Str address, locale, customer_ref, entity; // none when not given

@@ -24,7 +24,7 @@ static const Statement insert = {
 // is now. On PostgreSQL a row that is picked may have moved on before it was locked: it is then not
 // updated, and only what was updated is returned.
 #define CLAIM_COLUMNS(prefix)                                                                      \
-    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.trigger_id, d.trigger_version,"     \
+    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.rule, d.version,"                   \
                                     " d.address, d.locale, d.customer_ref, e.kind, "               \
                                     "COALESCE(e.occurred_at, e.received_at),"                      \
                                     " e.payload"
@@ -171,7 +171,7 @@ static const Statement renew = {
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
 // What is being sent is the front of its lane: no index is needed to find it, and none is written.
-#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.trigger_id, d.trigger_version"
+#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.rule, d.version"
 #define LAPSED_WHERE(now, gone, alone)                                                             \
     " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone " OR (" alone           \
     " > 0 AND q.holder NOT IN (0, " alone ")))"
@@ -315,12 +315,12 @@ void queue_claim(Tx *tx, Claim *claim)
         mark_picked(tx, claim);
 }
 
-static const Columns claimed_columns = COLUMNS(
-    Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, lane),
-    LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, event), COLUMN(Claimed, public_id),
-    COLUMN(Claimed, trigger_id), COLUMN(Claimed, trigger_version), COLUMN(Claimed, address),
-    COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref), COLUMN(Claimed, event_kind),
-    COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
+static const Columns claimed_columns =
+    COLUMNS(Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, lane),
+            LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, event),
+            COLUMN(Claimed, public_id), COLUMN(Claimed, rule), COLUMN(Claimed, version),
+            COLUMN(Claimed, address), COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref),
+            COLUMN(Claimed, event_kind), COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
 
 static int by_first_due(const void *a, const void *b)
 {
@@ -343,8 +343,8 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
                          .attempt = ret->live.attempt,
                          .due_at = INSTANT_NONE,
                          .is_quiet = true });
-    return versions_load(tx->versions, tx->db, ret->tenant, ret->trigger_id, ret->trigger_version,
-                         &ret->trigger, error);
+    return versions_load(tx->versions, tx->db, ret->tenant, ret->rule, ret->version, &ret->trigger,
+                         error);
 }
 
 void queue_claim_drop(Claim *claim)
@@ -611,7 +611,7 @@ static const Columns lapsed_columns =
     COLUMNS(Lapsed, COLUMN(Lapsed, row.tenant), COLUMN(Lapsed, row.id), COLUMN(Lapsed, row.lane),
             LIVE_FIELDS(LIVE_COLUMN_, Lapsed, row.live) COLUMN_TIME(Lapsed, row.live.started_at),
             COLUMN_TIME(Lapsed, row.live.lease_until), COLUMN(Lapsed, row.live.holder),
-            COLUMN(Lapsed, trigger_id), COLUMN(Lapsed, trigger_version));
+            COLUMN(Lapsed, rule), COLUMN(Lapsed, version));
 
 Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
 {
@@ -628,8 +628,8 @@ Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
     for (; look->count < rows.count && (int) look->count < look->limit; look->count++) {
         Lapsed *lapsed = &look->found[look->count];
         columns_read(&lapsed_columns, rows_at(&rows, look->count), lapsed);
-        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->trigger_id,
-                          lapsed->trigger_version, &lapsed->trigger, error));
+        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->rule, lapsed->version,
+                          &lapsed->trigger, error));
     }
     return ERR_OK;
 }

@@ -74,8 +74,8 @@ typedef struct Claimed {
     Uuid id, event;
     DeliveryState was; // before the claim
     Live live;
-    Str public_id, trigger_id;
-    int64_t trigger_version;
+    Str public_id;
+    int64_t rule, version;
     Str address, locale, customer_ref;
     Str event_kind, payload;
     Instant occurred_at;
@@ -166,8 +166,7 @@ enum { QUEUE_FRONT_MAX = 10000 };
 // Lapsed is a delivery whose lease is over and whose attempt ended nobody knows how.
 typedef struct Lapsed {
     QueueRow row;
-    Str trigger_id;
-    int64_t trigger_version;
+    int64_t rule, version;
     const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
 } Lapsed;
 

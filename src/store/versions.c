@@ -8,9 +8,10 @@
 static const Statement load = {
     .name = "version_load",
     .scope = STATEMENT_TENANT,
-    .params = "iti",
-    .sql = "SELECT body FROM definition_version"
-           " WHERE tenant = $1 AND kind = 'trigger' AND id = $2 AND version = $3",
+    .params = "iii",
+    .sql = "SELECT v.body FROM rule r JOIN definition_version v"
+           " ON v.tenant = r.tenant AND v.kind = 'trigger' AND v.id = r.id"
+           " WHERE r.tenant = $1 AND r.rule = $2 AND v.version = $3",
 };
 
 const Statement *const versions_statements[] = { &load, NULL };
@@ -58,9 +59,9 @@ void versions_free(Versions *versions)
     free(versions);
 }
 
-static Version **chain_of(Versions *versions, int64_t tenant, Str id, int64_t version)
+static Version **chain_of(Versions *versions, int64_t rule, int64_t version)
 {
-    uint64_t hash = str_hash(id) ^ (uint64_t) tenant * 31 ^ (uint64_t) version * 131;
+    uint64_t hash = (uint64_t) rule * 0x9e3779b97f4a7c15u + (uint64_t) version;
     return &versions->chains[hash % CHAINS];
 }
 
@@ -79,12 +80,11 @@ static void put_first(Version **chain, Version *version)
 }
 
 // find holds the version if it is there, and makes it its chain's newest. Needs the lock.
-static Version *find(Version **chain, int64_t tenant, Str id, int64_t version)
+static Version *find(Version **chain, int64_t tenant, int64_t rule, int64_t version)
 {
     for (Version **at = chain; *at; at = &(*at)->next) {
-        const Trigger *trigger = &(*at)->trigger;
-        if (trigger->rule.version != version || trigger->rule.tenant != tenant ||
-            !str_eq(trigger->rule.id, id))
+        const Rule *of = &(*at)->trigger.rule;
+        if (of->number != rule || of->version != version || of->tenant != tenant)
             continue;
         Version *found = unlink_entry(at);
         put_first(chain, found);
@@ -107,18 +107,19 @@ static void make_room(Version **chain)
 }
 
 // compile makes an entry of a version's text, which it copies; NULL where that cannot be read.
-static Version *compile(int64_t tenant, Str id, int64_t number, Str body)
+static Version *compile(int64_t tenant, int64_t rule, int64_t number, Str body)
 {
     Version *version = memory_new(sizeof *version);
     Error error = { .arena = &version->arena };
     Str text = str_dup(&version->arena, body);
     if (trigger_parse(&version->arena, text, &version->trigger, &error) != ERR_OK) {
-        log_error("version.unreadable", "trigger=%s version=%lld detail=%s", log_quote(id),
+        log_error("version.unreadable", "rule=%lld version=%lld detail=%s", (long long) rule,
                   (long long) number, log_quote(str_from(error.detail)));
         version_free(version);
         return NULL;
     }
     version->trigger.rule.tenant = tenant;
+    version->trigger.rule.number = rule;
     version->trigger.rule.version = number;
     version->holders = 1;
     return version;
@@ -128,9 +129,9 @@ static Version *compile(int64_t tenant, Str id, int64_t number, Str body)
 // entry is the one.
 static Version *keep(Versions *versions, Version **chain, Version *made)
 {
-    const Trigger *trigger = &made->trigger;
+    const Rule *rule = &made->trigger.rule;
     pthread_mutex_lock(&versions->lock);
-    Version *kept = find(chain, trigger->rule.tenant, trigger->rule.id, trigger->rule.version);
+    Version *kept = find(chain, rule->tenant, rule->number, rule->version);
     if (!kept) {
         make_room(chain);
         put_first(chain, made);
@@ -142,23 +143,23 @@ static Version *keep(Versions *versions, Version **chain, Version *made)
     return kept;
 }
 
-Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+Err versions_load(Versions *versions, Db *db, int64_t tenant, int64_t rule, int64_t version,
                   const Trigger **ret, Error *error)
 {
-    Version **chain = chain_of(versions, tenant, id, version);
+    Version **chain = chain_of(versions, rule, version);
     pthread_mutex_lock(&versions->lock);
-    Version *found = find(chain, tenant, id, version);
+    Version *found = find(chain, tenant, rule, version);
     pthread_mutex_unlock(&versions->lock);
     if (!found) {
         DEFER(arena_done) Arena scratch = { 0 };
         Rows rows;
-        Value args[] = { value_i64(tenant), value_text(id), value_i64(version) };
+        Value args[] = { value_i64(tenant), value_i64(rule), value_i64(version) };
         TRY(db_query(db, &scratch, &load, args, &rows, error));
         if (rows.count == 0)
-            log_error("version.missing", "trigger=%s version=%lld", log_quote(id),
+            log_error("version.missing", "rule=%lld version=%lld", (long long) rule,
                       (long long) version);
         else
-            found = compile(tenant, id, version, value_to_str(&rows.values[0]));
+            found = compile(tenant, rule, version, value_to_str(&rows.values[0]));
         if (found)
             found = keep(versions, chain, found);
     }

@@ -21,7 +21,7 @@ void versions_free(Versions *versions);
 
 // versions_load holds the version for the caller; *ret is NULL where it is missing or no longer
 // compiles, which is logged.
-Err versions_load(Versions *versions, Db *db, int64_t tenant, Str id, int64_t version,
+Err versions_load(Versions *versions, Db *db, int64_t tenant, int64_t rule, int64_t version,
                   const Trigger **ret, Error *error) MUST_USE;
 void versions_drop(const Trigger *trigger); // NULL is fine
 

@@ -20,7 +20,8 @@ static const Statement promise = {
     .name = "sim_promise",
     .scope = STATEMENT_SYSTEM,
     .params = "u",
-    .sql = "SELECT trigger_id, customer_ref, event FROM delivery WHERE id = $1",
+    .sql = "SELECT r.id, d.customer_ref, d.event FROM delivery d JOIN rule r ON r.rule = d.rule"
+           " WHERE d.id = $1",
 };
 static const Statement attempts_now = {
     .name = "sim_attempts",

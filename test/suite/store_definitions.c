@@ -287,16 +287,16 @@ static void old_versions_can_be_loaded(void)
     edit(&store, HIDE, "t", 2, NULL, NULL);
     Versions *versions = writer_versions(store.writer);
     const Trigger *first, *again;
-    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &first, &store.error));
+    MUST(&store, versions_load(versions, store.db, TENANT, 1, 1, &first, &store.error));
     CHECK(is_text(first->event_kind, "k1") && first->rule.version == 1 &&
           first->rule.tenant == TENANT);
-    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 1, &again, &store.error));
+    MUST(&store, versions_load(versions, store.db, TENANT, 1, 1, &again, &store.error));
     CHECK(first == again);
     versions_drop(first);
     versions_drop(again);
-    MUST(&store, versions_load(versions, store.db, TENANT, S("t"), 3, &again, &store.error));
+    MUST(&store, versions_load(versions, store.db, TENANT, 1, 3, &again, &store.error));
     CHECK(!again);
-    MUST(&store, versions_load(versions, store.db, TENANT + 1, S("t"), 1, &again, &store.error));
+    MUST(&store, versions_load(versions, store.db, TENANT + 1, 1, 1, &again, &store.error));
     CHECK(!again);
     versions_drop(again);
 }
@@ -310,7 +310,7 @@ static int count_call(void *with, const char *call)
 static const Trigger *load_version(Store *store, int64_t version)
 {
     const Trigger *loaded = NULL;
-    MUST(store, versions_load(writer_versions(store->writer), store->db, TENANT, S("t"), version,
+    MUST(store, versions_load(writer_versions(store->writer), store->db, TENANT, 1, version,
                               &loaded, &store->error));
     return loaded;
 }

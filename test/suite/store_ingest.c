@@ -46,8 +46,8 @@ static void an_event_becomes_rows(void)
     DeliveryView made = view(&store, TENANT, id);
     CHECK(made.state == DELIVERY_PENDING && made.attempt == 0 && made.send == 0);
     CHECK(made.due_at == BEGINNING + 90 * SPAN_MINUTE && made.reminders_left == 2);
-    CHECK(made.triggered_at == BEGINNING && is_text(made.trigger_id, "late"));
-    CHECK(made.trigger_version == 1 && is_text(made.channel, "memory:default"));
+    CHECK(made.triggered_at == BEGINNING && is_text(made.rule_id, "late"));
+    CHECK(made.version == 1 && is_text(made.channel, "memory:default"));
     CHECK(is_text(made.address, "+43") && is_text(made.locale, "de"));
     CHECK(is_text(made.customer_ref, "anna") && is_text(made.entity, "booking:1"));
     CHECK(made.public_id.len == PUBLIC_ID_LEN && made.last_sent_at == INSTANT_NONE);

@@ -45,7 +45,7 @@ static void a_claim_says_all_it_takes_to_send(void)
     CHECK(same_id(claimed.id, made_by(accept)));
     CHECK(same_id(claimed.event, accept->items[0].event.id));
     CHECK(str_eq(claimed.public_id, accept->items[0].pairs[0].public_id));
-    CHECK(is_text(claimed.trigger_id, "plain") && claimed.trigger_version == 1);
+    CHECK(claimed.rule == 1 && claimed.version == 1);
     CHECK(is_text(claimed.address, "x@y") && is_text(claimed.locale, "de"));
     CHECK(is_text(claimed.customer_ref, "anna") && is_text(claimed.event_kind, "visit"));
     CHECK(is_text(claimed.payload, "{\"a\":1}"));
@@ -95,7 +95,7 @@ static void an_unreadable_version_is_claimed_and_swept_all_the_same(void)
     Claim taken = claim_lane(&store, 1, 9);
     CHECK(taken.count == 2);
     for (size_t i = 0; i < taken.count; i++)
-        CHECK(!taken.claimed[i].trigger == is_text(taken.claimed[i].trigger_id, "plain"));
+        CHECK(!taken.claimed[i].trigger == (taken.claimed[i].rule == 1));
 
     // Nothing is known of its plan: whoever lost it, a person decides.
     pass(&store, LEASE);
