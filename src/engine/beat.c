@@ -18,12 +18,16 @@ Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error
 void beat_take(Engine *engine, const DutyReport *report)
 {
     Clock *clock = engine->options.clock, *real = engine->options.real;
+    Instant monotonic = engine_monotonic(engine);
     engine->other_nodes = report->other_nodes;
+    if (engine->other_nodes > 0)
+        engine->sweeps_until = monotonic + SWEEP_FOR;
+    engine->duties[DUTY_SWEEP].is_wanted |= monotonic < engine->sweeps_until;
     clock_set_offset(real, real->offset + report->clock_offset);
     if (clock->is_manual)
         return;
     if (clock != real)
         clock_set_offset(clock, real->offset);
     if (engine->watch.has_peer) // it is corrected now, and that is no jump
-        clock_watch_believe(&engine->watch, clock_now(clock), engine_monotonic(engine));
+        clock_watch_believe(&engine->watch, clock_now(clock), monotonic);
 }

@@ -192,9 +192,9 @@ static void learn(Engine *engine, const Round *round)
 {
     for (size_t i = 0; i < round->upcoming.lane_count; i++)
         lane_learn(engine, round->upcoming.lanes[i], round->upcoming.lane_due[i], round->news);
-    DutyState *sweep = &engine->duties[DUTY_SWEEP];
+    DutyState *expire = &engine->duties[DUTY_EXPIRE];
     Instant due_at = round->upcoming.sweep_due;
-    sweep->due_at = sweep->told > round->news ? earlier(sweep->due_at, due_at) : due_at;
+    expire->due_at = expire->told > round->news ? earlier(expire->due_at, due_at) : due_at;
 }
 
 void claim_take(Engine *engine, Round *round, Instant now)

@@ -10,7 +10,7 @@
 // next_due is the next moment at which something happens, or has been due already.
 static Instant next_due(const Engine *engine)
 {
-    return earlier(lanes_next(engine), engine->duties[DUTY_SWEEP].due_at);
+    return earlier(lanes_next(engine), engine->duties[DUTY_EXPIRE].due_at);
 }
 
 static void refuse(EngineCommand *command, Err err, const char *why)

@@ -5,10 +5,9 @@
 #define DUTY_RETRY ((Span) 5 * SPAN_SECOND)
 
 static const Duty duties[DUTY_COUNT] = {
-    // name        every                   quiet   run           take
     [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, false, beat_run, beat_take },
-    [DUTY_ORPHANS] = { "orphans", 0, true, orphans_run, sweep_take },
-    [DUTY_SWEEP] = { "sweep", 5 * SPAN_SECOND, true, sweep_run, sweep_take },
+    [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take },
+    [DUTY_EXPIRE] = { "expire", 0, true, expire_run, sweep_take },
     [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
 };
 

@@ -14,8 +14,8 @@
 // clang-format off
 #define DUTY_TABLE(X) \
     X(BEAT)           \
-    X(ORPHANS)        \
     X(SWEEP)          \
+    X(EXPIRE)         \
     X(OPERATE)
 // clang-format on
 
@@ -45,9 +45,9 @@ typedef struct Duty {
 Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void beat_take(Engine *engine, const DutyReport *report);
 
-// sweep.c: leases of a process that is gone; leases that lapsed, answers that never came.
-Err orphans_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+// sweep.c: leases that lapsed, or whose process is gone; answers that never came.
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void sweep_take(Engine *engine, const DutyReport *report);
 
 // operate.c: bulk operations, slice by slice.

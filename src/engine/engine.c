@@ -117,6 +117,8 @@ static void take_failed(Engine *engine, Round *round, Instant now)
     round->is_narrow = round->is_narrow && !is_the_stores(round->err); // else nobody is to blame
     engine->store_retry_at = monotonic + RETRY_STORE_EVERY;
     engine->renewed_at = 0; // leases grow old meanwhile
+    if (round->claim.lane_count > 0)
+        engine->sweeps_until = monotonic + SWEEP_FOR; // it may have been committed all the same
     settle_failed(engine, round);
     duty_failed(engine, round);
     claim_failed(engine, round, now);
@@ -250,7 +252,8 @@ Engine *engine_new(const EngineOptions *options)
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         engine->duties[name].due_at = INSTANT_NONE;
     engine->duties[DUTY_BEAT].is_wanted = engine->duties[DUTY_OPERATE].is_wanted = true;
-    engine->duties[DUTY_ORPHANS].is_wanted = options->is_only_node;
+    engine->duties[DUTY_SWEEP].is_wanted = true;
+    engine->sweeps_until = engine_monotonic(engine) + SWEEP_FOR;
     engine->watch.has_peer = !options->is_only_node;
     engine->good_at = engine_monotonic(engine);
     pthread_mutex_init(&engine->lock, NULL);

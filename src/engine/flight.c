@@ -106,7 +106,7 @@ static void add_renewals(Round *round, const FlightList *list)
 bool renew_ask(Engine *engine, Round *round)
 {
     Instant monotonic = engine_monotonic(engine);
-    bool sweeps = round->duties & (1u << DUTY_SWEEP | 1u << DUTY_ORPHANS);
+    bool sweeps = round->duties & 1u << DUTY_SWEEP;
     size_t count = engine->running.count + engine->finished.count + engine->settling.count;
     if (count == 0 || (!sweeps && monotonic - engine->renewed_at < RENEW_EVERY))
         return false;

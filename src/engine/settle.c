@@ -85,11 +85,11 @@ static void learn_settled(Engine *engine, const Settle *settle)
     if (settle->is_stale)
         return;
     if (live->state == DELIVERY_PARKED)
-        duty_falls_due(engine, DUTY_SWEEP, settle->to.expires_at);
+        duty_falls_due(engine, DUTY_EXPIRE, settle->to.expires_at);
     else if (delivery_is_live(live->state) && live->step == STEP_SEND)
         lane_falls_due(engine, settle->lane, live->due_at);
     else if (delivery_is_live(live->state))
-        duty_falls_due(engine, DUTY_SWEEP, live->due_at);
+        duty_falls_due(engine, DUTY_EXPIRE, live->due_at);
 }
 
 void settle_take(Engine *engine, Round *round)

@@ -30,7 +30,8 @@ enum {
 #define RENEW_EVERY ((Span) 5 * SPAN_SECOND)
 #define POLL_EVERY ((Span) 1 * SPAN_SECOND)
 #define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
-#define WARY_FOR ((Span) 30 * SPAN_SECOND)       // after a round that failed by its own fault
+#define WARY_FOR ((Span) 30 * SPAN_SECOND) // after a round that failed by its own fault
+#define SWEEP_FOR ((Span) 60 * SPAN_SECOND)
 #define LAST_ROUNDS ((Span) 3 * SPAN_SECOND)     // for the writer, when the engine stops
 #define AHEAD ((Span) 20 * SPAN_MILLISECOND)     // of work that a quick lane is claimed ahead
 #define QUICK ((Span) 50 * SPAN_MILLISECOND)     // an attempt of a lane that may be claimed ahead
@@ -180,6 +181,7 @@ struct Engine {
     size_t part;                        // of a narrow round, in turn
     ClockWatch watch;
     int64_t other_nodes;
+    Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;
     _Atomic int64_t in_flight;

@@ -1,41 +1,91 @@
+#include "engine/sweep.h"
+
 #include "engine/state.h"
 
-// The sweep finds what fell due without a send: leases that lapsed because whoever held them died
-// or stalled, and answers that never came. A round renews the leases of its own flights before it
-// sweeps, in the same transaction: after an outage they look lapsed too.
+// A lease that ran out is in no index: what is being sent is the front of its lane, and the front
+// of every lane is looked at, but only while there is a reason to: for a minute after the start,
+// after another node was last seen, and after a claim whose fate is not known (beat.c asks for it
+// at every beat). A node alone whose rounds go well has nothing to find.
 //
-// Where only this process can have the store open, whoever held a lease when it started is dead:
-// those need not lapse first.
+// A round renews the leases of its own flights before it sweeps, in the same transaction: after an
+// outage they look lapsed too. Where only this process can have the store open, whoever else holds
+// a lease is dead: those need not lapse first.
 
 enum { SWEEP_MAX = 500 };
 
-// A lease that ran out is in no index: those that are being sent are the front of their lane, and
-// every few seconds the lanes are looked at, where another node may have left some.
-static Err run(Tx *tx, Sweep sweep, bool looks, DutyReport *ret, Error *error)
+// lapsed_to is what becomes of a delivery whose attempt ended nobody knows how.
+static Settlement lapsed_to(const Tx *tx, const Lapsed *lapsed, const Outcome *outcome)
 {
-    const Registry *registry = tx->registry;
-    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, registry->lane_count);
-    for (size_t i = 0; looks && i < registry->lane_count; i++)
-        lanes[sweep.lane_count++] = registry->lanes[i].lane;
-    sweep.lanes = lanes;
-    TRY(queue_sweep(tx, &sweep, error));
-    ret->tally = (Tally){ .lapsed = sweep.lapsed,
-                          .retried = sweep.retried,
-                          .parked = sweep.parked,
-                          .expired = sweep.expired };
-    return ERR_OK;
+    if (!lapsed->trigger)
+        return delivery_park(&lapsed->row.live, REASON_UNREADABLE);
+    RetryPolicy policy =
+        registry_retry(registry_lane(tx->registry, lapsed->row.lane), lapsed->trigger);
+    return delivery_settle(&lapsed->row.live, &lapsed->trigger->rule.plan, &policy, outcome,
+                           tx->now, 0);
+}
+
+Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
+{
+    static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
+    DEFER(queue_lapsed_drop)
+    LapsedLook look = { .lanes = sweep->lanes,
+                        .lane_count = sweep->lane_count,
+                        .limit = sweep->limit,
+                        .alone = sweep->alone };
+    sweep->lapsed = sweep->retried = sweep->parked = 0;
+    TRY(queue_lapsed(tx, &look, error));
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, look.count),
+                          .count = look.count };
+    for (size_t i = 0; i < look.count; i++) {
+        Settlement to = lapsed_to(tx, &look.found[i], &outcome);
+        batch.rows[i] = settle_tried(&look.found[i].row, to, &outcome, tx->now);
+        sweep->retried += to.live.state == DELIVERY_RETRYING;
+        sweep->parked += to.live.state == DELIVERY_PARKED;
+    }
+    sweep->lapsed = (int) look.count;
+    return queue_settle_now(tx, &batch, error);
+}
+
+Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
+{
+    QueueRow *rows;
+    SettleBatch batch = { 0 };
+    TRY(queue_expiring(tx, sweep->limit, &rows, &batch.count, error));
+    batch.rows = ARENA_ARRAY(&tx->arena, Settle, batch.count);
+    for (size_t i = 0; i < batch.count; i++)
+        batch.rows[i] = settle_from(&rows[i], delivery_expire(&rows[i].live));
+    sweep->expired = (int) batch.count;
+    return queue_settle_now(tx, &batch, error);
 }
 
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    return run(tx, (Sweep){ .limit = SWEEP_MAX }, !options->is_only_node, ret, error);
+    const Registry *registry = tx->registry;
+    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, registry->lane_count);
+    for (size_t i = 0; i < registry->lane_count; i++)
+        lanes[i] = registry->lanes[i].lane;
+    Sweep sweep = { .lanes = lanes,
+                    .lane_count = registry->lane_count,
+                    .limit = SWEEP_MAX,
+                    .alone = options->is_only_node ? options->node : 0 };
+    TRY(sweep_leases(tx, &sweep, error));
+    ret->tally =
+        (Tally){ .lapsed = sweep.lapsed, .retried = sweep.retried, .parked = sweep.parked };
+    ret->has_more = sweep.lapsed >= SWEEP_MAX;
+    return ERR_OK;
 }
 
-Err orphans_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    return run(tx, (Sweep){ .limit = SWEEP_MAX, .alone = options->node }, true, ret, error);
+    Sweep sweep = { .limit = SWEEP_MAX };
+    (void) options;
+    TRY(sweep_expiries(tx, &sweep, error));
+    ret->tally.expired = sweep.expired;
+    ret->has_more = sweep.expired >= SWEEP_MAX;
+    return ERR_OK;
 }
 
+// sweep_take: what was swept is due again, now or later.
 void sweep_take(Engine *engine, const DutyReport *report)
 {
     const Tally *tally = &report->tally;

@@ -657,57 +657,6 @@ Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *
     return ERR_OK;
 }
 
-// lapsed_to is what becomes of a delivery whose attempt ended nobody knows how.
-static Settlement lapsed_to(const Tx *tx, const Lapsed *lapsed, const Outcome *outcome)
-{
-    if (!lapsed->trigger)
-        return delivery_park(&lapsed->row.live, REASON_UNREADABLE);
-    RetryPolicy policy =
-        registry_retry(registry_lane(tx->registry, lapsed->row.lane), lapsed->trigger);
-    return delivery_settle(&lapsed->row.live, &lapsed->trigger->rule.plan, &policy, outcome,
-                           tx->now, 0);
-}
-
-static Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
-{
-    static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    DEFER(queue_lapsed_drop)
-    LapsedLook look = { .lanes = sweep->lanes,
-                        .lane_count = sweep->lane_count,
-                        .limit = sweep->limit,
-                        .alone = sweep->alone };
-    TRY(queue_lapsed(tx, &look, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, look.count),
-                          .count = look.count };
-    for (size_t i = 0; i < look.count; i++) {
-        Settlement to = lapsed_to(tx, &look.found[i], &outcome);
-        batch.rows[i] = settle_tried(&look.found[i].row, to, &outcome, tx->now);
-        sweep->retried += to.live.state == DELIVERY_RETRYING;
-        sweep->parked += to.live.state == DELIVERY_PARKED;
-    }
-    sweep->lapsed = (int) look.count;
-    return queue_settle_now(tx, &batch, error);
-}
-
-static Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
-{
-    QueueRow *rows;
-    SettleBatch batch = { 0 };
-    TRY(queue_expiring(tx, sweep->limit, &rows, &batch.count, error));
-    batch.rows = ARENA_ARRAY(&tx->arena, Settle, batch.count);
-    for (size_t i = 0; i < batch.count; i++)
-        batch.rows[i] = settle_from(&rows[i], delivery_expire(&rows[i].live));
-    sweep->expired = (int) batch.count;
-    return queue_settle_now(tx, &batch, error);
-}
-
-Err queue_sweep(Tx *tx, Sweep *sweep, Error *error)
-{
-    sweep->lapsed = sweep->retried = sweep->parked = sweep->expired = 0;
-    TRY(sweep_leases(tx, sweep, error));
-    return sweep_expiries(tx, sweep, error);
-}
-
 // NextLane is one lane that is asked about, and the answer.
 typedef struct NextLane {
     int64_t lane, n;

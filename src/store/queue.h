@@ -189,17 +189,6 @@ void queue_lapsed_drop(LapsedLook *look); // lets go of the versions
 // ones.
 Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error) MUST_USE;
 
-// queue_sweep settles what fell due without a send: leases that lapsed in some lanes (outcome
-// unknown), and answers that never came. Returns how many of each it met, at most limit of either.
-typedef struct Sweep {
-    const int64_t *lanes; // as in LapsedLook
-    size_t lane_count;
-    int limit;
-    int64_t alone; // as in LapsedLook
-    int lapsed, retried, parked, expired;
-} Sweep;
-Err queue_sweep(Tx *tx, Sweep *sweep, Error *error) MUST_USE;
-
 // QueueNext is when something falls due: per lane for sends, and in all for expiries. When leases
 // run out is not asked: whoever looks for them looks now and then.
 typedef struct QueueNext {

@@ -516,7 +516,8 @@ static Err apply_sweep(Tx *tx, void *with, Error *error)
         lanes[i] = tx->registry->lanes[i].lane;
     sweep->lanes = lanes;
     sweep->lane_count = tx->registry->lane_count;
-    return queue_sweep(tx, sweep, error);
+    TRY(sweep_leases(tx, sweep, error));
+    return sweep_expiries(tx, sweep, error);
 }
 
 Sweep sweep(Store *store, bool is_orphaned)

@@ -11,6 +11,7 @@
 // What a test takes for granted is wrapped in MUST(), which ends the program when it fails.
 #pragma once
 
+#include "engine/sweep.h"
 #include "store/accept.h"
 #include "store/delivery.h"
 #include "store/queue.h"

@@ -594,7 +594,8 @@ static void a_parked_one_that_awaits_an_answer_expires(void)
 
 static Err sweep_one(Tx *tx, void *with, Error *error)
 {
-    return queue_sweep(tx, with, error);
+    TRY(sweep_leases(tx, with, error));
+    return sweep_expiries(tx, with, error);
 }
 
 static void a_sweep_keeps_to_its_limit(void)

@@ -1,5 +1,6 @@
 #include "scenario.h"
 
+#include "engine/sweep.h"
 #include "store/accept.h"
 #include "store/definition.h"
 #include "store/idempotency.h"
@@ -295,7 +296,8 @@ static Err round_work(Tx *tx, void *with, Error *error)
     if (round->sweeps) {
         Sweep sweep = { .lanes = &round->lane.lane, .lane_count = 1, .limit = 100 };
         TRY(tx_sync(tx, error));
-        TRY(queue_sweep(tx, &sweep, error));
+        TRY(sweep_leases(tx, &sweep, error));
+        TRY(sweep_expiries(tx, &sweep, error));
     }
     send_claim(round, tx);
     TRY(tx_sync(tx, error));
