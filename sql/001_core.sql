@@ -1,6 +1,7 @@
 -- The core tables. One text serves both databases; {TOKENS} stand for the few types that differ
 -- (src/store/migrate.c). docs/tables.md has the reasons.
 
+-- What there is one of: identity, epoch, hold, manual clock, the mark of the master key.
 CREATE TABLE meta (
     key TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
@@ -14,6 +15,7 @@ CREATE TABLE generation (
 ) {STRICT_KEYED};
 INSERT INTO generation (one, n) VALUES (1, 1);
 
+-- The wall: every row below has one.
 CREATE TABLE tenant (
     tenant {I64} NOT NULL PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -22,6 +24,7 @@ CREATE TABLE tenant (
     generation {I64} NOT NULL
 ) {STRICT};
 
+-- A key is 256 random bits; only its hash is kept.
 CREATE TABLE api_key (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -82,6 +85,7 @@ CREATE TABLE rule (
     UNIQUE (tenant, kind, id)
 ) {STRICT};
 
+-- What came in; insert-only. The payload lies here once, whatever is made of it.
 CREATE TABLE event (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -96,6 +100,15 @@ CREATE TABLE event (
     payload TEXT NOT NULL,
     PRIMARY KEY (tenant, id)
 ) {STRICT};
+
+-- What rules made of an event without making a delivery, and why: one row for all of them, packed
+-- (domain/decision.h).
+CREATE TABLE decision (
+    tenant {I64} NOT NULL,
+    event {ID} NOT NULL,
+    facts {BYTES} NOT NULL,
+    PRIMARY KEY (tenant, event)
+) {STRICT_KEYED};
 
 -- What was promised; insert-only. The id shares its first 14 bytes with the event's, so an event's
 -- deliveries are a range of the primary key and need no index of their own.
@@ -185,15 +198,6 @@ CREATE TABLE attempt (
     PRIMARY KEY (tenant, delivery, number)
 ) {STRICT_KEYED};
 
--- What rules made of an event without making a delivery, and why: one row for all of them, packed
--- (domain/decision.h).
-CREATE TABLE decision (
-    tenant {I64} NOT NULL,
-    event {ID} NOT NULL,
-    facts {BYTES} NOT NULL,
-    PRIMARY KEY (tenant, event)
-) {STRICT_KEYED};
-
 -- Keys that are taken: a rule's dedup key is held by a delivery, an event's identity by the event.
 -- The scope (a rule's number; 0 for identities) is hashed into the key (domain/dedup.h). Outlives
 -- the purge of both.
@@ -244,6 +248,7 @@ CREATE TABLE journal (
     PRIMARY KEY (writer, n)
 ) {STRICT_KEYED};
 
+-- Who runs, and until when it was seen, in real time.
 CREATE TABLE node (
     node {I64} NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
@@ -252,6 +257,7 @@ CREATE TABLE node (
     is_manual {SMALL} NOT NULL
 ) {STRICT};
 
+-- What a POST with an Idempotency-Key was answered, written with its effect.
 CREATE TABLE idempotency (
     tenant {I64} NOT NULL,
     key TEXT NOT NULL,
@@ -262,6 +268,7 @@ CREATE TABLE idempotency (
     PRIMARY KEY (tenant, key)
 ) {STRICT_KEYED};
 
+-- A bulk action: carried out in slices; position is the last delivery it came to.
 CREATE TABLE operation (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,

@@ -12,6 +12,9 @@
 // written wave by wave. Mostly there is one wave: a new one begins only where an event calls off
 // what an earlier event of the same tenant may have made in this very set.
 
+_Static_assert((int) ACCEPT_RULES_MAX <= (int) DECISION_MISSES_MAX,
+               "whatever an event misses fits into a row");
+
 static void name_events(Accept *accept, Random *random)
 {
     for (size_t i = 0; i < accept->count; i++) {
