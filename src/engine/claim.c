@@ -104,7 +104,8 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
         LaneState *lane = lane_at(engine, wish->lane);
         lane->asked += wish->given.rows;
         lane_hold(engine, lane, wish->given);
-        round->lanes[round->claim.lane_count] = (ClaimLane){ wish->lane, (int) wish->given.rows };
+        round->lanes[round->claim.lane_count] =
+            (ClaimLane){ wish->lane, (int) wish->given.rows, wish->given.bytes };
         round->wishes[round->claim.lane_count++] = *wish;
     }
 }

@@ -416,6 +416,8 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .tenant = accept->tenant,
         .id = batch->deliveries[at].id,
         .lane = trigger->rule.lane,
+        .rule = trigger->rule.number,
+        .bytes = (int) entry->item->event.payload.len,
         .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };
 }

@@ -6,17 +6,16 @@ _Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 && DELIVERY_PARKE
                "the SQL names states by number");
 _Static_assert(STEP_SEND == 1 && STEP_EXPIRE == 3, "the SQL names steps by number");
 
+#define QUEUE_NAMES QUEUE_COLUMNS("")
 static const Statement insert = {
     .name = "queue_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiiiiii",
     .many = true,
-    .sql = "INSERT INTO queue (" QUEUE_COLUMNS(
-        "") ")"
-            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
-    .postgres = "INSERT INTO queue (" QUEUE_COLUMNS(
-        "") ") SELECT * FROM"
-            " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    .sql = "INSERT INTO queue (" QUEUE_NAMES ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+           " $11, $12, $13, $14, $15, $16, $17, $18)",
+    .postgres = "INSERT INTO queue (" QUEUE_NAMES ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
+                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
 };
 
 // The claim on PostgreSQL is one statement; on SQLite, where nobody else writes, what is picked is
@@ -24,7 +23,7 @@ static const Statement insert = {
 // is now. On PostgreSQL a row that is picked may have moved on before it was locked: it is then not
 // updated, and only what was updated is returned.
 #define CLAIM_COLUMNS(prefix)                                                                      \
-    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.rule, d.version,"                   \
+    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.version,"                           \
                                     " d.address, d.locale, d.customer_ref, e.kind, "               \
                                     "COALESCE(e.occurred_at, e.received_at),"                      \
                                     " e.payload"
@@ -32,26 +31,32 @@ static const Statement insert = {
     "state = 1, fence = fence + 1, attempt = attempt + 1,"                                         \
     " send = send + CASE WHEN state <> 2 THEN 1 ELSE 0 END,"
 
+// A lane's share is cut where its payloads come to more bytes than it has; its first row is taken
+// whatever its size.
+#define CLAIM_TOTAL "SUM(p.bytes) OVER (PARTITION BY p.lane ORDER BY p.due_at, p.id) AS total"
+
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiii",
+    .params = "iiiiii",
     .many = true,
-    .sql =
-        CLAIM_COLUMNS("q.") " FROM queue q JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-                            " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
-                            " WHERE q.lane = $1 AND q.step = 1 AND q.state <> 1 AND q.due_at <= $3 "
-                            "AND $4 > 0 AND $5 >= 0"
-                            " ORDER BY q.due_at LIMIT $2",
+    .sql = CLAIM_COLUMNS("q.") " FROM (SELECT p.*, " CLAIM_TOTAL
+                               " FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1"
+                               "  AND state <> 1 AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY "
+                               "due_at LIMIT $2) AS p) AS q"
+                               " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+                               " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+                               " WHERE q.total <= $3 OR q.total = q.bytes",
     .postgres =
-        "WITH picked AS MATERIALIZED ("
-        "  SELECT p.* FROM unnest($1, $2) AS l (number, free), LATERAL ("
-        "    SELECT ctid AS place, " QUEUE_COLUMNS(
+        "WITH picked AS MATERIALIZED (SELECT * FROM ("
+        "  SELECT l.most, p.*, " CLAIM_TOTAL " FROM unnest($1, $2, $3) AS l (number, free, most),"
+        "  LATERAL (SELECT ctid AS place, " QUEUE_COLUMNS(
             "") " FROM queue"
-                "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($3)[1]"
-                "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p),"
+                "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
+                "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
+                "  WHERE w.total <= w.most OR w.total = w.bytes),"
                 " c AS (UPDATE queue SET " CLAIM_SET
-                "  started_at = ($3)[1], lease_until = ($4)[1], holder = ($5)[1]"
+                "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
                 "  WHERE ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING tenant, "
                 "id) " CLAIM_COLUMNS(
                     "p.") " FROM c JOIN picked p ON p.tenant = c.tenant AND p.id = c.id"
@@ -107,19 +112,19 @@ static const Statement settle_live = {
 // A row that is there already belongs to a delivery that ended meanwhile: the count of what was
 // taken from the queue tells, and must get the chance to.
 #define ENDED_NAMES                                                                                \
-    "tenant, id, lane, state, reason, ended_at, fence, attempt, failures, send, reminders_left,"   \
-    " first_due_at, last_sent_at, opened_at, expires_at, note"
+    "tenant, id, lane, rule, site, bytes, state, reason, ended_at, fence, attempt, failures, "     \
+    "send,"                                                                                        \
+    " reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note"
 
 static const Statement ended_insert = {
     .name = "ended_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiiit",
+    .params = "iuiiiiiiiiiiiiiiiit",
     .many = true,
-    .sql = "INSERT INTO ended (" ENDED_NAMES ")"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
-           " ON CONFLICT (tenant, id) DO NOTHING",
-    .postgres = "INSERT INTO ended (" ENDED_NAMES ") SELECT * FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+    .sql = "INSERT INTO ended (" ENDED_NAMES ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+           " $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (tenant, id) DO NOTHING",
+    .postgres = "INSERT INTO ended (" ENDED_NAMES ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
+                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
                 " ON CONFLICT (tenant, id) DO NOTHING",
 };
 static const Statement ended_change = {
@@ -171,7 +176,7 @@ static const Statement renew = {
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
 // What is being sent is the front of its lane: no index is needed to find it, and none is written.
-#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.rule, d.version"
+#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.version"
 #define LAPSED_WHERE(now, gone, alone)                                                             \
     " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone " OR (" alone           \
     " > 0 AND q.holder NOT IN (0, " alone ")))"
@@ -251,9 +256,11 @@ const Statement *const queue_statements[] = {
 
 const Columns queue_columns =
     COLUMNS(QueueRow, COLUMN(QueueRow, tenant), COLUMN(QueueRow, id), COLUMN(QueueRow, lane),
+            COLUMN(QueueRow, rule), COLUMN(QueueRow, site), COLUMN(QueueRow, bytes),
             LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live));
 const Columns standing_columns =
     COLUMNS(QueueRow, COLUMN(QueueRow, tenant), COLUMN(QueueRow, id), COLUMN(QueueRow, lane),
+            COLUMN(QueueRow, rule), COLUMN(QueueRow, site), COLUMN(QueueRow, bytes),
             LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live) COLUMN_TIME(QueueRow, live.started_at),
             COLUMN_TIME(QueueRow, live.lease_until), COLUMN(QueueRow, live.holder));
 
@@ -263,6 +270,8 @@ void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
     for (size_t i = 0; i < count; i++)
         tx_move(tx, &(Move){ .tenant = rows[i].tenant,
                              .lane = rows[i].lane,
+                             .rule = rows[i].rule,
+                             .site = rows[i].site,
                              .delivery = rows[i].id,
                              .from = MOVE_NOWHERE,
                              .to = rows[i].live.state,
@@ -286,7 +295,8 @@ typedef struct Mark {
 
 static const Columns ask_columns =
     COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
-            COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, lease_until), COLUMN(ClaimAsk, holder));
+            COLUMN(ClaimAsk, lane.bytes), COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, lease_until),
+            COLUMN(ClaimAsk, holder));
 static const Columns mark_columns =
     COLUMNS(Mark, COLUMN(Mark, tenant), COLUMN(Mark, id), COLUMN(Mark, now),
             COLUMN(Mark, lease_until), COLUMN(Mark, holder));
@@ -317,10 +327,11 @@ void queue_claim(Tx *tx, Claim *claim)
 
 static const Columns claimed_columns =
     COLUMNS(Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, lane),
+            COLUMN(Claimed, rule), COLUMN(Claimed, site), COLUMN(Claimed, bytes),
             LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, event),
-            COLUMN(Claimed, public_id), COLUMN(Claimed, rule), COLUMN(Claimed, version),
-            COLUMN(Claimed, address), COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref),
-            COLUMN(Claimed, event_kind), COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
+            COLUMN(Claimed, public_id), COLUMN(Claimed, version), COLUMN(Claimed, address),
+            COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref), COLUMN(Claimed, event_kind),
+            COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
 
 static int by_first_due(const void *a, const void *b)
 {
@@ -337,6 +348,8 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
     ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node);
     tx_move(tx, &(Move){ .tenant = ret->tenant,
                          .lane = ret->lane,
+                         .rule = ret->rule,
+                         .site = ret->site,
                          .delivery = ret->id,
                          .from = ret->was,
                          .to = ret->live.state,
@@ -380,17 +393,17 @@ static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
             COLUMN(Settle, at), COLUMN(Settle, note));
-static const Columns revived_columns =
-    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
-            LIVE_FIELDS(LIVE_COLUMN_, Settle, to.live));
-static const Columns ended_columns =
-    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane),
-            COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason), COLUMN(Settle, at),
-            COLUMN(Settle, to.live.fence), COLUMN(Settle, to.live.attempt),
-            COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
-            COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
-            COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
-            COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
+static const Columns revived_columns = COLUMNS(
+    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane), COLUMN(Settle, rule),
+    COLUMN(Settle, site), COLUMN(Settle, bytes), LIVE_FIELDS(LIVE_COLUMN_, Settle, to.live));
+static const Columns ended_columns = COLUMNS(
+    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane), COLUMN(Settle, rule),
+    COLUMN(Settle, site), COLUMN(Settle, bytes), COLUMN(Settle, to.live.state),
+    COLUMN(Settle, to.reason), COLUMN(Settle, at), COLUMN(Settle, to.live.fence),
+    COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
+    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
+    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
 static const Columns attempt_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, attempt.number),
             COLUMN(Settle, attempt.send), COLUMN(Settle, attempt.started_at),
@@ -424,15 +437,22 @@ static bool goes(const Settle *settle, int from, int to)
 
 QueueRow claimed_row(const Claimed *claimed)
 {
-    return (QueueRow){
-        .tenant = claimed->tenant, .id = claimed->id, .lane = claimed->lane, .live = claimed->live
-    };
+    return (QueueRow){ .tenant = claimed->tenant,
+                       .id = claimed->id,
+                       .lane = claimed->lane,
+                       .rule = claimed->rule,
+                       .site = claimed->site,
+                       .bytes = claimed->bytes,
+                       .live = claimed->live };
 }
 
 Settle settle_from(const QueueRow *row, Settlement to)
 {
     return (Settle){ .tenant = row->tenant,
                      .lane = row->lane,
+                     .rule = row->rule,
+                     .site = row->site,
+                     .bytes = row->bytes,
                      .id = row->id,
                      .was = row->live.state,
                      .fence = row->live.fence,
@@ -543,6 +563,8 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
             continue;
         tx_move(tx, &(Move){ .tenant = settle->tenant,
                              .lane = settle->lane,
+                             .rule = settle->rule,
+                             .site = settle->site,
                              .delivery = settle->id,
                              .from = settle->was,
                              .to = live->state,
@@ -609,9 +631,10 @@ static const Columns lapsed_asked =
             COLUMN(LapsedAsk, gone), COLUMN(LapsedAsk, alone), COLUMN(LapsedAsk, front));
 static const Columns lapsed_columns =
     COLUMNS(Lapsed, COLUMN(Lapsed, row.tenant), COLUMN(Lapsed, row.id), COLUMN(Lapsed, row.lane),
+            COLUMN(Lapsed, row.rule), COLUMN(Lapsed, row.site), COLUMN(Lapsed, row.bytes),
             LIVE_FIELDS(LIVE_COLUMN_, Lapsed, row.live) COLUMN_TIME(Lapsed, row.live.started_at),
             COLUMN_TIME(Lapsed, row.live.lease_until), COLUMN(Lapsed, row.live.holder),
-            COLUMN(Lapsed, rule), COLUMN(Lapsed, version));
+            COLUMN(Lapsed, version));
 
 Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
 {
@@ -628,8 +651,8 @@ Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
     for (; look->count < rows.count && (int) look->count < look->limit; look->count++) {
         Lapsed *lapsed = &look->found[look->count];
         columns_read(&lapsed_columns, rows_at(&rows, look->count), lapsed);
-        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->rule, lapsed->version,
-                          &lapsed->trigger, error));
+        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->row.rule,
+                          lapsed->version, &lapsed->trigger, error));
     }
     return ERR_OK;
 }

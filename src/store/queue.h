@@ -39,22 +39,25 @@
 
 // QUEUE_COLUMNS selects a QueueRow ("q." for prefix, or ""), queue_columns reads it.
 #define QUEUE_COLUMNS(prefix)                                                                      \
-    prefix "tenant, " prefix "id, " prefix "lane" LIVE_FIELDS(LIVE_NAME_, prefix, )
+    prefix "tenant, " prefix "id, " prefix "lane, " prefix "rule, " prefix "site, " prefix         \
+           "bytes" LIVE_FIELDS(LIVE_NAME_, prefix, )
 
 // STANDING_COLUMNS selects it with its lease, standing_columns reads that. ENDED_COLUMNS selects
 // the same from `ended n` and `delivery d`: what ended has neither step nor lease.
 #define STANDING_COLUMNS(prefix)                                                                   \
     QUEUE_COLUMNS(prefix) ", " prefix "started_at, " prefix "lease_until, " prefix "holder"
 #define ENDED_COLUMNS                                                                              \
-    "n.tenant, n.id, n.lane, n.state, 0, NULL, n.fence, n.attempt, n.failures, n.send,"            \
-    " n.reminders_left, d.triggered_at, n.first_due_at, n.last_sent_at, n.opened_at,"              \
-    " NULL, NULL, NULL"
+    "n.tenant, n.id, n.lane, n.rule, n.site, n.bytes, n.state, 0, NULL, n.fence, n.attempt,"       \
+    " n.failures, n.send, n.reminders_left, d.triggered_at, n.first_due_at, n.last_sent_at,"       \
+    " n.opened_at, NULL, NULL, NULL"
 
 // QueueRow is a delivery where it stands: in the queue, or parked in `ended` with its figures.
 typedef struct QueueRow {
     int64_t tenant;
     Uuid id;
     int64_t lane;
+    int64_t rule, site; // who made it, and for whom: what the counters are kept by
+    int bytes;          // of the event's payload: claims are bounded by them
     Live live;
 } QueueRow;
 
@@ -64,18 +67,20 @@ void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
 typedef struct ClaimLane {
     int64_t lane;
-    int free; // take at most this many
+    int free;      // take at most this many …
+    int64_t bytes; // … and of payloads no more than these, but one row whatever its size
 } ClaimLane;
 
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings
 // lie in the arena that was given to queue_claim().
 typedef struct Claimed {
-    int64_t tenant, lane;
+    int64_t tenant, lane, rule, site;
+    int bytes;
     Uuid id, event;
     DeliveryState was; // before the claim
     Live live;
     Str public_id;
-    int64_t rule, version;
+    int64_t version;
     Str address, locale, customer_ref;
     Str event_kind, payload;
     Instant occurred_at;
@@ -110,7 +115,8 @@ typedef struct AttemptRow {
 
 // Settle is one move of one delivery.
 typedef struct Settle {
-    int64_t tenant, lane;
+    int64_t tenant, lane, rule, site;
+    int bytes;
     Uuid id;
     DeliveryState was; // the guard: the state it must be in …
     int fence;         // … since which claim …
@@ -166,7 +172,7 @@ enum { QUEUE_FRONT_MAX = 10000 };
 // Lapsed is a delivery whose lease is over and whose attempt ended nobody knows how.
 typedef struct Lapsed {
     QueueRow row;
-    int64_t rule, version;
+    int64_t version;
     const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
 } Lapsed;
 

@@ -38,6 +38,18 @@ def test_the_story_of_a_large_event_is_whole(ctx):
     equal(len(decisions), 20)
 
 
+def test_a_large_event_with_many_rules_is_sent_in_bounded_memory(ctx):
+    peal = ctx.start(memory_max=768 << 20)
+    for number in range(800):
+        make_trigger(peal, f"t{number}")
+    answer = ingest(peal, visit(note=LARGE))
+    equal(answer["created"], 800)
+    settle(peal)
+    assert peal.is_running(), peal.log()
+    left = peal.get("/v1/deliveries?state=pending&limit=1", expect=200).json["items"]
+    equal(left, [])
+
+
 def test_an_event_may_have_so_many_bytes(ctx):
     make_trigger(ctx.peal)
     over = "x" * (1 << 20)

@@ -172,14 +172,15 @@ static void check_none(Store *store, const char *rule, const char *sql)
 static void check_counters(Store *store)
 {
     Rows kept = ask(store,
-                    "SELECT tenant, lane, state, CAST(SUM(n) AS BIGINT) FROM counter"
-                    " GROUP BY tenant, lane, state HAVING SUM(n) <> 0 ORDER BY 1, 2, 3",
+                    "SELECT tenant, lane, state, rule, site, CAST(SUM(n) AS BIGINT) FROM counter"
+                    " GROUP BY tenant, lane, state, rule, site HAVING SUM(n) <> 0"
+                    " ORDER BY 1, 2, 3, 4, 5",
                     "", NULL);
     Rows counted = ask(store,
-                       "SELECT tenant, lane, state, COUNT(*) FROM"
-                       " (SELECT tenant, lane, state FROM queue"
-                       "  UNION ALL SELECT tenant, lane, state FROM ended) AS r"
-                       " GROUP BY tenant, lane, state ORDER BY 1, 2, 3",
+                       "SELECT tenant, lane, state, rule, site, COUNT(*) FROM"
+                       " (SELECT tenant, lane, state, rule, site FROM queue UNION ALL"
+                       "  SELECT tenant, lane, state, rule, site FROM ended) AS r"
+                       " GROUP BY tenant, lane, state, rule, site ORDER BY 1, 2, 3, 4, 5",
                        "", NULL);
     CHECK(kept.count == counted.count);
     for (size_t i = 0; i < kept.count && i < counted.count; i++)
@@ -462,7 +463,7 @@ Claim claim(Store *store, const ClaimLane *lanes, size_t lane_count)
 
 Claim claim_lane(Store *store, int64_t lane, int free)
 {
-    return claim(store, &(ClaimLane){ lane, free }, 1);
+    return claim(store, &(ClaimLane){ lane, free, BYTES }, 1);
 }
 
 Claimed claim_one(Store *store, int64_t lane)

@@ -22,6 +22,7 @@
 // A round number of microseconds in 2026, where the clock of every test begins.
 #define BEGINNING ((Instant) 1767225600 * SPAN_SECOND)
 #define LEASE ((Span) 15 * SPAN_SECOND)
+#define BYTES (1 << 20) // of payloads, in a claim that is not about them
 
 enum { TENANT = 1, NODE = 7 };
 

@@ -381,7 +381,7 @@ static void move_claim(Model *model)
 {
     ClaimLane wanted[LANES];
     for (int lane = 0; lane < LANES; lane++)
-        wanted[lane] = (ClaimLane){ model->lanes[lane], draw(model, 8) };
+        wanted[lane] = (ClaimLane){ model->lanes[lane], draw(model, 8), BYTES };
     Claim taken = claim(model->store, wanted, LANES);
     for (int lane = 0; lane < LANES; lane++)
         expect_claimed(model, &taken, lane, wanted[lane].free);

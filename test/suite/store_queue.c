@@ -118,7 +118,7 @@ static void a_claim_takes_what_each_lane_has_free(void)
     for (int i = 0; i < 5; i++)
         visit(&store);
     int64_t slow = lane_of(&store, TENANT, "memory:slow");
-    ClaimLane lanes[] = { { 1, 3 }, { slow, 1 }, { slow + 1, 9 } };
+    ClaimLane lanes[] = { { 1, 3, BYTES }, { slow, 1, BYTES }, { slow + 1, 9, BYTES } };
     Claim first = claim(&store, lanes, 3);
     size_t from_slow = 0;
     for (size_t i = 0; i < first.count; i++)
@@ -154,6 +154,36 @@ static void a_claim_takes_the_oldest_and_only_what_is_due(void)
     CHECK(rest.count == 1 && same_id(rest.claimed[0].id, later[2]));
     rest = claim_lane(&store, 1, 9);
     CHECK(rest.count == 1 && same_id(rest.claimed[0].id, later[0]));
+}
+
+// Payloads of 1,000 bytes, near enough: a claim stops before it has more than it may, but never
+// at nothing.
+static void a_claim_is_bounded_by_bytes(void)
+{
+    STORE(store);
+    channel(&store, TENANT, "memory:slow");
+    publish(&store, TENANT, PLAIN);
+    publish(&store, TENANT, "{'id':'slow','eventKind':'visit','channel':'memory:slow'}");
+    char filler[1001] = "";
+    memset(filler, 'x', sizeof filler - 1);
+    Str event = str_format(&store.arena, "{'kind':'visit','payload':{'a':'%s'}}", filler);
+    for (int i = 0; i < 6; i++) {
+        take(&store, TENANT, event.at);
+        pass(&store, SPAN_MILLISECOND);
+    }
+    int64_t slow = lane_of(&store, TENANT, "memory:slow");
+    ClaimLane lanes[] = { { 1, 9, 3500 }, { slow, 9, 10 } };
+    Claim taken = claim(&store, lanes, 2);
+    size_t from_slow = 0;
+    for (size_t i = 0; i < taken.count; i++)
+        from_slow += taken.claimed[i].lane == slow;
+    CHECK(taken.count == 4 && from_slow == 1);
+    CHECK(taken.claimed[0].bytes == (int) taken.claimed[0].payload.len);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM queue WHERE state = 1") == 4);
+    lanes[0].bytes = 2100;
+    CHECK(claim(&store, lanes, 1).count == 2); // the next in order
+    CHECK(claim(&store, lanes, 1).count == 1);
+    CHECK(claim(&store, lanes, 1).count == 0);
 }
 
 static int by_id(const void *a, const void *b)
@@ -213,7 +243,7 @@ static void two_nodes_share_a_lane(void)
         visit(&store);
     Random random = random_seeded(43);
     WriterOptions options = { .url = store.url, .clock = &store.clock, .random = &random };
-    ClaimLane lane = { 1, 4 };
+    ClaimLane lane = { 1, 4, BYTES };
     Claim wanted = { .lanes = &lane, .lane_count = 1, .node = NODE, .arena = &store.arena };
     Rival rival = { .store = &store, .ours = wanted, .theirs = wanted };
     rival.theirs.node = NODE + 1;
@@ -392,7 +422,7 @@ static void a_replayed_round_claims_once(void)
     STORE(store);
     publish(&store, TENANT, PLAIN);
     Uuid id = visit(&store);
-    ClaimLane lane = { 1, 5 };
+    ClaimLane lane = { 1, 5, BYTES };
     Rival round = { .store = &store, .theirs = claim_lane(&store, 1, 1) };
     round.ours = (Claim){ .lanes = &lane, .lane_count = 1, .node = NODE, .arena = &store.arena };
     Uuid next = visit(&store);
@@ -654,6 +684,7 @@ static const Test tests[] = {
     TEST(an_unreadable_version_is_claimed_and_swept_all_the_same),
     TEST(a_claim_takes_what_each_lane_has_free),
     TEST(a_claim_takes_the_oldest_and_only_what_is_due),
+    TEST(a_claim_is_bounded_by_bytes),
     TEST(nothing_is_claimed_twice),
     TEST(two_nodes_share_a_lane),
     TEST(a_delivered_one_ends),

@@ -267,6 +267,7 @@ static void send_claim(Round *round, Tx *tx)
     const Scenario *scenario = round->scenario;
     size_t kept = round->settles ? 0 : scenario->held_count;
     round->lane.free = (int) (SCENARIO_CLAIM_MAX - kept);
+    round->lane.bytes = 1 << 20;
     round->claim = (Claim){ .lanes = &round->lane,
                             .lane_count = round->claims && round->lane.free > 0,
                             .node = 1,
@@ -318,6 +319,8 @@ static Err round_of(Scenario *scenario, Round *round, Error *error)
         const Claimed *claimed = &round->claim.claimed[i];
         scenario->held[scenario->held_count++] = (Held){ .tenant = claimed->tenant,
                                                          .lane = claimed->lane,
+                                                         .rule = claimed->rule,
+                                                         .bytes = claimed->bytes,
                                                          .id = claimed->id,
                                                          .live = claimed->live,
                                                          .trigger = claimed->trigger };

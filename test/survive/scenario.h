@@ -22,7 +22,8 @@ typedef struct ScenarioOptions {
 
 // Held is a delivery that was claimed and is not yet settled.
 typedef struct Held {
-    int64_t tenant, lane;
+    int64_t tenant, lane, rule;
+    int bytes;
     Uuid id;
     Live live;
     const Trigger *trigger;
