@@ -273,6 +273,7 @@ CREATE TABLE idempotency (
     created_at {I64} NOT NULL,
     PRIMARY KEY (tenant, key)
 ) {STRICT_KEYED};
+CREATE INDEX idempotency_age ON idempotency (created_at);
 
 -- A bulk action: carried out in slices; position is the last delivery it came to.
 CREATE TABLE operation (

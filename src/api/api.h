@@ -139,6 +139,8 @@ void call_write(Call *call);
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);
 void call_fail(Call *call, Err err, const Error *error);
+// call_turn_down ends it with its handler's refusal, which is kept with its Idempotency-Key.
+void call_turn_down(Call *call, Err err, const Error *error);
 
 // call_identify finds out, on a route that is open to anyone, who asks all the same: call->key
 // stays NULL where no known key was named. call->registry must be there.

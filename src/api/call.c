@@ -197,7 +197,7 @@ static void proceed(Served *served)
     if (err == ERR_OK)
         dispatch(served);
     else
-        call_fail(call, err, &error);
+        call_turn_down(call, err, &error);
 }
 
 // run_doubt runs after the reader has renewed the snapshot.

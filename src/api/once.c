@@ -5,7 +5,17 @@ enum { REQUEST_BYTES_MAX = 1 << 20 }; // of a head with its lengths; the server 
 // An Idempotency-Key stands for one request, to the letter. WRITE calls take it in the transaction
 // that does their work and keep the answer there. A START call works outside of one: it looks for
 // an answer first, nobody else with its key is let in while it is under way, and the transaction of
-// its write() takes the key and keeps the answer.
+// its write() takes the key and keeps the answer. What a handler refuses outside of a transaction
+// is kept in one of its own (call_turn_down()).
+
+bool once_is_kept(int status)
+{
+    static const int open[] = { 400, 401, 403, 429 };
+    for (size_t i = 0; i < ARRAY_LEN(open); i++)
+        if (status == open[i])
+            return false;
+    return status < 500;
+}
 
 Err once_read(Served *served, Error *error)
 {
@@ -92,7 +102,8 @@ static Str seal_binding(const Call *call)
                       STR_ARG(call->idempotency_key));
 }
 
-// repeat gives the answer that was kept. Of its headers, the ETag follows from the version.
+// repeat gives the answer that was kept. Of its headers, the ETag follows from the version; a
+// refusal that is kept has none.
 static Err repeat(Call *call, const Idempotency *state, Error *error)
 {
     Str body = str_dup(call->arena, state->body);
@@ -102,6 +113,10 @@ static Err repeat(Call *call, const Idempotency *state, Error *error)
     call->reply = (Reply){ .status = state->status, .body = body };
     if (body.len == 0)
         return ERR_OK;
+    if (state->status >= 400) {
+        call->reply.type = S("application/problem+json");
+        return ERR_OK;
+    }
     call->reply.type = S("application/json");
     TRY(json_parse(call->arena, body, &json, error));
     Str version = json_number_text(json_get(json, S("version")));
@@ -172,7 +187,7 @@ Err once_look(Served *served, Db *db, Error *error)
     Call *call = &served->call;
     Idempotency state;
     TRY(idempotency_look(db, call->arena, call->tenant, call->idempotency_key, &served->request,
-                         &state, error));
+                         clock_now(call->api->clock), &state, error));
     return state.is_repeat ? repeat(call, &state, error) : ERR_OK;
 }
 

@@ -103,7 +103,8 @@ static void put_parameters(JsonOut *out, const Route *route)
     }
     if (is_method(route, "POST"))
         put_parameter(out, S("header"), S("Idempotency-Key"),
-                      S("The same key with the same body gets the same answer, and is done once"),
+                      S("The same key with the same request gets the same answer for 24 hours, a "
+                        "refusal too, and is done once"),
                       "{\"type\":\"string\",\"minLength\":1,\"maxLength\":200}");
     if (is_method(route, "PUT"))
         put_parameter(out, S("header"), S("If-Match"),

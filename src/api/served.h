@@ -9,12 +9,13 @@
 // Served is a call and what handlers need not know of it.
 typedef struct Served Served;
 struct Served {
-    Call call;      // first: a Call * is a Served *
-    Error error;    // what the handler said
-    Str allow;      // the path's methods, when the method is none of them
-    bool has_key;   // the request named one
-    Sha256 hash;    // of the key it named
-    Sha256 request; // what the idempotency key stands for
+    Call call;            // first: a Call * is a Served *
+    Error error;          // what the handler said
+    Str allow;            // the path's methods, when the method is none of them
+    bool has_key;         // the request named one
+    Sha256 hash;          // of the key it named
+    Sha256 request;       // what the idempotency key stands for
+    const Error *refusal; // of call_turn_down(); else NULL
     bool is_secret;
     bool is_refused; // by call_refuse(), in this try
     bool is_written; // by its route's set, in this try
@@ -53,7 +54,10 @@ Err once_read(Served *served, Error *error) MUST_USE;
 void once_hash(Served *served);
 // once_take takes the key in the transaction, or gives the answer of before.
 Err once_take(Served *served, Tx *tx, Entry *ret, Error *error) MUST_USE;
-// once_keep keeps the answer with the work; once_cancel frees the key of what was refused.
+// once_is_kept says whether an answer stands for its key: what was done and what was refused, but
+// not what the caller should mend or wait for and send again (unreadable, no right, too many), nor
+// what is Peal's fault. once_keep keeps it with the work; once_cancel frees the key.
+bool once_is_kept(int status);
 Err once_keep(Served *served, Tx *tx, Error *error) MUST_USE;
 void once_cancel(Served *served, Tx *tx);
 // once_claim makes a START call the only one under way with its key; once_look finds the answer of

@@ -136,7 +136,7 @@ static bool is_refused(Call *call, const EngineReport *report)
     Error error = { 0 };
     if (report->err == ERR_OK)
         return false;
-    call_fail(call, fail(&error, report->err, "%s", report->refused), &error);
+    call_turn_down(call, fail(&error, report->err, "%s", report->refused), &error);
     return true;
 }
 
@@ -162,7 +162,7 @@ void clock_post(Call *call)
     Instant to = 0;
     Err err = read_move(call, &to, &error);
     if (err != ERR_OK)
-        call_fail(call, err, &error);
+        call_turn_down(call, err, &error);
     else
         engine_advance(call->api->engine, to, clock_moved, call);
 }
@@ -178,7 +178,7 @@ static void write_tick(Call *call)
     json_put_i64(json, S("parked"), report->tally.parked);
     json_put_i64(json, S("expired"), report->tally.expired);
     json_put_i64(json, S("fired"), 0);
-    json_put_i64(json, S("purged"), 0);
+    json_put_i64(json, S("purged"), report->tally.purged);
     json_put_time(json, S("nextAt"), report->next_at);
     json_close(json, '}');
 }

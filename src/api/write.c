@@ -17,8 +17,9 @@ static Call *call_of_op(Op *op)
 static bool is_late(const Served *served, const Tx *tx)
 {
     const Call *call = &served->call;
-    return call->route->run.set && served->decided_on != tx->registry->generation &&
-           call->weight > QUICK_PAIRS_MAX && served->late_count < LATE_MAX;
+    return call->route->run.set && !served->refusal &&
+           served->decided_on != tx->registry->generation && call->weight > QUICK_PAIRS_MAX &&
+           served->late_count < LATE_MAX;
 }
 
 // enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
@@ -39,15 +40,24 @@ static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
     return reply_conclude(served, err, error);
 }
 
-// leave ends the work of a call that came in. What is refused is not kept: a corrected request may
-// come with the same key.
+// leave ends the work of a call that came in: its answer is kept, or its key is free again.
 static Err leave(Served *served, Tx *tx, Err err, Error *error)
 {
-    if (served->is_refused || (err != ERR_OK && err_http(err) < 500))
-        once_cancel(served, tx);
-    else if (err == ERR_OK)
-        err = once_keep(served, tx, &served->error);
-    return reply_conclude(served, err, error);
+    TRY(reply_conclude(served, err, error));
+    if (once_is_kept(served->call.reply.status))
+        return reply_conclude(served, once_keep(served, tx, &served->error), error);
+    once_cancel(served, tx);
+    return ERR_OK;
+}
+
+// work does what the call asks for; of one that was turned down only the refusal is left to keep.
+static Err work(Served *served, Tx *tx)
+{
+    Call *call = &served->call;
+    if (!served->refusal)
+        return call->route->run.write(call, tx, &served->error);
+    served->error = *served->refusal;
+    return served->refusal->err;
 }
 
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
@@ -61,7 +71,7 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
         if (entry != ENTRY_GO)
             continue;
         tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
-        TRY(leave(served, tx, call->route->run.write(call, tx, &served->error), error));
+        TRY(leave(served, tx, work(served, tx), error));
     }
     tx->actor = (Uuid){ { 0 } };
     return ERR_OK;
@@ -169,5 +179,25 @@ void call_write(Call *call)
                      .is_urgent = run->is_first,
                      .weight = call->weight,
                      .bytes = call->exchange->body.len };
+    writer_submit(api_writer(call->api), &call->op);
+}
+
+static void refusal_done(Op *op, Err err, const Error *error)
+{
+    reply_finish(call_of_op(op), err, error);
+}
+
+void call_turn_down(Call *call, Err err, const Error *error)
+{
+    static const OpKind refusal = { .name = "refusal", .apply = apply };
+    Served *served = (Served *) call;
+    if (!call->idempotency_key.at || !once_is_kept(err_http(err))) {
+        call_fail(call, err, error);
+        return;
+    }
+    Error *told = arena_copy(call->arena, error, sizeof *error);
+    told->err = err;
+    served->refusal = told;
+    call->op = (Op){ .kind = &refusal, .done = refusal_done };
     writer_submit(api_writer(call->api), &call->op);
 }

@@ -9,6 +9,7 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take },
     [DUTY_EXPIRE] = { "expire", 0, true, expire_run, sweep_take },
     [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
+    [DUTY_PURGE] = { "purge", SPAN_MINUTE, true, purge_run, NULL },
 };
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)

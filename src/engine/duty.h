@@ -16,7 +16,8 @@
     X(BEAT)           \
     X(SWEEP)          \
     X(EXPIRE)         \
-    X(OPERATE)
+    X(OPERATE)        \
+    X(PURGE)
 // clang-format on
 
 typedef enum DutyName {
@@ -53,3 +54,6 @@ void sweep_take(Engine *engine, const DutyReport *report);
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void operate_take(Engine *engine, const DutyReport *report);
+
+// purge.c: what was kept for a time that is over.
+Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

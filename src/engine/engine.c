@@ -34,6 +34,7 @@ void tally_add(Tally *tally, const Tally *more)
     tally->lapsed += more->lapsed;
     tally->stale += more->stale;
     tally->released += more->released;
+    tally->purged += more->purged;
 }
 
 // watch_clock notices a clock that jumps, before anything is claimed by it. The server, where there

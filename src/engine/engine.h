@@ -62,6 +62,7 @@ void engine_moved(void *with, const Move *moves, size_t count);
 typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;
     int64_t released; // claims that were given back, never started
+    int64_t purged;   // rows whose time was over
 } Tally;
 Tally engine_tally(Engine *engine); // since the start
 

@@ -4,6 +4,7 @@
 //   suite_engine [URL]      see fixture.h
 #include "rig.h"
 
+#include "store/idempotency.h"
 #include "store/meta.h"
 
 static Err apply_hold(Tx *tx, void *with, Error *error)
@@ -494,6 +495,33 @@ static void a_store_that_is_away_is_told(void)
     CHECK(engine_health(rig.engine).since_good < SPAN_SECOND);
 }
 
+static Err apply_key(Tx *tx, void *with, Error *error)
+{
+    Idempotency found;
+    Sha256 request = { 0 };
+    TRY(idempotency_begin(tx, TENANT, str_from(with), &request, &found, error));
+    idempotency_finish(tx, TENANT, str_from(with), 200, S("{}"));
+    return ERR_OK;
+}
+
+static int64_t keys_after(Rig *rig, Span span)
+{
+    clock_pass(&rig->store.clock, span);
+    lapse(rig, SPAN_MINUTE);
+    return ask_i64(&rig->store, "SELECT COUNT(*) FROM idempotency");
+}
+
+static void old_idempotency_keys_go_within_a_minute(void)
+{
+    RIG(rig);
+    char key[] = "k";
+    MUST(&rig.store, writer_run(rig.store.writer, apply_key, key, &rig.store.error));
+    CHECK(keys_after(&rig, SPAN_HOUR) == 1);
+    CHECK(engine_tally(rig.engine).purged == 0);
+    CHECK(keys_after(&rig, IDEMPOTENCY_SPAN) == 0);
+    CHECK(engine_tally(rig.engine).purged == 1);
+}
+
 static const Test tests[] = {
     TEST(an_outage_longer_than_a_lease_sends_nothing_twice),
     TEST(an_answer_that_comes_while_the_store_is_away_is_kept),
@@ -520,6 +548,7 @@ static const Test tests[] = {
     TEST(a_settle_that_cannot_be_written_stops_nobody_else),
     TEST(what_fails_whenever_it_is_tried_stops_nothing_else),
     TEST(a_store_that_is_away_is_told),
+    TEST(old_idempotency_keys_go_within_a_minute),
 };
 
 PART(engine_part, tests);

@@ -643,7 +643,7 @@ static void a_request_is_done_once(void)
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 2);
 }
 
-static void a_refused_request_frees_its_key(void)
+static void a_key_whose_answer_is_not_kept_is_free(void)
 {
     STORE(store);
     Request refused = { .key = "k", .body = "bad", .cancels = true };
@@ -654,6 +654,50 @@ static void a_refused_request_frees_its_key(void)
     CHECK(request(&store, &corrected) == ERR_OK && !corrected.found.is_repeat);
     CHECK(request(&store, &late) == ERR_OK && late.found.is_repeat); // an answer is never cancelled
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 1);
+}
+
+static void a_key_is_free_after_a_day(void)
+{
+    STORE(store);
+    Request first = { .key = "k", .body = "one", .finishes = true };
+    Request other = { .key = "k", .body = "two", .finishes = true };
+    Request again = { .key = "k", .body = "two" };
+    CHECK(request(&store, &first) == ERR_OK);
+    clock_set(&store.clock, now(&store) + IDEMPOTENCY_SPAN - SPAN_SECOND);
+    CHECK(request(&store, &other) == ERR_KEY_REUSED);
+    clock_set(&store.clock, now(&store) + SPAN_SECOND);
+    CHECK(request(&store, &other) == ERR_OK && !other.found.is_repeat);
+    CHECK(request(&store, &again) == ERR_OK && again.found.is_repeat);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency") == 1);
+}
+
+static Err apply_purge(Tx *tx, void *with, Error *error)
+{
+    return idempotency_purge(tx, 2, with, error);
+}
+
+static int64_t purged(Store *store)
+{
+    int64_t count = 0;
+    MUST(store, writer_run(store->writer, apply_purge, &count, &store->error));
+    return count;
+}
+
+static void old_keys_are_purged_in_slices(void)
+{
+    STORE(store);
+    static const char *const keys[] = { "a", "b", "c" };
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        Request one = { .key = keys[i], .body = "one", .finishes = true };
+        CHECK(request(&store, &one) == ERR_OK);
+    }
+    clock_set(&store.clock, now(&store) + SPAN_SECOND);
+    Request young = { .key = "d", .body = "one", .finishes = true };
+    CHECK(request(&store, &young) == ERR_OK);
+    CHECK(purged(&store) == 0);
+    clock_set(&store.clock, now(&store) + IDEMPOTENCY_SPAN - SPAN_SECOND);
+    CHECK(purged(&store) == 2 && purged(&store) == 1 && purged(&store) == 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM idempotency WHERE key = 'd'") == 1);
 }
 
 static Err begin_twice(Tx *tx, void *with, Error *error)
@@ -694,7 +738,9 @@ static const Test tests[] = {
     TEST(a_call_slows_nobody_else),
     TEST(calls_for_other_values_go_together),
     TEST(a_request_is_done_once),
-    TEST(a_refused_request_frees_its_key),
+    TEST(a_key_whose_answer_is_not_kept_is_free),
+    TEST(a_key_is_free_after_a_day),
+    TEST(old_keys_are_purged_in_slices),
     TEST(a_request_meets_the_one_it_came_with),
 };
 PART(ingest_part, tests);
