@@ -254,6 +254,29 @@ CREATE TABLE journal (
     PRIMARY KEY (writer, n)
 ) {STRICT_KEYED};
 
+-- Up to where each writer's rows have their numbers.
+CREATE TABLE journal_seen (
+    writer {I64} NOT NULL PRIMARY KEY,
+    n {I64} NOT NULL
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
+-- One order for all facts of a tenant, without a gap: which transaction's are numbered from where.
+CREATE TABLE sequence (
+    tenant {I64} NOT NULL,
+    first {I64} NOT NULL,
+    count {I64} NOT NULL,
+    writer {I64} NOT NULL,
+    n {I64} NOT NULL,
+    PRIMARY KEY (tenant, first)
+) {STRICT_KEYED};
+
+-- Work that one node at a time does: who has it, and until when.
+CREATE TABLE duty (
+    name TEXT NOT NULL PRIMARY KEY,
+    holder {I64} NOT NULL,
+    until {I64} NOT NULL
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
 -- Who runs, and until when it was seen, in real time.
 CREATE TABLE node (
     node {I64} NOT NULL PRIMARY KEY,

@@ -17,7 +17,9 @@
     X(SWEEP)          \
     X(EXPIRE)         \
     X(OPERATE)        \
-    X(PURGE)
+    X(PURGE)          \
+    X(SEQUENCE)       \
+    X(UPKEEP)
 // clang-format on
 
 typedef enum DutyName {
@@ -50,6 +52,10 @@ void beat_take(Engine *engine, const DutyReport *report);
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void sweep_take(Engine *engine, const DutyReport *report);
+
+// history.c: what happened gets its numbers; what is old goes.
+Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

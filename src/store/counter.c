@@ -16,7 +16,17 @@ static const Statement add = {
                 " DO UPDATE SET n = counter.n + excluded.n",
 };
 
-const Statement *const counter_statements[] = { &add, NULL };
+// Nodes are numbered from 1 and have 16 writers each; numbers below zero are of those without one.
+static const Statement take_gone = {
+    .name = "counter_take_gone",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "DELETE FROM counter WHERE writer <> 0 AND NOT EXISTS (SELECT 1 FROM node n"
+           " WHERE n.node = counter.writer / 16 AND n.seen_until > $1)"
+           " RETURNING writer, tenant, rule, lane, site, state, n",
+};
+
+const Statement *const counter_statements[] = { &add, &take_gone, NULL };
 
 static bool is_of(const CounterChange *change, const Move *move, int state)
 {
@@ -73,4 +83,20 @@ void counter_send(Counters *counters, Db *db, Arena *arena, int64_t writer)
     }
     counters->count = used;
     db_send_rows(db, arena, &add, &columns, counters->changes, used, NULL);
+}
+
+Err counter_gather(Db *db, Arena *arena, Instant real_now, Error *error)
+{
+    Rows rows;
+    Counters sums = { 0 };
+    Value args[] = { value_i64(real_now - SPAN_MINUTE) };
+    TRY(db_query(db, arena, &take_gone, args, &rows, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        CounterChange row;
+        columns_read(&columns, rows_at(&rows, i), &row);
+        Move of = { .tenant = row.tenant, .rule = row.rule, .lane = row.lane, .site = row.site };
+        change(&sums, arena, &of, row.state, row.n);
+    }
+    counter_send(&sums, db, arena, COUNTER_OF_THE_GONE);
+    return db_sync(db, error);
 }

@@ -2,7 +2,8 @@
 // state.
 //
 // Counters are folded from the moves of a transaction and added to the writer's own rows before its
-// commit: a shared row would hold its lock through the fsync. Whoever wants a number sums.
+// commit: a shared row would hold its lock through the fsync. Whoever wants a number sums. The rows
+// of writers that are gone are gathered under one, COUNTER_OF_THE_GONE.
 #pragma once
 
 #include "domain/move.h"
@@ -22,5 +23,10 @@ typedef struct Counters {
 
 void counter_fold(Counters *counters, Arena *arena, const Move *move);
 void counter_send(Counters *counters, Db *db, Arena *arena, int64_t writer);
+
+// counter_gather gathers the rows of writers whose node was not seen lately, by the real clock, so
+// that restarts do not add up. Whoever is taken for gone and is not makes himself new rows.
+enum { COUNTER_OF_THE_GONE = 0 };
+Err counter_gather(Db *db, Arena *arena, Instant real_now, Error *error) MUST_USE;
 
 extern const Statement *const counter_statements[]; // ends with NULL

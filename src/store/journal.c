@@ -41,7 +41,7 @@ void journal_note(Db *db, Arena *arena, int64_t writer, int64_t n, const FactPac
     if (facts->count == 0 && !db_is_postgres(db))
         return;
     Value args[] = { value_i64(writer), value_i64(n), value_i64(facts->at),
-                     value_bytes(buf_str(&facts->bytes)) };
+                     facts->count ? value_bytes(buf_str(&facts->bytes)) : value_null() };
     db_send(db, arena, &note, args, NULL);
 }
 

@@ -8,6 +8,7 @@
 #include "store/definition.h"
 #include "store/delivery.h"
 #include "store/epoch.h"
+#include "store/duty.h"
 #include "store/event.h"
 #include "store/generation.h"
 #include "store/idempotency.h"
@@ -20,6 +21,7 @@
 #include "store/recall.h"
 #include "store/registry.h"
 #include "store/rule.h"
+#include "store/sequence.h"
 #include "store/tenant.h"
 #include "store/versions.h"
 
@@ -32,6 +34,7 @@ const Statement *const *const all_statements[] = {
     definition_statements,
     delivery_statements,
     epoch_statements,
+    duty_statements,
     event_statements,
     generation_statements,
     idempotency_statements,
@@ -44,6 +47,7 @@ const Statement *const *const all_statements[] = {
     recall_statements,
     registry_statements,
     rule_statements,
+    sequence_statements,
     tenant_statements,
     versions_statements,
     NULL, // the end

@@ -1,0 +1,21 @@
+#include "engine/state.h"
+
+#include "store/sequence.h"
+
+// What happened gets its numbers, tenant by tenant, about a second after the commit: waiting makes
+// one slice of many transactions. What is old is taken away, a slice a minute.
+
+enum { TRANSACTIONS = 200, PURGED = 1000 };
+
+Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    (void) options;
+    return sequence_run(tx, TRANSACTIONS, &ret->has_more, error);
+}
+
+Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    (void) ret;
+    TRY(sequence_purge(tx, PURGED, error));
+    return counter_gather(tx->db, &tx->arena, clock_now(options->real), error);
+}

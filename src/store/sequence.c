@@ -1,0 +1,390 @@
+#include "store/sequence.h"
+
+#include "base/log.h"
+#include "store/columns.h"
+#include "store/duty.h"
+
+#define DUTY_SEQUENCE S("sequence")
+
+static const Statement writers = {
+    .name = "journal_writers",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql =
+        "WITH RECURSIVE w (writer) AS (SELECT MIN(writer) FROM journal UNION ALL"
+        "  SELECT (SELECT MIN(j.writer) FROM journal j WHERE j.writer > w.writer) FROM w"
+        "  WHERE w.writer IS NOT NULL)"
+        " SELECT w.writer, COALESCE(s.n, 0) FROM w LEFT JOIN journal_seen s ON s.writer = w.writer"
+        " WHERE w.writer IS NOT NULL",
+};
+static const Statement unseen = {
+    .name = "journal_unseen",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iii",
+    .many = true,
+    .sql = "SELECT writer, n, at, facts FROM journal WHERE writer = $1 AND n > $2"
+           " ORDER BY n LIMIT $3",
+    .postgres =
+        "SELECT j.writer, j.n, j.at, j.facts FROM unnest($1, $2, $3) AS u (writer, n, most),"
+        " LATERAL (SELECT * FROM journal WHERE writer = u.writer AND n > u.n"
+        " ORDER BY n LIMIT u.most) AS j",
+};
+static const Statement last = {
+    .name = "sequence_last",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .many = true,
+    .sql = "SELECT tenant, first + count FROM sequence WHERE tenant = $1"
+           " ORDER BY first DESC LIMIT 1",
+    .postgres = "SELECT s.tenant, s.first + s.count FROM unnest($1) AS u (tenant),"
+                " LATERAL (SELECT * FROM sequence WHERE tenant = u.tenant"
+                " ORDER BY first DESC LIMIT 1) AS s",
+};
+static const Statement insert = {
+    .name = "sequence_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "iiiii",
+    .many = true,
+    .sql = "INSERT INTO sequence (tenant, first, count, writer, n) VALUES ($1, $2, $3, $4, $5)",
+    .postgres = "INSERT INTO sequence (tenant, first, count, writer, n)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5)",
+};
+static const Statement see = {
+    .name = "journal_see",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .many = true,
+    .sql = "INSERT INTO journal_seen (writer, n) VALUES ($1, $2)"
+           " ON CONFLICT (writer) DO UPDATE SET n = excluded.n",
+    .postgres = "INSERT INTO journal_seen (writer, n) SELECT * FROM unnest($1, $2)"
+                " ON CONFLICT (writer) DO UPDATE SET n = excluded.n",
+};
+// A row goes when it and all before it are old: one that was given up has no moment of its own.
+#define OLD_ROWS(writer, seen, before, most)                                                       \
+    "SELECT o.writer, o.n FROM (SELECT writer, n, at FROM journal WHERE writer = " writer          \
+    " AND n <= " seen " ORDER BY n LIMIT " most ") AS o WHERE o.n < COALESCE((SELECT MIN(y.n)"     \
+    " FROM (SELECT n, at FROM journal WHERE writer = " writer " AND n <= " seen                    \
+    " ORDER BY n LIMIT " most ") AS y WHERE y.at >= " before "), o.n + 1)"
+static const Statement purge = {
+    .name = "journal_purge",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iiii",
+    .many = true,
+    .sql = "DELETE FROM journal WHERE (writer, n) IN (" OLD_ROWS("$1", "$2", "$3", "$4") ")",
+    .postgres = "DELETE FROM journal WHERE (writer, n) IN"
+                " (SELECT d.writer, d.n FROM unnest($1, $2, $3, $4) AS u (w, seen, before, most),"
+                " LATERAL (" OLD_ROWS("u.w", "u.seen", "u.before", "u.most") ") AS d)",
+};
+static const Statement forget = {
+    .name = "journal_forget",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DELETE FROM journal_seen WHERE NOT EXISTS"
+           " (SELECT 1 FROM journal j WHERE j.writer = journal_seen.writer)",
+};
+static const Statement purge_numbers = {
+    .name = "sequence_purge",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "DELETE FROM sequence WHERE (tenant, first) IN (SELECT s.tenant, s.first FROM sequence s"
+           " WHERE s.first < (SELECT MAX(m.first) FROM sequence m WHERE m.tenant = s.tenant)"
+           " AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.writer = s.writer AND j.n = s.n)"
+           " ORDER BY s.tenant, s.first LIMIT $1)",
+};
+static const Statement page = {
+    .name = "journal_page",
+    .scope = STATEMENT_TENANT,
+    .params = "iii",
+    .sql = "SELECT s.first, j.at, j.facts FROM sequence s JOIN journal j"
+           " ON j.writer = s.writer AND j.n = s.n WHERE s.tenant = $1 AND s.first >= COALESCE("
+           "(SELECT MAX(b.first) FROM sequence b WHERE b.tenant = $1 AND b.first <= $2 + 1), 0)"
+           " ORDER BY s.first LIMIT $3",
+};
+
+const Statement *const sequence_statements[] = {
+    &writers, &unseen, &last, &insert, &see, &purge, &forget, &purge_numbers, &page, NULL,
+};
+
+// Line is what one writer has to show: its rows from at to end, in the order of their numbers.
+typedef struct Line {
+    int64_t writer, seen;
+    size_t at, end;
+    bool is_cut; // there may be more rows than were read
+} Line;
+
+typedef struct JournalRow {
+    int64_t writer, n;
+    Instant at;
+    Str facts;
+} JournalRow;
+
+// Place is a tenant's share of one transaction, and the numbers that it gets.
+typedef struct Place {
+    int64_t tenant, first, count, writer, n;
+} Place;
+
+typedef struct Slice {
+    Line *lines;
+    size_t line_count;
+    JournalRow *rows;
+    size_t row_count;
+    Place *places;
+    size_t place_count, place_room;
+} Slice;
+
+static const Columns line_columns = COLUMNS(Line, COLUMN(Line, writer), COLUMN(Line, seen));
+static const Columns row_columns =
+    COLUMNS(JournalRow, COLUMN(JournalRow, writer), COLUMN(JournalRow, n),
+            COLUMN_TIME(JournalRow, at), COLUMN(JournalRow, facts));
+static const Columns place_columns =
+    COLUMNS(Place, COLUMN(Place, tenant), COLUMN(Place, first), COLUMN(Place, count),
+            COLUMN(Place, writer), COLUMN(Place, n));
+
+static Err read_lines(Tx *tx, Slice *slice, Error *error)
+{
+    Rows rows;
+    TRY(tx_query(tx, &writers, NULL, &rows, error));
+    slice->line_count = rows.count;
+    slice->lines = ARENA_ARRAY(&tx->arena, Line, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&line_columns, rows_at(&rows, i), &slice->lines[i]);
+    return ERR_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const JournalRow *x = a, *y = b;
+    if (x->writer != y->writer)
+        return x->writer < y->writer ? -1 : 1;
+    return x->n < y->n ? -1 : x->n > y->n;
+}
+
+// read_rows reads what is new of all writers, in one statement: one snapshot.
+static Err read_rows(Tx *tx, Slice *slice, int limit, Error *error)
+{
+    Rows rows;
+    Value *values = ARENA_ARRAY(&tx->arena, Value, slice->line_count * 3 + 1);
+    for (size_t i = 0; i < slice->line_count; i++) {
+        values[i * 3] = value_i64(slice->lines[i].writer);
+        values[i * 3 + 1] = value_i64(slice->lines[i].seen);
+        values[i * 3 + 2] = value_i64(limit);
+    }
+    db_send_many(tx->db, &tx->arena, &unseen, values, slice->line_count, &rows);
+    TRY(tx_sync(tx, error));
+    slice->row_count = rows.count;
+    slice->rows = ARENA_ARRAY(&tx->arena, JournalRow, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&row_columns, rows_at(&rows, i), &slice->rows[i]);
+    qsort(slice->rows, slice->row_count, sizeof *slice->rows, by_number);
+    return ERR_OK;
+}
+
+// stand gives each writer its part of the rows.
+static void stand(Slice *slice, int limit)
+{
+    for (size_t i = 0, at = 0; i < slice->line_count; i++) {
+        Line *line = &slice->lines[i];
+        while (at < slice->row_count && slice->rows[at].writer < line->writer)
+            at++;
+        line->at = line->end = at;
+        while (line->end < slice->row_count && slice->rows[line->end].writer == line->writer)
+            line->end++;
+        line->is_cut = line->end - line->at >= (size_t) limit;
+        at = line->end;
+    }
+}
+
+static int by_writer(const void *a, const void *b)
+{
+    const Line *x = a, *y = b;
+    return x->writer < y->writer ? -1 : x->writer > y->writer;
+}
+
+// earliest picks the writer whose next row is the oldest. NULL: all are through, or one was cut
+// off, whose next row is not known and may be older than everybody else's.
+static Line *earliest(Slice *slice)
+{
+    Line *found = NULL;
+    for (size_t i = 0; i < slice->line_count; i++) {
+        Line *line = &slice->lines[i];
+        if (line->at == line->end && line->is_cut)
+            return NULL;
+        if (line->at == line->end)
+            continue;
+        Instant at = slice->rows[line->at].at;
+        if (!found || at == INSTANT_NONE || at < slice->rows[found->at].at)
+            found = line;
+    }
+    return found;
+}
+
+static Place *place_of(Slice *slice, Arena *arena, const JournalRow *row, int64_t tenant)
+{
+    for (size_t i = slice->place_count; i-- > 0;) {
+        Place *place = &slice->places[i];
+        if (place->writer != row->writer || place->n != row->n)
+            break;
+        if (place->tenant == tenant)
+            return place;
+    }
+    if (slice->place_count == slice->place_room) {
+        slice->place_room = slice->place_room ? slice->place_room * 2 : 64;
+        Place *places = ARENA_ARRAY(arena, Place, slice->place_room);
+        if (slice->place_count)
+            memcpy(places, slice->places, slice->place_count * sizeof *places);
+        slice->places = places;
+    }
+    Place *place = &slice->places[slice->place_count++];
+    *place = (Place){ .tenant = tenant, .writer = row->writer, .n = row->n };
+    return place;
+}
+
+// count_facts adds the places of one transaction. What cannot be read any more is left out: it must
+// not stand in the way of all that follows.
+static void count_facts(Slice *slice, Arena *arena, const JournalRow *row)
+{
+    FactRead read = fact_read(row->facts, row->at);
+    Fact fact;
+    while (fact_next(&read, &fact))
+        place_of(slice, arena, row, fact.tenant)->count++;
+    if (read.is_bad)
+        log_error("journal.unreadable", "writer=%lld n=%lld", (long long) row->writer,
+                  (long long) row->n);
+}
+
+typedef struct Next {
+    int64_t tenant, number;
+} Next;
+
+static int by_tenant(const void *a, const void *b)
+{
+    const Next *x = a, *y = b;
+    return x->tenant < y->tenant ? -1 : x->tenant > y->tenant;
+}
+
+// read_next finds out where the order of each tenant goes on.
+static Err read_next(Tx *tx, const Slice *slice, Next **ret, size_t *ret_count, Error *error)
+{
+    Next *next = ARENA_ARRAY(&tx->arena, Next, slice->place_count + 1);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, slice->place_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < slice->place_count; i++)
+        next[i] = (Next){ slice->places[i].tenant, 1 };
+    qsort(next, slice->place_count, sizeof *next, by_tenant);
+    for (size_t i = 0; i < slice->place_count; i++)
+        if (count == 0 || next[count - 1].tenant != next[i].tenant)
+            next[count++] = next[i];
+    for (size_t i = 0; i < count; i++)
+        values[i] = value_i64(next[i].tenant);
+    Rows rows;
+    db_send_many(tx->db, &tx->arena, &last, values, count, &rows);
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        Next key = { .tenant = value_to_i64(&rows_at(&rows, i)[0]) };
+        Next *found = bsearch(&key, next, count, sizeof *next, by_tenant);
+        assert(found);
+        found->number = value_to_i64(&rows_at(&rows, i)[1]);
+    }
+    *ret = next;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+static Err give_numbers(Tx *tx, Slice *slice, Error *error)
+{
+    Next *next;
+    size_t count;
+    TRY(read_next(tx, slice, &next, &count, error));
+    for (size_t i = 0; i < slice->place_count; i++) {
+        Place *place = &slice->places[i];
+        Next key = { .tenant = place->tenant };
+        Next *found = bsearch(&key, next, count, sizeof *next, by_tenant);
+        place->first = found->number;
+        found->number += place->count;
+    }
+    db_send_rows(tx->db, &tx->arena, &insert, &place_columns, slice->places, slice->place_count,
+                 NULL);
+    return ERR_OK;
+}
+
+// look reads what is new, and says whether any of it wants a number.
+static Err look(Tx *tx, int limit, Slice *ret, bool *ret_wanted, Error *error)
+{
+    *ret = (Slice){ 0 };
+    TRY(read_lines(tx, ret, error));
+    TRY(read_rows(tx, ret, limit, error));
+    qsort(ret->lines, ret->line_count, sizeof *ret->lines, by_writer);
+    stand(ret, limit);
+    *ret_wanted = false;
+    for (size_t i = 0; i < ret->row_count; i++)
+        *ret_wanted |= ret->rows[i].facts.len > 0;
+    for (size_t i = 0; i < ret->line_count; i++)
+        *ret_wanted |= ret->lines[i].is_cut;
+    return ERR_OK;
+}
+
+Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
+{
+    Slice slice;
+    bool is_wanted, is_ours = false;
+    *ret_more = false;
+    TRY(look(tx, limit, &slice, &is_wanted, error));
+    if (!is_wanted) // the rows of those who only look would feed each other
+        return ERR_OK;
+    // Held for this transaction alone: whoever has something new may do it next. What another has
+    // done meanwhile is seen by looking again.
+    TRY(duty_lease(tx, DUTY_SEQUENCE, tx->writer, tx->now, &is_ours, error));
+    if (!is_ours)
+        return ERR_OK;
+    TRY(look(tx, limit, &slice, &is_wanted, error));
+    for (Line *line; (line = earliest(&slice)) != NULL;) {
+        const JournalRow *row = &slice.rows[line->at++];
+        line->seen = row->n;
+        count_facts(&slice, &tx->arena, row);
+    }
+    for (size_t i = 0; i < slice.line_count; i++)
+        *ret_more |= slice.lines[i].is_cut || slice.lines[i].at < slice.lines[i].end;
+    if (slice.place_count > 0)
+        TRY(give_numbers(tx, &slice, error));
+    db_send_rows(tx->db, &tx->arena, &see, &line_columns, slice.lines, slice.line_count, NULL);
+    return tx_sync(tx, error);
+}
+
+Err sequence_purge(Tx *tx, int limit, Error *error)
+{
+    Slice slice = { 0 };
+    Value most = value_i64(limit);
+    TRY(read_lines(tx, &slice, error));
+    Value *values = ARENA_ARRAY(&tx->arena, Value, slice.line_count * 4 + 1);
+    for (size_t i = 0; i < slice.line_count; i++) {
+        values[i * 4] = value_i64(slice.lines[i].writer);
+        values[i * 4 + 1] = value_i64(slice.lines[i].seen);
+        values[i * 4 + 2] = value_i64(tx->now - JOURNAL_KEPT);
+        values[i * 4 + 3] = value_i64(limit);
+    }
+    db_send_many(tx->db, &tx->arena, &purge, values, slice.line_count, NULL);
+    db_send(tx->db, &tx->arena, &forget, NULL, NULL);
+    db_send(tx->db, &tx->arena, &purge_numbers, &most, NULL);
+    return tx_sync(tx, error);
+}
+
+Err journal_read(Db *db, Arena *arena, int64_t tenant, int64_t after, size_t limit,
+                 JournalEntry **ret, size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(after), value_i64((int64_t) limit + 1) };
+    TRY(db_query(db, arena, &page, args, &rows, error));
+    JournalEntry *entries = ARENA_ARRAY(arena, JournalEntry, limit + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        JournalEntry entry = { .number = value_to_i64(&row[0]) - 1, .at = value_to_i64(&row[1]) };
+        FactRead read = fact_read(value_to_str(&row[2]), entry.at);
+        while (count < limit && fact_next(&read, &entry.fact))
+            if (entry.fact.tenant == tenant && ++entry.number > after)
+                entries[count++] = entry;
+    }
+    *ret = entries;
+    *ret_count = count;
+    return ERR_OK;
+}

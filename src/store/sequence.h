@@ -1,0 +1,36 @@
+// sequence.h - one order for all that happened to a tenant: 1, 2, 3 … without a gap.
+//
+// Writers number their transactions each for itself (journal.h), because a number that all share
+// would make them wait for each other. Afterwards one node at a time gives the facts of each tenant
+// their numbers, in one transaction per slice: either a slice has its numbers and is marked as
+// seen, or it is as if nobody had looked. A row that is seen is never looked at again, and none can
+// appear before it: a writer commits in the order of its numbers. What one transaction saw of
+// another comes after it, for all writers are read in one snapshot.
+//
+// Rows are kept for JOURNAL_KEPT once they have their numbers. The last number of a tenant stays.
+#pragma once
+
+#include "store/tx.h"
+
+#define JOURNAL_KEPT ((Span) 7 * SPAN_DAY)
+
+// sequence_run gives numbers to what is new, at most limit transactions of each writer. ret_more
+// says that some are left.
+Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
+
+// sequence_purge takes away what is old, at most limit rows of each writer and tenant.
+Err sequence_purge(Tx *tx, int limit, Error *error) MUST_USE;
+
+// JournalEntry is one fact of a tenant, or of the installation for tenant 0, in its place.
+typedef struct JournalEntry {
+    int64_t number;
+    Instant at;
+    Fact fact;
+} JournalEntry;
+
+// journal_read returns the facts behind a number, in order, at most limit; 0 begins at the first
+// that is kept. What has no number yet is not there.
+Err journal_read(Db *db, Arena *arena, int64_t tenant, int64_t after, size_t limit,
+                 JournalEntry **ret, size_t *ret_count, Error *error) MUST_USE;
+
+extern const Statement *const sequence_statements[]; // ends with NULL
