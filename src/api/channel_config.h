@@ -14,8 +14,8 @@
 #include "channels/channel.h"
 #include "domain/channel.h"
 
-// channel_config_put shows settings as they are stored; type may be NULL. The query of a URL may hold a token: only
-// those who may edit channels see it.
+// channel_config_put shows settings as they are stored; type may be NULL. The query of a URL may
+// hold a token: only those who may edit channels see it.
 void channel_config_put(Call *call, const ChannelType *type, const Json *config);
 
 // channel_config_seal checks the settings of channel and returns them as they are to be stored. old
