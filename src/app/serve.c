@@ -47,6 +47,12 @@ static int give_up(const Error *error)
     return output_error(error, STR_NONE);
 }
 
+// passes says that a store may come up when it is tried again.
+static bool passes(Err err)
+{
+    return err == ERR_UNAVAILABLE || err == ERR_BUSY;
+}
+
 int serve_run(Arena *arena, const Config *config)
 {
     Program program = { .arena = arena, .config = config };
@@ -61,7 +67,7 @@ int serve_run(Arena *arena, const Config *config)
     if (open_program(&program, &error) != ERR_OK)
         return give_up(&error);
     Err err = open_store(&program, &error);
-    if (err != ERR_OK && err != ERR_UNAVAILABLE) {
+    if (err != ERR_OK && !passes(err)) {
         server_close(program.server);
         return give_up(&error);
     }
@@ -72,7 +78,7 @@ int serve_run(Arena *arena, const Config *config)
             return 0;
         }
         err = open_store(&program, &error);
-        if (err != ERR_OK && err != ERR_UNAVAILABLE) {
+        if (err != ERR_OK && !passes(err)) {
             stop(&program, false);
             return give_up(&error);
         }
@@ -148,13 +154,28 @@ static Err open_program(Program *program, Error *error)
     return server_open(&options, &program->server, error);
 }
 
+// fill_store brings the store up with all that is to be in it, or leaves nothing open: it is tried
+// again, and a SQLite file that is still open here would be in use.
+static Err fill_store(Program *program, Error *error)
+{
+    const Config *config = program->config;
+    Str made = program->store.keys.made; // by an earlier try, and not shown yet
+    TRY(store_up(program->arena, config, &program->ring, &program->clock, &program->real,
+                 &program->random, &program->store, error));
+    if (made.len)
+        program->store.keys.made = made;
+    if (!config->is_dev || config->is_empty)
+        return ERR_OK;
+    Err err = demo_load(program->store.writer, error);
+    if (err != ERR_OK)
+        store_down(&program->store, &program->real);
+    return err;
+}
+
 static Err open_store(Program *program, Error *error)
 {
     const Config *config = program->config;
-    TRY(store_up(program->arena, config, &program->ring, &program->clock, &program->real,
-                 &program->random, &program->store, error));
-    if (config->is_dev && !config->is_empty)
-        TRY(demo_load(program->store.writer, error));
+    TRY(fill_store(program, error));
     program->transfers = transfers_new(&config->addresses);
     program->transport = transfers_transport(program->transfers);
     EngineOptions options = {

@@ -13,7 +13,6 @@ typedef struct Start {
     Clock *clock, *real;
     StoreUp *up;
     Instant clock_stood_at;
-    bool another_lives;
 } Start;
 
 static Err migrate(const Config *config, Error *error)
@@ -55,7 +54,9 @@ static Err begin(Tx *tx, void *with, Error *error)
     TRY(key_bootstrap(tx, start->arena, start->config->admin_key, &start->up->keys, error));
     TRY(check_key(tx, start, error));
     TRY(node_others(tx->db, 0, clock_now(start->real), &others, error));
-    start->another_lives = others > 0;
+    if (start->clock->is_manual && others > 0)
+        return fail(error, ERR_CONFLICT,
+                    "a manual clock needs the store to itself: another node lives");
     TRY(node_join(tx, start->config->node_name, start->clock->is_manual, clock_now(start->real),
                   &start->up->node, error));
     TRY(meta_get(tx->db, &tx->arena, META_CLOCK, &stood_at, error));
@@ -104,9 +105,6 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     Err err = writer_run(up.writer, measure_offset, &start, error);
     if (err == ERR_OK)
         err = writer_run(up.writer, begin, &start, error);
-    if (err == ERR_OK && clock->is_manual && start.another_lives)
-        err = fail(error, ERR_CONFLICT,
-                   "a manual clock needs the store to itself: another node lives");
     if (err != ERR_OK) {
         writer_close(up.writer);
         return err;

@@ -19,8 +19,8 @@ typedef struct StoreUp {
     bool is_key_foreign; // the master key is not this database's: this node seals nothing
 } StoreUp;
 
-// store_up opens everything. ERR_UNAVAILABLE: try again later; anything else will not pass by
-// itself. The manual clock is set to where it stood.
+// store_up opens everything, or nothing. ERR_UNAVAILABLE, ERR_BUSY: try again later; anything else
+// will not pass by itself. The manual clock is set to where it stood.
 // Where ring is empty and the database holds no secrets, a master key is made.
 Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Clock *real,
              Random *random, StoreUp *ret, Error *error) MUST_USE;
