@@ -1,5 +1,13 @@
 """Stores that are refused at the start, and how."""
-from harness import Cluster, equal, main, once, only, run_peal
+from harness import Cluster, main, once, only, run_peal
+
+
+def refusal(ctx, command, url):
+    """What a command says that does not take the URL."""
+    ran = run_peal(command, "--store", url, cwd=ctx.folder,
+                   env={"HOME": str(ctx.folder), "PEAL_LISTEN": "127.0.0.1:0"})
+    assert ran.code != 0, ran
+    return ran.out + ran.err
 
 
 @only("postgres")
@@ -10,20 +18,29 @@ def test_a_database_in_another_encoding_is_refused(ctx):
                   " TEMPLATE template0")
     ctx.closers.append(lambda: cluster.drop_database(cluster.url_of(name)))
     for command in ("serve", "migrate", "doctor"):
-        ran = run_peal(command, "--store", cluster.url_of(name), cwd=ctx.folder,
-                       env={"HOME": str(ctx.folder), "PEAL_LISTEN": "127.0.0.1:0"})
-        assert ran.code != 0, ran
-        assert "LATIN1" in ran.out + ran.err and "UTF8" in ran.out + ran.err, ran
+        said = refusal(ctx, command, cluster.url_of(name))
+        assert "LATIN1" in said and "UTF8" in said, said
+
+
+@only("postgres")
+def test_settings_in_the_url_hold_or_are_refused(ctx):
+    """The tables are in schema peal: a search_path that says otherwise must not pass silently."""
+    for options in ("-c%20search_path%3Dpublic", "--Search-Path%3Dpublic",
+                    "-c%20work_mem%3D8MB%20-cjit%3Don"):
+        for command in ("serve", "migrate", "doctor"):
+            said = refusal(ctx, command, f"{ctx.store_url}?options={options}")
+            assert "Peal sets that itself" in said, said
+            assert ("jit" if "jit" in options else "search_path") in said, said
+    said = refusal(ctx, "migrate", f"{ctx.store_url}?options=-c%20no_such_setting%3D1")
+    assert 'unrecognized configuration parameter "no_such_setting"' in said, said
+    ctx.start(store=f"{ctx.store_url}?options=-c%20work_mem%3D8MB").get("/v1/events", expect=200)
 
 
 @once
 def test_a_mistyped_store_does_not_print_its_password(ctx):
     for command in ("serve", "migrate", "doctor"):
-        ran = run_peal(command, "--store", "postgrse://peal:hunter2@db/peal", cwd=ctx.folder,
-                       env={"HOME": str(ctx.folder), "PEAL_LISTEN": "127.0.0.1:0"})
-        assert ran.code != 0, ran
-        assert "sqlite:PATH" in ran.out + ran.err, ran
-        equal("hunter2" in ran.out + ran.err, False, ran.err)
+        said = refusal(ctx, command, "postgrse://peal:hunter2@db/peal")
+        assert "sqlite:PATH" in said and "hunter2" not in said, said
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #include "store/db.h"
 
 #include "base/log.h"
+#include "store/postgres/settings.h"
 
 #include <endian.h>
 #include <libpq-fe.h>
@@ -524,18 +525,8 @@ static void ignore_notice(void *with, const char *message)
 
 static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *error)
 {
-    // Joins are written in the order in which they are to be read. Left to itself the planner turns
-    // them around on tables that were never analyzed, and multiplies events by deliveries.
-    static const char writer_options[] =
-        "-c search_path=peal -c synchronous_commit=on -c plan_cache_mode=force_generic_plan -c "
-        "enable_seqscan=off"
-        " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off"
-        " -c join_collapse_limit=1 -c from_collapse_limit=1"
-        " -c statement_timeout=30s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s";
-    static const char reader_options[] =
-        "-c search_path=peal -c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1"
-        " -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s -c "
-        "default_transaction_read_only=on";
+    const char *url = str_z(scratch, options->url), *settings;
+    TRY(settings_for(scratch, url, options->is_reader, &settings, error));
     const char *keys[] = { "dbname",
                            "application_name",
                            "connect_timeout",
@@ -543,13 +534,13 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
                            "options",
                            "tcp_user_timeout",
                            NULL };
-    const char *values[] = { str_z(scratch, options->url),
+    const char *values[] = { url,
                              str_format(scratch, "peal %.*s",
                                         STR_ARG(options->is_reader ? S("reader") : options->name))
                                  .at,
                              "5",
                              "UTF8",
-                             options->is_reader ? reader_options : writer_options,
+                             settings,
                              "10000",
                              NULL };
     PostgresDb *self = memory_new(sizeof *self);

@@ -1,0 +1,73 @@
+#include "store/postgres/settings.h"
+
+#include <libpq-fe.h>
+
+// Joins are written in the order in which they are to be read. Left to itself the planner turns
+// them around on tables that were never analyzed, and multiplies events by deliveries.
+static const char writer_settings[] =
+    "-c search_path=peal -c synchronous_commit=on -c plan_cache_mode=force_generic_plan"
+    " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+    " -c enable_bitmapscan=off -c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1"
+    " -c statement_timeout=30s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s";
+static const char reader_settings[] =
+    "-c search_path=peal -c jit=off -c join_collapse_limit=1 -c from_collapse_limit=1"
+    " -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s"
+    " -c default_transaction_read_only=on";
+
+// options_of returns the `options` of a URL; none also where it cannot be read: connecting says so.
+static Str options_of(Arena *arena, const char *url)
+{
+    Str options = STR_NONE;
+    PQconninfoOption *parsed = PQconninfoParse(url, NULL);
+    for (const PQconninfoOption *one = parsed; one && one->keyword; one++)
+        if (strcmp(one->keyword, "options") == 0 && one->val)
+            options = str_dup(arena, str_from(one->val));
+    PQconninfoFree(parsed);
+    return options;
+}
+
+static char plain(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char) (c + 'a' - 'A');
+    return c == '-' ? '_' : c; // --search-path= is another way to write it
+}
+
+// sets says whether the options give the named setting a value.
+static bool sets(Str options, Str name)
+{
+    for (size_t from = 0; from + name.len < options.len; from++) {
+        size_t same = 0;
+        while (same < name.len && plain(options.at[from + same]) == name.at[same])
+            same++;
+        if (same == name.len && options.at[from + same] == '=')
+            return true;
+    }
+    return false;
+}
+
+// clash returns the first of our settings that the options have too; none.
+static Str clash(const char *ours, Str options)
+{
+    for (const char *at = ours; (at = strstr(at, "-c "));) {
+        at += 3;
+        Str name = { at, strcspn(at, "=") };
+        if (sets(options, name))
+            return name;
+    }
+    return STR_NONE;
+}
+
+Err settings_for(Arena *arena, const char *url, bool is_reader, const char **ret, Error *error)
+{
+    const char *ours = is_reader ? reader_settings : writer_settings;
+    Str options = options_of(arena, url);
+    Str twice = clash(ours, options);
+    if (twice.at)
+        return fail(error, ERR_INVALID,
+                    "the store's URL sets %.*s in its options, but Peal sets that itself; leave it "
+                    "out",
+                    STR_ARG(twice));
+    *ret = options.len ? str_format(arena, "%.*s %s", STR_ARG(options), ours).at : ours;
+    return ERR_OK;
+}
