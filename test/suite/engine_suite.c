@@ -59,6 +59,7 @@ static void an_answer_that_comes_while_the_store_is_away_is_kept(void)
     lapse(&rig, 2 * SPAN_SECOND);
     CHECK(rig.sent_count == 2);
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && in_state(&rig, DELIVERY_PARKED) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM attempt WHERE detail = 'as told'") == 2);
 }
 
 static Instant lease_end(Rig *rig)
@@ -71,7 +72,7 @@ static void leases_are_renewed_while_attempts_are_under_way(void)
     RIG(rig);
     http(&rig, "slow", ",'timeout':'5m'", "");
     visits(&rig, "slow", 3);
-    lapse(&rig, 60 * SPAN_SECOND);
+    lapse(&rig, 85 * SPAN_SECOND); // for a minute a sweep would renew them too
     CHECK(rig.sent_count == 3 && lease_end(&rig) > now(&rig.store) + 5 * SPAN_SECOND);
 }
 
@@ -130,9 +131,13 @@ static void renewals_that_failed_are_made_up_for_at_once(void)
     RIG(rig);
     http(&rig, "slow", ",'timeout':'5m'", "");
     visits(&rig, "slow", 1);
-    lapse(&rig, 4 * SPAN_SECOND);
+    lapse(&rig, 64 * SPAN_SECOND); // for a minute a sweep would renew it too
+    Instant renewed = lease_end(&rig);
+    while (lease_end(&rig) == renewed)
+        lapse(&rig, SPAN_SECOND);
+    lapse(&rig, 3 * SPAN_SECOND);
     rig.is_away = true;
-    lapse(&rig, 4 * SPAN_SECOND);
+    lapse(&rig, 4 * SPAN_SECOND); // the next renewal fails
     rig.is_away = false;
     lapse(&rig, SPAN_SECOND);
     CHECK(lease_end(&rig) > now(&rig.store) + 10 * SPAN_SECOND);
@@ -301,18 +306,41 @@ static void a_rate_is_kept_to(void)
     CHECK(rig.sent_count == 5);
 }
 
-static void retries_and_expiries_are_known_from_the_settle(void)
+// Both are looked at before the next poll, and each alone: one that is found brings a probe.
+static void a_retry_is_known_from_its_settle(void)
 {
     RIG(rig);
     http(&rig, "again", "", ",'retry':{'policy':'fixed','interval':'1s','max':3}");
-    http(&rig, "asked", "", ",'expireAfter':'1s','awaitAnswer':true");
     visits(&rig, "again", 1);
-    visits(&rig, "asked", 1);
     turn(&rig);
     answer(&rig, 0, 503);
-    answer(&rig, 1, 200);
-    lapse(&rig, 3 * SPAN_SECOND); // before the next poll
-    CHECK(rig.sent_count == 3 && in_state(&rig, DELIVERY_EXPIRED) == 1);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2);
+}
+
+static void an_expiry_is_known_from_its_settle(void)
+{
+    RIG(rig);
+    http(&rig, "asked", "", ",'expireAfter':'1s','awaitAnswer':true");
+    visits(&rig, "asked", 1);
+    turn(&rig);
+    answer(&rig, 0, 200);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_EXPIRED) == 1);
+}
+
+static void a_probe_that_is_older_does_not_put_a_note_off(void)
+{
+    RIG(rig);
+    http(&rig, "out", "", "");
+    lapse(&rig, SPAN_SECOND);
+    engine_poke(rig.engine);
+    engine_round(rig.engine);
+    while (writer_step(rig.store.writer)) // it has seen that there is nothing
+        ;
+    visits(&rig, "out", 1);
+    turn(&rig);
+    CHECK(rig.sent_count == 1);
 }
 
 // Commands
@@ -477,6 +505,8 @@ static void what_fails_whenever_it_is_tried_stops_nothing_else(void)
         visits(&rig, "out", 3);
         lapse(&rig, 5 * SPAN_SECOND);
         CHECK_AT(statements[i], in_state(&rig, DELIVERY_DELIVERED) == 6);
+        // On PostgreSQL a fault stands for a lost connection, which is nobody's.
+        CHECK_AT(statements[i], suite_is_postgres() || engine_health(rig.engine).failed < 10);
     }
 }
 
@@ -539,7 +569,9 @@ static const Test tests[] = {
     TEST(what_was_called_off_is_not_started),
     TEST(a_full_lane_goes_on_when_a_slot_is_free),
     TEST(a_rate_is_kept_to),
-    TEST(retries_and_expiries_are_known_from_the_settle),
+    TEST(a_retry_is_known_from_its_settle),
+    TEST(an_expiry_is_known_from_its_settle),
+    TEST(a_probe_that_is_older_does_not_put_a_note_off),
     TEST(a_stop_refuses_what_is_outstanding),
     TEST(a_hold_is_told_what_is_in_flight),
     TEST(one_tenant_cannot_take_the_whole_window),
