@@ -3,10 +3,11 @@
 #include "base/log.h"
 
 #define DUTY_RETRY ((Span) 5 * SPAN_SECOND)
+#define FRESH ((Span) 3 * SPAN_SECOND)
 
 static const Duty duties[DUTY_COUNT] = {
     [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, false, beat_run, beat_take },
-    [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take },
+    [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take, .is_fresh = true },
     [DUTY_EXPIRE] = { "expire", 0, true, expire_run, sweep_take },
     [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, true, purge_run, NULL },
@@ -44,15 +45,21 @@ bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
     return round->duties != 0;
 }
 
+static Err run(Tx *tx, const Duty *duty, const Round *round, DutyReport *ret, Error *error)
+{
+    const EngineOptions *options = &round->engine->options;
+    *ret = (DutyReport){ 0 };
+    ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
+    return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
+}
+
 Err duty_apply(Tx *tx, Round *round, Error *error)
 {
     if (round->duties)
         TRY(tx_sync(tx, error));
-    for (DutyName name = 0; name < DUTY_COUNT; name++) {
-        round->reports[name] = (DutyReport){ 0 };
+    for (DutyName name = 0; name < DUTY_COUNT; name++)
         if (round->duties & 1u << name)
-            TRY(duties[name].run(tx, &round->engine->options, &round->reports[name], error));
-    }
+            TRY(run(tx, &duties[name], round, &round->reports[name], error));
     return ERR_OK;
 }
 

@@ -42,6 +42,7 @@ typedef struct Duty {
     bool is_quiet; // not while held, stopping, or while the clock cannot be believed
     Err (*run)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
     void (*take)(Engine *engine, const DutyReport *report); // NULL: nothing follows
+    bool is_fresh; // not in a round that waited: what it knows of this node's flights is old
 } Duty;
 
 // beat.c: this node lives, who else does, and what time the server has.

@@ -325,6 +325,7 @@ bool engine_stop(Engine *engine, Span grace)
         engine_round(engine);
         transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }
+    engine_round(engine); // what was answered in the last moment is settled too
     deadline = later(deadline, engine_monotonic(engine)) + LAST_ROUNDS;
     while (engine->rounds_out > 0 && engine_monotonic(engine) < deadline) {
         take_rounds(engine, clock_now(engine->options.clock));

@@ -70,6 +70,7 @@ void round_submit(Round *round)
     assert(engine->rounds_out < ROUNDS_MAX);
     engine->rounds_out++;
     round->news = engine->news;
+    round->asked_at = engine_monotonic(engine);
     round->op.weight = round->settles.count + 1;
     writer_submit(engine->options.writer, &round->op);
 }

@@ -111,9 +111,9 @@ struct Round {
     Engine *engine;
     Arena arena;
     int unstarted;
-    Instant claimed_at; // monotonic
-    uint64_t news;      // engine->news when it was sent: what is newer, its probe may not have seen
-    bool is_narrow;     // it does one thing: whatever fails in it is to blame
+    Instant asked_at, claimed_at; // monotonic
+    uint64_t news;  // engine->news when it was sent: what is newer, its probe may not have seen
+    bool is_narrow; // it does one thing: whatever fails in it is to blame
 
     Flight **renewed;
     Renewal *renewals;

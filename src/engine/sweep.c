@@ -8,8 +8,9 @@
 // at every beat). A node alone whose rounds go well has nothing to find.
 //
 // A round renews the leases of its own flights before it sweeps, in the same transaction: after an
-// outage they look lapsed too. Where only this process can have the store open, whoever else holds
-// a lease is dead: those need not lapse first.
+// outage they look lapsed too. One that waited at the writer does not sweep: it does not know of
+// the flights that began since (duty.h: is_fresh). Where only this process can have the store open,
+// whoever else holds a lease is dead: those need not lapse first.
 
 enum { SWEEP_MAX = 500 };
 

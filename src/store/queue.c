@@ -468,7 +468,8 @@ Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, 
     settle.attempt = (AttemptRow){ .number = row->live.attempt,
                                    .send = row->live.send,
                                    .started_at = row->live.started_at,
-                                   .finished_at = now,
+                                   // The clock may have been put back since.
+                                   .finished_at = later(now, row->live.started_at),
                                    .outcome = *outcome,
                                    .node = row->live.holder };
     return settle;

@@ -133,7 +133,7 @@ static void renewals_that_failed_are_made_up_for_at_once(void)
     visits(&rig, "slow", 1);
     lapse(&rig, 64 * SPAN_SECOND); // for a minute a sweep would renew it too
     Instant renewed = lease_end(&rig);
-    while (lease_end(&rig) == renewed)
+    for (int i = 0; i < 10 && lease_end(&rig) == renewed; i++)
         lapse(&rig, SPAN_SECOND);
     lapse(&rig, 3 * SPAN_SECOND);
     rig.is_away = true;
@@ -333,9 +333,9 @@ static void a_probe_that_is_older_does_not_put_a_note_off(void)
 {
     RIG(rig);
     http(&rig, "out", "", "");
-    lapse(&rig, SPAN_SECOND);
-    engine_poke(rig.engine);
-    engine_round(rig.engine);
+    lapse(&rig, 4 * SPAN_SECOND);
+    clock_pass(&rig.store.clock, 2 * SPAN_SECOND);
+    engine_round(rig.engine);             // a poll
     while (writer_step(rig.store.writer)) // it has seen that there is nothing
         ;
     visits(&rig, "out", 1);
