@@ -44,8 +44,8 @@ static const Statement claim_pick = {
                                " FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1"
                                "  AND state <> 1 AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY "
                                "due_at LIMIT $2) AS p) AS q"
-                               " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-                               " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+                               " LEFT JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+                               " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
                                " WHERE q.total <= $3 OR q.total = q.bytes",
     .postgres =
         "WITH picked AS MATERIALIZED (SELECT * FROM ("
@@ -60,8 +60,8 @@ static const Statement claim_pick = {
                 "  WHERE ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING tenant, "
                 "id) " CLAIM_COLUMNS(
                     "p.") " FROM c JOIN picked p ON p.tenant = c.tenant AND p.id = c.id"
-                          " JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
-                          " JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
+                          " LEFT JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
+                          " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
 };
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
@@ -356,6 +356,9 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
                          .attempt = ret->live.attempt,
                          .due_at = INSTANT_NONE,
                          .is_quiet = true });
+    ret->trigger = NULL;
+    if (!ret->event_kind.at)
+        return ERR_OK; // its event, or its promise, is missing: it cannot be read
     return versions_load(tx->versions, tx->db, ret->tenant, ret->rule, ret->version, &ret->trigger,
                          error);
 }

@@ -339,7 +339,7 @@ static void a_probe_that_is_older_does_not_put_a_note_off(void)
     while (writer_step(rig.store.writer)) // it has seen that there is nothing
         ;
     visits(&rig, "out", 1);
-    turn(&rig);
+    lapse(&rig, SPAN_SECOND); // long before the next poll
     CHECK(rig.sent_count == 1);
 }
 
@@ -491,6 +491,34 @@ static void a_settle_that_cannot_be_written_stops_nobody_else(void)
     poison(&rig, false);
 }
 
+static Err lose_an_event(Tx *tx, void *with, Error *error)
+{
+    static const Statement statement = {
+        .name = "suite_lose_an_event",
+        .scope = STATEMENT_SYSTEM,
+        .params = "",
+        .sql = "DELETE FROM event WHERE id = (SELECT id FROM event ORDER BY id LIMIT 1)",
+    };
+    Rows rows;
+    (void) with;
+    return tx_query(tx, &statement, NULL, &rows, error);
+}
+
+static void a_delivery_whose_event_is_missing_parks_alone(void)
+{
+    RIG(rig);
+    rig.status = 200;
+    http(&rig, "out", "", "");
+    visits(&rig, "out", 3);
+    MUST(&rig.store, writer_run(rig.store.writer, lose_an_event, NULL, &rig.store.error));
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_DELIVERED) == 2);
+    Value args[] = { value_i64(REASON_UNREADABLE) };
+    CHECK(
+        ask(&rig.store, "SELECT id FROM ended WHERE state = 4 AND reason = $1", "i", args).count ==
+        1);
+}
+
 static void what_fails_whenever_it_is_tried_stops_nothing_else(void)
 {
     static const char *const statements[] = { "operation_next", "queue_lapsed", "node_beat" };
@@ -578,6 +606,7 @@ static const Test tests[] = {
     TEST(a_lane_that_is_made_last_is_served_like_the_first),
     TEST(an_event_that_is_due_later_wakes_nobody),
     TEST(a_settle_that_cannot_be_written_stops_nobody_else),
+    TEST(a_delivery_whose_event_is_missing_parks_alone),
     TEST(what_fails_whenever_it_is_tried_stops_nothing_else),
     TEST(a_store_that_is_away_is_told),
     TEST(old_idempotency_keys_go_within_a_minute),
