@@ -125,6 +125,10 @@ static void i13_called_off(Sim *sim, const Send *send)
 static void i16_refused(Sim *sim, const Send *send)
 {
     const Parcel *parcel = send->parcel;
+    Instant gone_at = sim->lanes[send->lane].gone_at;
+    if (gone_at != INSTANT_NONE && sim->now > gone_at + RENEW + 2 * SPAN_SECOND)
+        broken(sim, "I16", "parcel %d is sent, but %s is gone", name_of(sim, parcel),
+               sim->lanes[send->lane].key);
     if (parcel->permanent && parcel->by_hand == 0)
         broken(sim, "I16", "parcel %d: attempt %d follows a refusal", name_of(sim, parcel),
                send->attempt);
@@ -179,6 +183,8 @@ static void i18_rate(Sim *sim, const Row *is)
     }
 }
 
+static void i25_doubted(Sim *sim, const Parcel *parcel, const char *what);
+
 // I9, I11: a claim makes the fence grow; I21, I15: none is made before it is due.
 static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 {
@@ -195,8 +201,10 @@ static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
     parcel->is_claimed[is->attempt] = true;
     parcel->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     parcel->claimed_at[is->attempt] = sim->now;
-    if (is->state == DELIVERY_SENDING)
+    if (is->state == DELIVERY_SENDING) {
         i18_rate(sim, is);
+        i25_doubted(sim, parcel, "claimed");
+    }
 }
 
 // I9, I25: the lease of a claim that goes on never shortens.
@@ -278,6 +286,9 @@ static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
         broken(sim, "I16", "parcel %d is tried again after %d", name_of(sim, parcel), send->status);
     if (was_refused && is->state == DELIVERY_PARKED)
         parcel->permanent = was->attempt;
+    Lane *lane = &sim->lanes[send->lane];
+    if (send->answer == ANSWER_GONE && is->state == DELIVERY_PARKED && lane->changed_at != sim->now)
+        lane->gone_at = sim->now;
 }
 
 // I11: a claim that is given back leaves no trace but its fence.
@@ -307,9 +318,21 @@ static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
         i21_plan(sim, parcel, was, is);
 }
 
+// I25: a clock that jumped far is not obeyed until it has held for a while. What was at the writer
+// when it jumped may still be done.
+static void i25_doubted(Sim *sim, const Parcel *parcel, const char *what)
+{
+    const Node *node = &sim->nodes[sim->last_writer];
+    Span since = sim->now - node->lost_time_at;
+    if (node->lost_time_at != INSTANT_NONE && since > 8 * SPAN_SECOND && since < DOUBTED)
+        broken(sim, "I25", "parcel %d is %s %lld ms after the clock jumped", name_of(sim, parcel),
+               what, (long long) (since / SPAN_MILLISECOND));
+}
+
 // I22: nothing expires before its deadline.
 static void i22_expired(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
 {
+    i25_doubted(sim, parcel, "expired");
     bool had_deadline = was->step == STEP_EXPIRE || was->state == DELIVERY_PARKED;
     if (had_deadline && (was->due_at == INSTANT_NONE || is->ended_at < was->due_at))
         broken(sim, "I22", "parcel %d expires too early", name_of(sim, parcel));

@@ -102,6 +102,10 @@ static void answered(Call *call, Err err)
     call->is_done = true;
     if (err == ERR_OK && (call->kind == CALL_HOLD || call->kind == CALL_RELEASE))
         note_hold(call);
+    if (err == ERR_OK && call->kind == CALL_CHANNEL) {
+        sim->lanes[call->lane].changed_at = sim->now;
+        sim->lanes[call->lane].gone_at = INSTANT_NONE;
+    }
     if (!node_hears(call->node) || call->node->life != call->life)
         return;
     call->answered_at = sim->now;
@@ -465,6 +469,11 @@ static void jump_clock(Sim *sim, Node *node)
     node->skew += jump;
     clock_set(&node->clock, clock_now(&node->clock) + jump);
     node->jumped_at = sim->now;
+    Span off = node->skew - node->trusted;
+    bool is_far = off > OBEYED || off < -OBEYED;
+    node->lost_time_at = is_far ? sim->now : INSTANT_NONE; // or back where it was
+    if (is_far)
+        node->trusted = node->skew - jump;
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }
 

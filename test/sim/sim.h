@@ -45,6 +45,8 @@ enum {
 // What the engine promises of its leases (engine/state.h), said again: a law has its own opinion.
 #define LEASE ((Span) 15 * SPAN_SECOND)
 #define RENEW ((Span) 5 * SPAN_SECOND)
+#define OBEYED ((Span) 5 * SPAN_SECOND)   // how far a clock may jump and be believed at once
+#define DOUBTED ((Span) 20 * SPAN_SECOND) // how long, at least, it is not believed otherwise
 #define GRACE ((Span) 10 * SPAN_SECOND)
 
 typedef struct Sim Sim;
@@ -161,6 +163,8 @@ typedef struct Node {
     Instant born_at;
     Instant shaken_until; // the last time it stood still, or had no store, for long; INSTANT_NONE
     Instant jumped_at;    // INSTANT_NONE
+    Instant lost_time_at; // jumped by more than a node obeys; INSTANT_NONE
+    Span trusted;         // the skew before that
     Instant rate_window[LANES_MAX];
     int rate_spent[LANES_MAX];
     int spins; // turns of the engine that wanted another at once
@@ -192,6 +196,7 @@ typedef struct Lane {
     int concurrency, rate_max;
     Span rate_per, timeout;
     bool is_enabled;
+    Instant gone_at, changed_at; // 410 was answered; the channel was published
     int loosest; // concurrency: the most that was ever published, and may be still in force
     const Mood *mood;
 } Lane;

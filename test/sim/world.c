@@ -185,7 +185,11 @@ static void draw_lanes(Sim *sim)
     sim->lane_count = LANES_MAX;
     for (int i = 0; i < sim->lane_count; i++) {
         Lane *lane = &sim->lanes[i];
-        *lane = (Lane){ .key = keys[i], .is_enabled = true, .mood = &moods[0] };
+        *lane = (Lane){ .key = keys[i],
+                        .is_enabled = true,
+                        .gone_at = INSTANT_NONE,
+                        .changed_at = INSTANT_NONE,
+                        .mood = &moods[0] };
         lane->concurrency = lane->loosest = 1 + draw(sim, 6);
         lane->timeout = draw_span(sim, 2, 25) * SPAN_SECOND;
         if (chance(sim, 30)) {
@@ -214,6 +218,7 @@ static void draw_world(Sim *sim)
                         .stops_at = INSTANT_NONE,
                         .shaken_until = INSTANT_NONE,
                         .jumped_at = INSTANT_NONE,
+                        .lost_time_at = INSTANT_NONE,
                         .writer_delay = 2 * SPAN_MILLISECOND,
                         .random = random_seeded(random_u64(&sim->chance)) };
         clock_init_simulated(&node->clock, sim->now);
