@@ -176,6 +176,9 @@ static const Statement renew = {
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
 // What is being sent is the front of its lane: no index is needed to find it, and none is written.
+// A node that is alone looks at the front whatever the time: the clock may have been set back since
+// a dead one claimed it.
+#define FRONT_UNTIL(now, alone) "CASE WHEN " alone " > 0 THEN 9223372036854775807 ELSE " now " END"
 #define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.version"
 #define LAPSED_WHERE(now, gone, alone)                                                             \
     " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone " OR (" alone           \
@@ -188,17 +191,20 @@ static const Statement lapsed_find = {
     .many = true,
     .sql = LAPSED_COLUMNS
     " FROM (SELECT tenant, id FROM queue WHERE lane = $1 AND step = 1"
-    "  AND due_at <= $2 ORDER BY due_at LIMIT $6) AS f"
-    " CROSS JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
-    " CROSS JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE("$2", "$4",
-                                                                                 "$5") " LIMIT $3",
+    "  AND due_at <= " FRONT_UNTIL(
+        "$2", "$5") " ORDER BY due_at LIMIT $6) AS f"
+                    " CROSS JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
+                    " CROSS JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
+                        "$2", "$4", "$5") " LIMIT $3",
     .postgres = LAPSED_COLUMNS
     " FROM unnest($1) AS l (number), LATERAL (SELECT * FROM queue"
-    "  WHERE lane = l.number AND step = 1 AND due_at <= ($2)[1]"
-    "  ORDER BY due_at LIMIT ($6)[1]) AS f"
-    " JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
-    " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
-        "($2)[1]", "($4)[1]", "($5)[1]") " LIMIT ($3)[1] FOR UPDATE OF q SKIP LOCKED",
+    "  WHERE lane = l.number AND step = 1 AND due_at <= " FRONT_UNTIL(
+        "($2)[1]",
+        "($5)[1]") "  ORDER BY due_at LIMIT ($6)[1]) AS f"
+                   " JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
+                   " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
+                       "($2)[1]", "($4)[1]",
+                       "($5)[1]") " LIMIT ($3)[1] FOR UPDATE OF q SKIP LOCKED",
 };
 
 #define WAITING_DUE                                                                                \

@@ -469,11 +469,13 @@ static void jump_clock(Sim *sim, Node *node)
     node->skew += jump;
     clock_set(&node->clock, clock_now(&node->clock) + jump);
     node->jumped_at = sim->now;
-    Span off = node->skew - node->trusted;
-    bool is_far = off > OBEYED || off < -OBEYED;
-    node->lost_time_at = is_far ? sim->now : INSTANT_NONE; // or back where it was
-    if (is_far)
-        node->trusted = node->skew - jump;
+    bool is_small = jump <= OBEYED && jump >= -OBEYED;
+    if (!is_small && node->skew == node->trusted)
+        node->lost_time_at = INSTANT_NONE; // back where it was
+    else if (!is_small)
+        node->lost_time_at = sim->now;
+    if (!is_small || node->lost_time_at == INSTANT_NONE)
+        node->trusted = is_small ? node->skew : node->skew - jump;
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }
 
