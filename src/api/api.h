@@ -52,14 +52,12 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
 // transaction, without a connection, the route's think() has read the body; weigh() then says how
 // many things there are to decide, and decide() decides them. write() does all calls of a set in
 // the transaction; a call that it refuses with call_refuse() has left nothing. answer() writes a
-// call's answer once it is known what was written, committed() tells whoever must know of it after
-// the commit.
+// call's answer once it is known what was written.
 typedef struct RouteSet {
     size_t (*weigh)(const Call *call);
     Err (*decide)(Call *call, Error *error);
     Err (*write)(Tx *tx, Call *const *calls, size_t count, Error *error);
     void (*answer)(Call *call);
-    void (*committed)(const Call *call);
 } RouteSet;
 
 enum {

@@ -305,35 +305,9 @@ static void write_answer(Call *call)
     }
 }
 
-// wake_engine tells the engine which lanes have something new; neighbours share a lane mostly.
-static void wake_engine(const Call *call)
-{
-    const Accept *accept = &((const Posting *) call->with)->accept;
-    Engine *engine = call->api->engine;
-    int64_t lane = 0;
-    Instant due_at = INSTANT_NONE;
-    for (size_t i = 0; i < accept->count; i++) {
-        const AcceptItem *item = &accept->items[i];
-        for (size_t p = 0; p < item->pair_count && item->err == ERR_OK; p++) {
-            const Decision *decision = &item->pairs[p].decision;
-            if (decision->kind != DECISION_CREATED)
-                continue;
-            if (lane != 0 && lane != decision->trigger->rule.lane) {
-                engine_note(engine, lane, due_at);
-                due_at = INSTANT_NONE;
-            }
-            lane = decision->trigger->rule.lane;
-            due_at = earlier(due_at, decision->due_at);
-        }
-    }
-    if (lane != 0)
-        engine_note(engine, lane, due_at);
-}
-
 const RouteSet event_set = {
     .weigh = weigh,
     .decide = decide,
     .write = write_postings,
     .answer = write_answer,
-    .committed = wake_engine,
 };

@@ -125,9 +125,6 @@ static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error)
 static void write_done(Op *op, Err err, const Error *error)
 {
     Call *call = call_of_op(op);
-    // A delivery may be due again, a channel new, the hold off: the engine looks for itself.
-    if (err == ERR_OK && call->route->run.work == WORK_WRITE)
-        engine_poke(call->api->engine);
     if (err == ERR_OK && call->route->run.after && call->reply.status < 300)
         call->route->run.after(call);
     else
@@ -156,7 +153,6 @@ static void set_done(Op *op, Err err, const Error *error)
         reply_finish(call, err, error);
         return;
     }
-    set->committed(call);
     // Another batch waits for the writer: a long answer is not written on its thread.
     bool is_long = !call->idempotency_key.at && call->weight > QUICK_PAIRS_MAX;
     if (is_long && call_aside(served, answer_aside))

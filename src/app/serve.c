@@ -191,6 +191,7 @@ static Err open_store(Program *program, Error *error)
         .url_template = config->url_template,
     };
     program->engine = engine_new(&options);
+    writer_follow(program->store.writer, engine_moved, program->engine);
     engine_start(program->engine);
     program->api.engine = program->engine;
     program->api.is_key_foreign = program->store.is_key_foreign;
@@ -294,6 +295,7 @@ static void stop(Program *program, bool is_up)
         _exit(1);
     }
     if (is_up) {
+        writer_follow(program->store.writer, NULL, NULL);
         engine_free(program->engine);
         transfers_free(program->transfers);
         pool_close(program->api.thinkers);

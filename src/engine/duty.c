@@ -12,7 +12,7 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, true, purge_run, NULL },
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, false, sequence_duty_run, NULL },
-    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, false, upkeep_run, NULL },
+    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, true, upkeep_run, NULL },
 };
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)

@@ -334,7 +334,8 @@ bool engine_stop(Engine *engine, Span grace)
     return engine->rounds_out == 0;
 }
 
-// note_lane keeps the earliest time for each lane; true where it says more than what was there.
+// note_lane keeps the earliest time for each lane; true where it says more than what was there:
+// unread notes that say as much have woken the engine already.
 static bool note_lane(Engine *engine, int64_t lane, Instant due_at)
 {
     for (size_t i = 0; i < engine->note_count; i++) {
@@ -352,17 +353,6 @@ static bool note_lane(Engine *engine, int64_t lane, Instant due_at)
     return true;
 }
 
-void engine_note(Engine *engine, int64_t lane, Instant due_at)
-{
-    pthread_mutex_lock(&engine->lock);
-    // Unread notes that say as much have woken it already; what is due later it reads by then.
-    bool is_news = note_lane(engine, lane, due_at);
-    bool wakes = is_news && due_at < engine->wakes_at;
-    pthread_mutex_unlock(&engine->lock);
-    if (wakes)
-        transport_wake(engine->options.transport);
-}
-
 // note_called_off keeps who was called off while it was claimed; past the most, only that some
 // were.
 static void note_called_off(Engine *engine, const Move *move)
@@ -376,8 +366,9 @@ static void note_called_off(Engine *engine, const Move *move)
 void engine_moved(void *with, const Move *moves, size_t count)
 {
     Engine *engine = with;
-    bool wakes = false;
+    bool wakes = count == 0;
     pthread_mutex_lock(&engine->lock);
+    engine->is_poked |= count == 0;
     for (size_t i = 0; i < count; i++) {
         const Move *move = &moves[i];
         bool is_called_off = move->to == DELIVERY_CANCELLED || move->to == DELIVERY_COMPLETED;
@@ -391,14 +382,6 @@ void engine_moved(void *with, const Move *moves, size_t count)
     pthread_mutex_unlock(&engine->lock);
     if (wakes)
         transport_wake(engine->options.transport);
-}
-
-void engine_poke(Engine *engine)
-{
-    pthread_mutex_lock(&engine->lock);
-    engine->is_poked = true;
-    pthread_mutex_unlock(&engine->lock);
-    transport_wake(engine->options.transport);
 }
 
 Tally engine_tally(Engine *engine)

@@ -4,7 +4,7 @@
 // again. It never sleeps. The engine's thread calls it around the transfers; a simulation calls it
 // by hand, with a clock, a transport and a writer of its own: nothing else tells the engine what
 // time it is or what the world answered. All state of the engine belongs to whoever calls
-// engine_round(); other threads only leave notes (engine_note, engine_poke) and commands, under the
+// engine_round(); other threads only leave notes (engine_moved) and commands, under the
 // engine's lock.
 //
 //   note or time ─▶ round: renew, settle, sweep, claim  (one transaction)
@@ -49,13 +49,10 @@ Instant engine_round(Engine *engine);
 void engine_wait(Engine *engine, Instant until);
 bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, or finished
 
-// engine_note tells of a delivery that was committed: its lane falls due at due_at. engine_poke
-// says that anything may have changed. Both from any thread.
-void engine_note(Engine *engine, int64_t lane, Instant due_at);
-void engine_poke(Engine *engine);
-
 // engine_moved tells of moves that were committed here: lanes fall due, and what waits for its
-// start and was called off is not started. It is the writer's to call; with is the engine.
+// start and was called off is not started; without moves, that anything else may have changed. It
+// is the writer's to call (writer_follow); with is the engine. Nothing wakes the engine that is not
+// due before it wakes by itself.
 void engine_moved(void *with, const Move *moves, size_t count);
 
 // Tally counts what was done.

@@ -37,9 +37,11 @@ struct Writer {
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    Waiting waiting; // guarded by lock
-    int idle;        // guarded by lock: pens asleep
-    bool is_closing; // guarded by lock
+    Waiting waiting;          // guarded by lock
+    int idle;                 // guarded by lock: pens asleep
+    bool is_closing;          // guarded by lock
+    WriterFollower *follower; // guarded by lock
+    void *follower_with;      // guarded by lock
 
     pthread_mutex_t registry_lock;
     Registry *registry; // guarded by registry_lock
@@ -188,6 +190,14 @@ bool writer_step(Writer *writer)
     run_batch(pen, pen->batch, take_batch(pen));
     come_free(pen);
     return true;
+}
+
+void writer_follow(Writer *writer, WriterFollower *follower, void *with)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->follower = follower;
+    writer->follower_with = with;
+    pthread_mutex_unlock(&writer->lock);
 }
 
 void writer_set_node(Writer *writer, int64_t node)
@@ -519,6 +529,22 @@ static void give_up(Run *run)
     run->count = 0;
 }
 
+// tell lets the follower know what the transaction did.
+static void tell(Pen *pen)
+{
+    Writer *writer = pen->writer;
+    const Tx *tx = &pen->tx;
+    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions;
+    pthread_mutex_lock(&writer->lock);
+    WriterFollower *follower = writer->follower;
+    void *with = writer->follower_with;
+    pthread_mutex_unlock(&writer->lock);
+    if (follower && tx->move_count > 0)
+        follower(with, tx->moves, tx->move_count);
+    if (follower && did_more)
+        follower(with, NULL, 0);
+}
+
 static void run_batch(Pen *pen, Op **ops, size_t count)
 {
     Run run = { .pen = pen, .ops = ops, .count = count };
@@ -530,6 +556,7 @@ static void run_batch(Pen *pen, Op **ops, size_t count)
         if (!is_committed)
             run.err = try_batch(pen, run.ops, run.count, &run.error);
         if (is_committed || run.err == ERR_OK) {
+            tell(pen);
             finish(run.ops, run.count, ERR_OK, NULL);
             (void) stops(pen, &run.error); // told first: what was committed is on disk
             return;

@@ -50,6 +50,12 @@ typedef struct WriterOptions {
 Err writer_open(const WriterOptions *options, Writer **ret, Error *error) MUST_USE;
 void writer_close(Writer *writer); // finishes what is queued
 
+// writer_follow names who is told of every commit, on the pen's thread and before any done(): of
+// the moves; and, with none, that something else was done, such as a definition saved. NULL: nobody
+// any more. One that may still be told must not go away.
+typedef void WriterFollower(void *with, const Move *moves, size_t count);
+void writer_follow(Writer *writer, WriterFollower *follower, void *with);
+
 // writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
 void writer_submit(Writer *writer, Op *op);
 

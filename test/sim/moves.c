@@ -111,8 +111,6 @@ static void answered(Call *call, Err err)
     call->answered_at = sim->now;
     trace(sim, "n%d answers call %d %s", call->node->index, (int) call->kind, err_code(err));
     laws_on_answer(sim, call);
-    if (err == ERR_OK)
-        engine_poke(call->node->engine);
 }
 
 static void op_done(Op *op, Err err, const Error *error)
@@ -147,14 +145,6 @@ static void ingest_done(Op *op, Err err, const Error *error)
     (void) error;
     Call *call = (Call *) op;
     answered(call, err);
-    if (err != ERR_OK || call->answered_at == INSTANT_NONE)
-        return;
-    for (size_t i = 0; i < call->accept.count; i++)
-        for (size_t p = 0; p < call->accept.items[i].pair_count; p++) {
-            const Decision *decision = &call->accept.items[i].pairs[p].decision;
-            if (decision->kind == DECISION_CREATED)
-                engine_note(call->node->engine, decision->trigger->rule.lane, decision->due_at);
-        }
 }
 
 static Err apply_ingest(Tx *tx, Op **ops, size_t count, Error *error)

@@ -118,6 +118,7 @@ void node_start(Node *node)
                               .node = node->number,
                               .is_only_node = sim->node_count == 1 };
     node->engine = engine_new(&options);
+    writer_follow(node->writer, engine_moved, node->engine);
     node->is_up = true;
     node->life++;
     node->born_at = sim->now;
@@ -203,6 +204,7 @@ static void take_down(Node *node)
     node->is_dead = true;
     while (writer_step(node->writer)) // hands the rounds back to the engine that owns them
         ;
+    writer_follow(node->writer, NULL, NULL);
     engine_free(node->engine);
     writer_close(node->writer);
     node->engine = NULL;

@@ -430,9 +430,11 @@ static void an_event_that_is_due_later_wakes_nobody(void)
     turn(&rig);
     int64_t lane = lane_of(&rig.store, TENANT, "http:out");
     int woken = rig.woken;
-    engine_note(rig.engine, lane, now(&rig.store) + 100 * SPAN_DAY);
+    Move move = { .lane = lane, .due_at = now(&rig.store) + 100 * SPAN_DAY };
+    engine_moved(rig.engine, &move, 1);
     CHECK(rig.woken == woken);
-    engine_note(rig.engine, lane, now(&rig.store) + SPAN_MILLISECOND);
+    move.due_at = now(&rig.store) + SPAN_MILLISECOND;
+    engine_moved(rig.engine, &move, 1);
     CHECK(rig.woken == woken + 1);
 }
 

@@ -58,6 +58,7 @@ static void start_engine(Rig *rig)
         .is_only_node = !suite_is_postgres(),
     };
     rig->engine = engine_new(&options);
+    writer_follow(rig->store.writer, engine_moved, rig->engine);
 }
 
 void rig_open(Rig *rig)
@@ -75,6 +76,7 @@ void rig_close(Rig *rig)
     rig->broken = NULL;
     while (writer_step(rig->store.writer))
         ;
+    writer_follow(rig->store.writer, NULL, NULL);
     engine_free(rig->engine);
     store_close(&rig->store);
 }
@@ -164,8 +166,6 @@ void visits_of(Rig *rig, int64_t tenant, const char *kind, int count)
     take(store, tenant, str_z(&store->arena, buf_str(&list)));
     while (writer_step(store->writer))
         ;
-    const char *channel_key = str_format(&store->arena, "http:%s", kind).at;
-    engine_note(rig->engine, lane_of(store, tenant, channel_key), now(store));
 }
 
 void visits(Rig *rig, const char *kind, int count)
