@@ -66,6 +66,7 @@ static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_i64(json, S("send"), view->send);
     json_put_i64(json, S("attemptCount"), view->attempt);
     json_put_i64(json, S("remindersRemaining"), view->reminders_left);
+    json_put_bool(json, S("inFlight"), view->is_in_flight);
     json_put_str(json, S("lastError"), view->last_error);
     put_wait(call, json, view);
     json_put_str(json, S("dedupHash"), hash);

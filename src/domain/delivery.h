@@ -66,7 +66,7 @@
     X(QUIET,              "quiet",               "no answer came within the grace period")           \
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
-    X(CALLED_OFF,         "called-off",          "an event called it off")                           \
+    X(CALLED_OFF,         "called-off",          "it was called off: by an event, or while under way")                           \
     X(UNREADABLE,         "unreadable",          "its event or its rule's version cannot be read")
 // clang-format on
 

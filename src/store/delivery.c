@@ -244,6 +244,8 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     if (ret->state == DELIVERY_RETRYING)
         ret->reason = row.tried_reason;
     ret->last_error = last_error(&row);
+    ret->is_in_flight = ret->state == DELIVERY_SENDING ||
+                        (row.verdict == VERDICT_UNKNOWN && row.tried_reason == REASON_CALLED_OFF);
     return ERR_OK;
 }
 
@@ -476,7 +478,7 @@ Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str not
     if (!delivery_may(row.live.state, action))
         return fail(error, ERR_CONFLICT, "a delivery that is %s cannot be %s",
                     delivery_state_text(row.live.state), delivery_action_participle(action));
-    Settle settle = settle_from(&row, delivery_act_on(&row.live, action, tx->now));
+    Settle settle = settle_called_off(&row, delivery_act_on(&row.live, action, tx->now), tx->now);
     settle.note = note;
     SettleBatch batch = { .rows = &settle, .count = 1 };
     TRY(queue_settle_now(tx, &batch, error));

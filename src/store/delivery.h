@@ -44,8 +44,9 @@ typedef struct DeliveryView {
     Instant expires_at;    // when no send is due and an answer is awaited; INSTANT_NONE
     Instant last_sent_at, opened_at, ended_at;
     int attempt, send, reminders_left;
-    Str last_error; // what the last attempt failed with; none when it was delivered
-    Str note;       // a person's words; none
+    bool is_in_flight; // a send is under way, or was when it was called off: it may still arrive
+    Str last_error;    // what the last attempt failed with; none when it was delivered
+    Str note;          // a person's words; none
 } DeliveryView;
 
 // delivery_view reads one; ERR_NOT_FOUND for another tenant's.

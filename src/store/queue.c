@@ -149,6 +149,15 @@ static const Statement ended_delete = {
     .postgres = "DELETE FROM ended n USING unnest($1, $2, $3, $4) AS s (tenant, id, state, fence)"
                 " WHERE " GUARD_MANY("n"),
 };
+// What was told first of an attempt stays, but for one that was called off while it was under way:
+// nobody knew then what became of it, and whoever made it tells.
+#define ATTEMPT_TOLD                                                                               \
+    " ON CONFLICT (tenant, delivery, number) DO UPDATE SET finished_at = excluded.finished_at,"    \
+    " verdict = excluded.verdict, reason = excluded.reason, code = excluded.code,"                 \
+    " provider_id = excluded.provider_id, detail = excluded.detail,"                               \
+    " is_captured = excluded.is_captured WHERE attempt.verdict = 3 AND attempt.reason = 17"
+_Static_assert(VERDICT_UNKNOWN == 3 && REASON_CALLED_OFF == 17, "the SQL names them by number");
+
 static const Statement attempt_insert = {
     .name = "attempt_insert",
     .scope = STATEMENT_TENANT,
@@ -156,12 +165,11 @@ static const Statement attempt_insert = {
     .many = true,
     .sql = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at, verdict,"
            " reason, code, provider_id, detail, node, is_captured)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-           " ON CONFLICT (tenant, delivery, number) DO NOTHING",
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)" ATTEMPT_TOLD,
     .postgres = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at,"
                 " verdict, reason, code, provider_id, detail, node, is_captured)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-                " ON CONFLICT (tenant, delivery, number) DO NOTHING",
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
+                "$13)" ATTEMPT_TOLD,
 };
 // A lease never shortens, even where the clock was set back.
 static const Statement renew = {
@@ -482,6 +490,15 @@ Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, 
                                    .outcome = *outcome,
                                    .node = row->live.holder };
     return settle;
+}
+
+Settle settle_called_off(const QueueRow *row, Settlement to, Instant now)
+{
+    static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_CALLED_OFF };
+    if (row->live.state != DELIVERY_SENDING)
+        return settle_from(row, to);
+    // The clock may have been put back since, by a little.
+    return settle_tried(row, to, &outcome, later(now, row->live.started_at));
 }
 
 static void send_attempts(Tx *tx, const SettleBatch *batch)

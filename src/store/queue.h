@@ -134,6 +134,11 @@ typedef struct Settle {
 Settle settle_from(const QueueRow *row, Settlement to);
 Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, Instant now);
 
+// settle_called_off is the move that a person or an event makes of a delivery. Where an attempt is
+// under way it is on record as unknown and called off, until whoever makes it tells what became of
+// it: no send goes without a record, whatever dies.
+Settle settle_called_off(const QueueRow *row, Settlement to, Instant now);
+
 // claimed_row is the row of what was claimed.
 QueueRow claimed_row(const Claimed *claimed);
 

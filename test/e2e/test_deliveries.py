@@ -1,4 +1,6 @@
 """What happened, and what a person may do about it: lists, explanations, timelines, operations."""
+import threading
+
 from harness import equal, eventually, like, main
 from steps import (KIND, act, advance, attempts, captured, deliveries, delivery, ingest, ingest_one,
                    make_channel, make_tenant, make_trigger, moment, settle, visit)
@@ -245,6 +247,37 @@ def test_actions_take_reasons_and_refuse_the_rest(ctx):
     like(act(ctx.peal, id, "complete"), {"state": "completed", "reason": "answered"})
     equal(ctx.peal.post(f"/v1/deliveries/{id}/retry").json["detail"],
           "a delivery that is completed cannot be retried")
+
+
+def send_and_hold(ctx):
+    """A delivery whose receiver has the request and does not answer yet."""
+    peal, receiver, answers = ctx.start(clock="system"), ctx.receiver(), threading.Event()
+    ctx.closers.append(answers.set)
+    receiver.answer(hold=answers)
+    peal.post("/v1/channels", {"key": "http:far", "type": "http", "timeout": "60s",
+                               "config": {"url": receiver.url}}, expect=201)
+    make_trigger(peal, "far", channel="http:far")
+    id = ingest_one(peal)
+    receiver.wait_for(1)
+    return peal, id, answers
+
+
+def test_a_send_that_was_called_off_is_on_record_whatever_dies(ctx):
+    peal, id, _ = send_and_hold(ctx)
+    like(act(peal, id, "cancel"), {"state": "cancelled", "inFlight": True})
+    peal.kill9()
+    peal.restart()
+    like(delivery(peal, id), {"state": "cancelled", "attemptCount": 1, "inFlight": True})
+    like(attempts(peal, id), [{"number": 1, "outcome": "unknown", "reason": "called-off"}])
+
+
+def test_a_send_that_was_called_off_may_still_report(ctx):
+    peal, id, answers = send_and_hold(ctx)
+    like(act(peal, id, "complete"), {"state": "completed", "inFlight": True})
+    answers.set()
+    eventually(lambda: not delivery(peal, id)["inFlight"])
+    like(delivery(peal, id), {"state": "completed", "attemptCount": 1})
+    like(attempts(peal, id), [{"number": 1, "outcome": "delivered", "reason": "accepted"}])
 
 
 if __name__ == "__main__":

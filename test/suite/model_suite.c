@@ -103,6 +103,7 @@ typedef struct Item {
     int recorded;
     Verdict verdicts[64];
     bool is_recorded[64];
+    bool is_called_off; // while its last attempt was under way
 } Item;
 
 // Flight is a claim that nobody has settled yet; its delivery may have moved on.
@@ -236,15 +237,26 @@ static void deliver_item(Item *item)
     }
 }
 
-// record keeps the first thing that was said of an attempt.
+// record keeps the first thing that was said of an attempt, unless it was that it was called off.
 static void record(Item *item, int number, Verdict verdict)
 {
     assert(number < 64);
+    if (item->is_called_off && number == item->attempt)
+        item->verdicts[number] = verdict;
     if (item->is_recorded[number])
         return;
     item->is_recorded[number] = true;
     item->verdicts[number] = verdict;
     item->recorded++;
+}
+
+static void call_off(Item *item, DeliveryState state, DeliveryReason reason)
+{
+    if (item->state == DELIVERY_SENDING) {
+        record(item, item->attempt, VERDICT_UNKNOWN);
+        item->is_called_off = true;
+    }
+    end_item(item, state, reason);
 }
 
 static Item *find_item(Model *model, Uuid id)
@@ -301,7 +313,7 @@ static void recall_items(Model *model, int key)
     for (size_t i = 0; i < model->item_count; i++) {
         Item *item = &model->items[i];
         if (item->rule->is_recalled && item->key == key && is_live(item))
-            end_item(item, DELIVERY_CANCELLED, REASON_CALLED_OFF);
+            call_off(item, DELIVERY_CANCELLED, REASON_CALLED_OFF);
     }
 }
 
@@ -545,9 +557,9 @@ static bool act_on(Item *item, DeliveryAction action, Instant at)
 {
     bool parked = item->state == DELIVERY_PARKED;
     if (action == DELIVERY_ACTION_CANCEL && is_live(item)) {
-        end_item(item, DELIVERY_CANCELLED, REASON_BY_OPERATOR);
+        call_off(item, DELIVERY_CANCELLED, REASON_BY_OPERATOR);
     } else if (action == DELIVERY_ACTION_COMPLETE && (is_live(item) || parked)) {
-        end_item(item, DELIVERY_COMPLETED, REASON_ANSWERED);
+        call_off(item, DELIVERY_COMPLETED, REASON_ANSWERED);
     } else if (action == DELIVERY_ACTION_DISCARD && parked) {
         end_item(item, DELIVERY_DISCARDED, REASON_BY_OPERATOR);
     } else if (action == DELIVERY_ACTION_RETRY && parked) {

@@ -390,13 +390,18 @@ static void a_cancelled_one_may_still_report(void)
     STORE(store);
     publish(&store, TENANT, RETRIED);
     for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+        AttemptView *log;
         Uuid id = visit(&store);
         Claimed claimed = claim_one(&store, 1);
         CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, "stop") == ERR_OK);
+        // Should nobody report any more, there is a record of the attempt all the same.
+        CHECK(view(&store, TENANT, id).is_in_flight);
+        CHECK(attempts_of(&store, id, &log) == 1 && log[0].attempt.number == 1);
+        CHECK(log[0].attempt.outcome.verdict == VERDICT_UNKNOWN && log[0].attempt.node == NODE);
+        CHECK(log[0].attempt.outcome.reason == REASON_CALLED_OFF);
         Settle late = settle_one(&store, &claimed, verdicts[i]);
         DeliveryView ended = view(&store, TENANT, id);
-        AttemptView *log;
-        CHECK(late.is_stale && ended.state == DELIVERY_CANCELLED);
+        CHECK(late.is_stale && ended.state == DELIVERY_CANCELLED && !ended.is_in_flight);
         CHECK(ended.reason == REASON_BY_OPERATOR && is_text(ended.note, "stop"));
         CHECK(attempts_of(&store, id, &log) == 1);
         CHECK(log[0].attempt.outcome.verdict == verdicts[i]);

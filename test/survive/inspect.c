@@ -61,11 +61,8 @@ static const Rule rules[] = {
     RULE("every finished try of a live delivery has its row",
          "SELECT COUNT(*) FROM queue q WHERE " TRIES_OF(
              "q") " <> q.attempt - CASE WHEN q.state = 1 THEN 1 ELSE 0 END"),
-    // What is called off or answered while it is being sent gets its last row with the late settle.
     RULE("every try of an ended delivery has its row",
-         "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF("n") " <> n.attempt AND NOT"
-                                                             " (n.state IN (6, 8) AND " TRIES_OF(
-                                                                 "n") " = n.attempt - 1)"),
+         "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF("n") " <> n.attempt"),
     RULE("step and state agree",
          "SELECT COUNT(*) FROM queue WHERE (step <> 1 AND state <> 3) OR state > 3"
          " OR (state = 1) <> (started_at IS NOT NULL)"
