@@ -38,17 +38,8 @@ Str reply_body(const Call *call)
 
 void reply_refuse(Call *call, const Error *error)
 {
-    int status = err_http(error->err);
     call->out = (Buf){ 0 };
-    call->reply = (Reply){ .status = status,
-                           .type = S("application/problem+json"),
-                           .body = problem_json(call->arena, error, call->exchange->request_id) };
-    if (status == 401)
-        call_header(call, S("WWW-Authenticate"), S("Bearer"));
-    if (status == 429 || status == 503)
-        call_header(call, S("Retry-After"), S("2"));
-    if (status == 507)
-        call_header(call, S("Retry-After"), S("60"));
+    call->reply = problem_reply(call->arena, error, call->exchange->request_id);
 }
 
 void call_refuse(Call *call, Err err, const Error *error)

@@ -4,8 +4,8 @@
 #include "app/demo.h"
 #include "app/store.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/output.h"
-#include "cli/version.h"
 #include "engine/engine.h"
 
 #include <errno.h>

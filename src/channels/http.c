@@ -1,6 +1,6 @@
+#include "base/version.h"
 #include "channels/channel.h"
 #include "domain/members.h"
-#include "net/guard.h"
 
 // One POST per attempt, signed as Standard Webhooks asks: HMAC-SHA256 over "id.timestamp.body" with
 // each live secret, so that a receiver may change its secret while messages are under way.
@@ -119,7 +119,7 @@ static void check_secrets(const Members *members)
 
 static void check_header(const Members *headers, Str name, const Json *value)
 {
-    if (!guard_is_token(name))
+    if (!header_is_token(name))
         members_note(headers, name, "bad-header", "is not a header's name");
     else if (str_eq_nocase(name, S("authorization")))
         members_note(headers, name, "reserved-header",
@@ -217,7 +217,7 @@ static void add_configured(HeaderList *list, const Json *config)
         add(list, it.key, json_str(it.value));
     }
     if (!has_agent)
-        add(list, S("user-agent"), S("Peal/0.1"));
+        add(list, S("user-agent"), S("Peal/" PEAL_VERSION));
     Str authorization = json_str(json_get(config, S("authorization")));
     if (authorization.at)
         add(list, S("authorization"), authorization);

@@ -3,10 +3,10 @@
 #include "base/crypto.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/version.h"
 #include "domain/dedup.h"
 #include "domain/filter.h"
 

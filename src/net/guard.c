@@ -1,17 +1,5 @@
 #include "net/guard.h"
 
-bool guard_is_token(Str s)
-{
-    static const char marks[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_word && !memchr(marks, c, sizeof marks - 1))
-            return false;
-    }
-    return s.len > 0;
-}
-
 // is_field_text is true without control characters; a tab is a blank here.
 static bool is_field_text(Str s)
 {
@@ -60,7 +48,7 @@ const char *guard_head(const RequestHead *head, BodyFraming *ret)
         return "the target has blanks or control characters";
     for (size_t i = 0; i < head->header_count; i++) {
         Str name = head->headers[i].name, value = head->headers[i].value;
-        if (!guard_is_token(name))
+        if (!header_is_token(name))
             return "a header's name has characters that may not stand there";
         if (!is_field_text(value))
             return "a header's value has control characters";

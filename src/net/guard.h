@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "net/server.h"
+#include "net/header.h"
 
 enum { GUARD_HEADERS_MAX = 100, GUARD_QUERY_MAX = 100 };
 
@@ -38,6 +38,3 @@ const char *guard_head(const RequestHead *head, BodyFraming *ret);
 
 // guard_target decodes "/path?name=value&…" ("http://host/path" loses its host).
 const char *guard_target(Arena *arena, Str target, RequestTarget *ret);
-
-// guard_is_token is true for what may name a header or a method: RFC 9110's token.
-bool guard_is_token(Str s);

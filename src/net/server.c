@@ -120,7 +120,7 @@ static void count_down(Server *server, _Atomic size_t *counter)
     pthread_mutex_unlock(&server->lock);
 }
 
-Str problem_json(Arena *arena, const Error *error, Uuid request_id)
+static Str problem_json(Arena *arena, const Error *error, Uuid request_id)
 {
     char id[UUID_TEXT_LEN + 1];
     Buf buf = buf_new(arena, PROBLEM_BYTES_MAX);
@@ -149,7 +149,15 @@ Str problem_json(Arena *arena, const Error *error, Uuid request_id)
     return buf_str(&buf);
 }
 
-static Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
+// retry_after says when to come again, in seconds; NULL: the status does not ask for it.
+static const char *retry_after(int status)
+{
+    if (status == 429 || status == 503)
+        return "2";
+    return status == 507 ? "60" : NULL; // a disk is not emptied in a moment
+}
+
+Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
 {
     Reply reply = {
         .status = err_http(error->err),
@@ -158,8 +166,9 @@ static Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
     };
     if (reply.status == 401)
         reply.headers[reply.header_count++] = (Header){ S("WWW-Authenticate"), S("Bearer") };
-    if (reply.status == 429 || reply.status == 503)
-        reply.headers[reply.header_count++] = (Header){ S("Retry-After"), S("1") };
+    const char *seconds = retry_after(reply.status);
+    if (seconds)
+        reply.headers[reply.header_count++] = (Header){ S("Retry-After"), str_from(seconds) };
     return reply;
 }
 
@@ -174,13 +183,14 @@ static void send_problem(int fd, Err err, const char *detail)
     Error error = { 0 };
     fail(&error, err, "%s", detail);
     Str body = problem_json(&arena, &error, uuid_new(clock_now(&clock), &random));
-    Str text =
-        str_format(&arena,
-                   "HTTP/1.1 %d %s\r\nConnection: close\r\n%s"
-                   "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-                   "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
-                   err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
-                   err_http(err) == 503 ? "Retry-After: 1\r\n" : "", body.len, STR_ARG(body));
+    const char *seconds = retry_after(err_http(err));
+    Str text = str_format(&arena,
+                          "HTTP/1.1 %d %s\r\nConnection: close\r\n%s%s%s"
+                          "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+                          "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
+                          err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
+                          seconds ? "Retry-After: " : "", seconds ? seconds : "",
+                          seconds ? "\r\n" : "", body.len, STR_ARG(body));
     ssize_t sent = send(fd, text.at, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void) sent; // A client that takes no answer gets none.
 }

@@ -17,13 +17,10 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "net/header.h"
 
 typedef struct Server Server;
 typedef struct Exchange Exchange;
-
-typedef struct Header {
-    Str name, value;
-} Header;
 
 enum { REPLY_HEADERS_MAX = 8 };
 
@@ -56,8 +53,8 @@ void exchange_reply(Exchange *exchange, const Reply *reply);
 // exchange_fail answers with the error as application/problem+json.
 void exchange_fail(Exchange *exchange, const Error *error);
 
-// problem_json writes that body, for those who build a Reply themselves.
-Str problem_json(Arena *arena, const Error *error, Uuid request_id);
+// problem_reply makes that answer, with the headers that its status asks for.
+Reply problem_reply(Arena *arena, const Error *error, Uuid request_id);
 
 typedef struct ServerOptions {
     Str listen;             // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported

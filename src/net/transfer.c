@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/guard.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -162,10 +161,10 @@ static const char *find_problem(const Transfer *transfer)
     const char *problem = transfer_url_problem(transfer->url);
     if (problem)
         return problem;
-    if (!guard_is_token(transfer->method))
+    if (!header_is_token(transfer->method))
         return "the method is not a word";
     for (size_t i = 0; i < transfer->header_count; i++) {
-        if (!guard_is_token(transfer->headers[i].name))
+        if (!header_is_token(transfer->headers[i].name))
             return "a header's name has characters that may not stand there";
         if (!str_is_printable(transfer->headers[i].value))
             return "a header's value has control characters";

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "net/address.h"
-#include "net/server.h"
+#include "net/header.h"
 
 typedef struct Transfers Transfers;
 

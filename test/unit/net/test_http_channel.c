@@ -1,4 +1,5 @@
 #include "base/time.h"
+#include "base/version.h"
 #include "channels/channel.h"
 #include "test.h"
 
@@ -79,7 +80,7 @@ static void a_request_carries_id_time_and_trace(void)
         const char *name, *value;
     } cases[] = {
         { "content-type", "application/json" },
-        { "user-agent", "Peal/0.1" },
+        { "user-agent", "Peal/" PEAL_VERSION },
         { "webhook-id", "01970000-0000-7000-8000-000000000001.1" },
         { "idempotency-key", "01970000-0000-7000-8000-000000000001.1" },
         { "webhook-timestamp", "1778735580" },

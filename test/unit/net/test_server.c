@@ -105,7 +105,7 @@ static void an_error_is_problem_json(void)
 
     Error plain = { 0 };
     fail(&plain, ERR_NOT_FOUND, "no such path");
-    CHECK(str_eq(problem_json(&arena, &plain, (Uuid){ { 0 } }),
+    CHECK(str_eq(problem_reply(&arena, &plain, (Uuid){ { 0 } }).body,
                  S("{\"type\":\"/docs/errors#not-found\",\"title\":\"There is no such thing\","
                    "\"status\":404,\"code\":\"not-found\",\"detail\":\"no such path\","
                    "\"requestId\":\"00000000-0000-0000-0000-000000000000\"}")));

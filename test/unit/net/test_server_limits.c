@@ -113,7 +113,7 @@ static int answer_of(int fd)
     DEFER(arena_done) Arena arena = { 0 };
     Str answer = peer_receive(&arena, fd);
     close(fd);
-    CHECK(peer_status(answer) != 503 || str_contains(answer, S("\r\nRetry-After: 1\r\n")));
+    CHECK(peer_status(answer) != 503 || str_contains(answer, S("\r\nRetry-After: 2\r\n")));
     return peer_status(answer);
 }
 

@@ -1,3 +1,4 @@
+#include "net/server.h"
 #include "net/transfer.h"
 
 #include "base/clock.h"
