@@ -103,16 +103,16 @@ static void check_hold(Report *report, Db *db, Arena *arena, const Config *confi
 static void check_clock(Report *report, Db *db)
 {
     Clock real;
-    Span offset;
+    ClockOffset offset;
     Error error = { 0 };
     clock_init_system(&real);
     if (node_offset(db, &real, &offset, &error) != ERR_OK) {
         say(report, FINDING_FAIL, "clock: %s", error.detail);
         return;
     }
-    Span away = offset < 0 ? -offset : offset;
+    Span away = offset.span < 0 ? -offset.span : offset.span;
     say(report, away > 2 * SPAN_SECOND ? FINDING_WARN : FINDING_OK,
-        "clock: %lld ms from the database's", (long long) (offset / SPAN_MILLISECOND));
+        "clock: %lld ms from the database's", (long long) (offset.span / SPAN_MILLISECOND));
 }
 
 // check_secrets says whether the keys are this database's, and which channels wait for another.

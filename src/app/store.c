@@ -76,10 +76,10 @@ static void set_clock(const Start *start)
 static Err measure_offset(Tx *tx, void *with, Error *error)
 {
     Start *start = with;
-    Span offset;
+    ClockOffset offset; // however long it took: a rough one is better than none
     TRY(tx_sync(tx, error));
     TRY(node_offset(tx->db, start->real, &offset, error));
-    clock_set_offset(start->real, start->real->offset + offset);
+    clock_set_offset(start->real, start->real->offset + offset.span);
     if (!start->clock->is_manual)
         clock_set_offset(start->clock, start->real->offset);
     return ERR_OK;

@@ -1,18 +1,18 @@
 #include "engine/state.h"
 
-#include "store/node.h"
-
 // The beat keeps this node's row alive, so that others know that it lives; counts them; and, where
 // the store is a server, measures how far its clock is from ours. Every node then runs by the
 // server's clock, whatever its own says. A clock that jumped is believed again when the server has
-// said what time it is (watch.h).
+// said what time it is (watch.h); an answer that was long under way does not say it.
+
+#define ROUND_TRIP_MAX SPAN_SECOND
 
 Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     Instant real_now = clock_now(options->real);
     TRY(node_beat(tx, options->node, real_now, error));
     TRY(node_others(tx->db, options->node, real_now, &ret->other_nodes, error));
-    return node_offset(tx->db, options->real, &ret->clock_offset, error);
+    return node_offset(tx->db, options->real, &ret->clock, error);
 }
 
 void beat_take(Engine *engine, const DutyReport *report)
@@ -23,7 +23,9 @@ void beat_take(Engine *engine, const DutyReport *report)
     if (engine->other_nodes > 0)
         engine->sweeps_until = monotonic + SWEEP_FOR;
     engine->duties[DUTY_SWEEP].is_wanted |= monotonic < engine->sweeps_until;
-    clock_set_offset(real, real->offset + report->clock_offset);
+    if (report->clock.round_trip > ROUND_TRIP_MAX || report->clock.round_trip < 0)
+        return;
+    clock_set_offset(real, real->offset + report->clock.span);
     if (clock->is_manual)
         return;
     if (clock != real)

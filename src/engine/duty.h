@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "store/node.h"
 
 // clang-format off
 #define DUTY_TABLE(X) \
@@ -33,7 +34,7 @@ typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
     int64_t other_nodes; // that live, as the beat saw
-    Span clock_offset;   // of the server's clock, as the beat saw
+    ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
 
 typedef struct Duty {

@@ -70,9 +70,9 @@ Err node_others(Db *db, int64_t node, Instant real_now, int64_t *ret, Error *err
     return ERR_OK;
 }
 
-Err node_offset(Db *db, Clock *clock, Span *ret, Error *error)
+Err node_offset(Db *db, Clock *clock, ClockOffset *ret, Error *error)
 {
-    *ret = 0;
+    *ret = (ClockOffset){ 0 };
     if (!db_is_postgres(db))
         return ERR_OK;
     DEFER(arena_done) Arena arena = { 0 };
@@ -80,7 +80,8 @@ Err node_offset(Db *db, Clock *clock, Span *ret, Error *error)
     Instant before = clock_now(clock);
     TRY(db_query(db, &arena, &server_time, NULL, &rows, error));
     // The server read its clock somewhere between our two readings.
-    Instant middle = before + (clock_now(clock) - before) / 2;
-    *ret = value_to_i64(&rows.values[0]) - middle;
+    Span round_trip = clock_now(clock) - before;
+    *ret = (ClockOffset){ .span = value_to_i64(&rows.values[0]) - (before + round_trip / 2),
+                          .round_trip = round_trip };
     return ERR_OK;
 }

@@ -20,7 +20,12 @@ void node_leave(Tx *tx, int64_t node, Instant real_now);
 // locked.
 Err node_others(Db *db, int64_t node, Instant real_now, int64_t *ret, Error *error) MUST_USE;
 
-// node_offset measures how far the server's clock is ahead of real_now (0 on SQLite).
-Err node_offset(Db *db, Clock *clock, Span *ret, Error *error) MUST_USE;
+// ClockOffset is how far the server's clock is ahead of ours, give or take half the round trip that
+// it took to ask. On SQLite both are 0.
+typedef struct ClockOffset {
+    Span span, round_trip;
+} ClockOffset;
+
+Err node_offset(Db *db, Clock *clock, ClockOffset *ret, Error *error) MUST_USE;
 
 extern const Statement *const node_statements[]; // ends with NULL

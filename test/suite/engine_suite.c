@@ -6,6 +6,7 @@
 
 #include "store/idempotency.h"
 #include "store/meta.h"
+#include "store/node.h"
 
 static Err apply_hold(Tx *tx, void *with, Error *error)
 {
@@ -582,6 +583,21 @@ static void old_idempotency_keys_go_within_a_minute(void)
     CHECK(engine_tally(rig.engine).purged == 1);
 }
 
+static void a_clock_that_was_long_under_way_is_not_believed(void)
+{
+    if (!suite_is_postgres())
+        return; // there is no server to ask
+    RIG(rig);
+    lapse(&rig, SPAN_SECOND);
+    clock_set_offset(&rig.real, 0);
+    rig.clock_delay = 3 * SPAN_SECOND;
+    lapse(&rig, NODE_BEAT);
+    CHECK(rig.real.offset == rig.clock_delay); // as it is, and not by half of it
+    rig.clock_delay = 0;
+    lapse(&rig, NODE_BEAT);
+    CHECK(rig.real.offset > -SPAN_SECOND && rig.real.offset < SPAN_SECOND);
+}
+
 static const Test tests[] = {
     TEST(an_outage_longer_than_a_lease_sends_nothing_twice),
     TEST(an_answer_that_comes_while_the_store_is_away_is_kept),
@@ -612,6 +628,7 @@ static const Test tests[] = {
     TEST(what_fails_whenever_it_is_tried_stops_nothing_else),
     TEST(a_store_that_is_away_is_told),
     TEST(old_idempotency_keys_go_within_a_minute),
+    TEST(a_clock_that_was_long_under_way_is_not_believed),
 };
 
 PART(engine_part, tests);

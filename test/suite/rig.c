@@ -39,6 +39,8 @@ static int fault(void *with, const char *call)
     Rig *rig = with;
     bool begins = strncmp(call, "BEGIN", 5) == 0;
     rig->transactions += begins;
+    if (strcmp(call, "node_server_time") == 0)
+        clock_set_offset(&rig->real, rig->real.offset + rig->clock_delay);
     if (rig->is_away && begins)
         return 13;                                        // SQLITE_FULL: the store's own fault
     return rig->broken && strcmp(call, rig->broken) == 0; // SQLITE_ERROR
@@ -93,12 +95,14 @@ void restart(Rig *rig)
 
 void turn(Rig *rig)
 {
-    // The beat sets the clock by the server's, which may put it back by a few microseconds.
     clock_pass(&rig->store.clock, SPAN_MILLISECOND);
     rig->rounds = 0;
     for (int quiet = 0; quiet < 2 && rig->rounds < TURN_MAX;) {
         bool worked = false;
         engine_round(rig->engine);
+        // The beat sets the clock by the server's, which is off by half of what it took to ask: on
+        // a busy machine enough to make what is due not due. A rig's time is nobody else's.
+        clock_set_offset(&rig->store.clock, 0);
         while (writer_step(rig->store.writer))
             worked = true;
         answer_usually(rig);

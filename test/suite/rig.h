@@ -32,6 +32,7 @@ typedef struct Rig {
     int64_t node;
     const char *broken; // a statement that fails whenever it is sent; NULL
     bool is_away;       // no transaction begins
+    Span clock_delay;   // how long the server's clock is under way to us
     int rounds;         // that the engine was asked for, in the last turn
     int transactions;   // begun since the rig was set up
 } Rig;
