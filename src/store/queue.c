@@ -22,56 +22,55 @@ static const Statement insert = {
 // marked at once (claim_mark). Both return the row as it was before; delivery_claim() says what it
 // is now. On PostgreSQL a row that is picked may have moved on before it was locked: it is then not
 // updated, and only what was updated is returned.
-#define CLAIM_COLUMNS(prefix)                                                                      \
-    "SELECT " QUEUE_COLUMNS(prefix) ", d.event, d.public_id, d.version,"                           \
-                                    " d.address, d.locale, d.customer_ref, e.kind, "               \
-                                    "COALESCE(e.occurred_at, e.received_at),"                      \
-                                    " e.payload"
-#define CLAIM_SET                                                                                  \
-    "state = 1, fence = fence + 1, attempt = attempt + 1,"                                         \
-    " send = send + CASE WHEN state <> 2 THEN 1 ELSE 0 END,"
+// clang-format off
+#define CLAIM_FOUND \
+    ", d.event, d.public_id, d.version, d.address, d.locale, d.customer_ref, e.kind," \
+    " COALESCE(e.occurred_at, e.received_at), e.payload"
+#define CLAIM_FINDS(row) \
+    " LEFT JOIN delivery d ON d.tenant = " row ".tenant AND d.id = " row ".id" \
+    " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+#define CLAIM_SET(row) \
+    "state = 1, fence = " row ".fence + 1, attempt = " row ".attempt + 1," \
+    " send = " row ".send + CASE WHEN " row ".state <> 2 THEN 1 ELSE 0 END,"
 
 // A lane's share is cut where its payloads come to more bytes than it has; its first row is taken
 // whatever its size.
 #define CLAIM_TOTAL "SUM(p.bytes) OVER (PARTITION BY p.lane ORDER BY p.due_at, p.id) AS total"
+#define CLAIM_FITS(most) "(w.total <= " most " OR w.total = w.bytes)"
 
+// The server keeps to nested loops, so the update finds its rows by their place: joined by key, a
+// thousand picked rows would be looked through once for each of them.
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
     .params = "iiiiii",
     .many = true,
-    .sql = CLAIM_COLUMNS("q.") " FROM (SELECT p.*, " CLAIM_TOTAL
-                               " FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1"
-                               "  AND state <> 1 AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY "
-                               "due_at LIMIT $2) AS p) AS q"
-                               " LEFT JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
-                               " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
-                               " WHERE q.total <= $3 OR q.total = q.bytes",
+    .sql = "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL
+           "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1"
+           "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at LIMIT $2) AS p) AS w"
+           CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3"),
     .postgres =
         "WITH picked AS MATERIALIZED (SELECT * FROM ("
         "  SELECT l.most, p.*, " CLAIM_TOTAL " FROM unnest($1, $2, $3) AS l (number, free, most),"
-        "  LATERAL (SELECT ctid AS place, " QUEUE_COLUMNS(
-            "") " FROM queue"
-                "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
-                "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
-                "  WHERE w.total <= w.most OR w.total = w.bytes),"
-                " c AS (UPDATE queue SET " CLAIM_SET
-                "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
-                "  WHERE ctid = ANY (ARRAY(SELECT place FROM picked)) RETURNING tenant, "
-                "id) " CLAIM_COLUMNS(
-                    "p.") " FROM c JOIN picked p ON p.tenant = c.tenant AND p.id = c.id"
-                          " LEFT JOIN delivery d ON d.tenant = c.tenant AND d.id = c.id"
-                          " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event",
+        "  LATERAL (SELECT ctid AS place, " QUEUE_NAMES " FROM queue"
+        "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
+        "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
+        "  WHERE " CLAIM_FITS("w.most") "),"
+        " c AS (UPDATE queue q SET " CLAIM_SET("q")
+        "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
+        "  FROM picked p WHERE q.ctid = p.place RETURNING p.*)"
+        " SELECT " QUEUE_COLUMNS("c.") CLAIM_FOUND " FROM c" CLAIM_FINDS("c"),
 };
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
     .scope = STATEMENT_TENANT,
     .params = "iuiii",
     .many = true,
-    .sql = "UPDATE queue SET " CLAIM_SET " started_at = $3, lease_until = $4, holder = $5"
+    .sql = "UPDATE queue SET " CLAIM_SET("queue") " started_at = $3, lease_until = $4, holder = $5"
            " WHERE tenant = $1 AND id = $2",
     .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5) LIMIT 0",
 };
+// clang-format on
 
 // What a settle expects to find, in the queue and in `ended`; $1 to $5 in every statement of its.
 #define GUARD "tenant = $1 AND id = $2 AND state = $3 AND fence = $4"
