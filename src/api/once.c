@@ -42,8 +42,7 @@ static Str lower(Arena *arena, Str name)
 {
     char *text = arena_copy(arena, name.at, name.len);
     for (size_t i = 0; i < name.len; i++)
-        if (text[i] >= 'A' && text[i] <= 'Z')
-            text[i] = (char) (text[i] + 'a' - 'A');
+        text[i] = str_lower_char(text[i]);
     return (Str){ text, name.len };
 }
 

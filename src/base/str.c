@@ -43,7 +43,7 @@ bool str_eq(Str a, Str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-static char lower(char c)
+char str_lower_char(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
 }
@@ -53,7 +53,7 @@ bool str_eq_nocase(Str a, Str b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower(a.at[i]) != lower(b.at[i]))
+        if (str_lower_char(a.at[i]) != str_lower_char(b.at[i]))
             return false;
     return true;
 }

@@ -23,6 +23,7 @@ const char *str_z(Arena *arena, Str s); // a NUL-terminated copy for a library c
 Str str_format(Arena *arena, const char *format, ...) PRINTF(2, 3);
 bool str_eq(Str a, Str b);
 bool str_eq_nocase(Str a, Str b); // ASCII only
+char str_lower_char(char c);      // ASCII only
 int str_cmp(Str a, Str b);        // as bytes
 bool str_starts(Str s, Str prefix);
 bool str_ends(Str s, Str suffix);

@@ -154,6 +154,7 @@ Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
 {
     if (result->problem != TRANSFER_ANSWERED) {
         Outcome outcome = judge_problem(result->problem);
+        outcome.code = result->status;
         outcome.detail = clean_text(arena, result->problem_text, RESPONSE_KEPT_MAX);
         return outcome;
     }

@@ -535,10 +535,10 @@ static void finish(Job *job, CURLcode code)
         .problem = judge(job, code),
         .took = clock_machine_monotonic() - job->started_at,
     };
+    long status = 0;
+    curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
+    result.status = status >= 200 ? (int) status : 0; // what comes before is not the answer's
     if (result.problem == TRANSFER_ANSWERED) {
-        long status = 0;
-        curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
-        result.status = (int) status;
         result.body = buf_str(&job->answer);
         result.content_type = header_value(job->easy, "Content-Type");
         result.retry_after = header_value(job->easy, "Retry-After");

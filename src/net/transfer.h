@@ -39,7 +39,7 @@ typedef enum TransferProblem {
 typedef struct TransferResult {
     TransferProblem problem;
     Str problem_text; // a sentence; none when answered
-    int status;       // when answered
+    int status;       // as soon as the answer's head was in, though the rest may not have come; 0
     Str body;         // up to response_max; lives as long as the callback
     Str content_type;
     Str retry_after;         // the header as sent; none

@@ -60,10 +60,10 @@ static const Statement insert = {
     " AND ($6 IS NULL OR d.lane ="                                                                 \
     " (SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6))"                         \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
-    " AND ($9 IS NULL OR LOWER(d.address) LIKE LOWER($9) ESCAPE '!'"                               \
-    " OR LOWER(d.customer_ref) LIKE LOWER($9) ESCAPE '!'"                                          \
-    " OR LOWER(d.public_id) LIKE LOWER($9) ESCAPE '!'"                                             \
-    " OR LOWER(d.entity) LIKE LOWER($9) ESCAPE '!')"                                               \
+    " AND ($9 IS NULL OR LOWER(d.address COLLATE \"C\") LIKE $9 ESCAPE '!'"                        \
+    " OR LOWER(d.customer_ref COLLATE \"C\") LIKE $9 ESCAPE '!'"                                   \
+    " OR LOWER(d.public_id COLLATE \"C\") LIKE $9 ESCAPE '!'"                                      \
+    " OR LOWER(d.entity COLLATE \"C\") LIKE $9 ESCAPE '!')"                                        \
     " AND d.triggered_at >= $10 AND d.triggered_at < $11"
 #define FROM_ANY                                                                                   \
     " FROM delivery d LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                    \
@@ -298,7 +298,8 @@ Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, E
     return ERR_OK;
 }
 
-// pattern_of makes a LIKE pattern that finds q anywhere; ! keeps its wildcards plain.
+// pattern_of makes a LIKE pattern that finds q anywhere; ! keeps its wildcards plain. Case is that
+// of ASCII: what else has a case, and which, two databases would not agree on.
 static Str pattern_of(Arena *arena, Str q)
 {
     if (!q.len)
@@ -308,7 +309,7 @@ static Str pattern_of(Arena *arena, Str q)
     for (size_t i = 0; i < q.len; i++) {
         if (q.at[i] == '%' || q.at[i] == '_' || q.at[i] == '!')
             buf_add_char(&pattern, '!');
-        buf_add_char(&pattern, q.at[i]);
+        buf_add_char(&pattern, str_lower_char(q.at[i]));
     }
     buf_add_char(&pattern, '%');
     return buf_str(&pattern);

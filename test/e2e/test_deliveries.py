@@ -1,5 +1,6 @@
 """What happened, and what a person may do about it: lists, explanations, timelines, operations."""
 import threading
+import urllib.parse
 
 from harness import equal, eventually, like, main
 from steps import (KIND, act, advance, attempts, captured, deliveries, delivery, ingest, ingest_one,
@@ -26,6 +27,14 @@ def park_some(peal, count, id="flaky", **members):
     for one in found:
         settled(peal, one, "parked")
     return found
+
+
+def test_case_is_that_of_ascii_on_every_database(ctx):
+    make_trigger(ctx.peal)
+    item = {**visit(), "recipient": {"address": "\u00c4RGER@Example.com", "locale": "de"}}
+    made = ingest(ctx.peal, item)["items"][0]["deliveries"][0]["deliveryId"]
+    for q, found in (("\u00c4rger@exAMPLE", [made]), ("RGER", [made]), ("\u00e4rger", [])):
+        equal(ids(ctx.peal, f"&q={urllib.parse.quote(q)}"), found, q)
 
 
 def test_lists_are_filtered(ctx):

@@ -28,9 +28,7 @@ static Str options_of(Arena *arena, const char *url)
 
 static char plain(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return (char) (c + 'a' - 'A');
-    return c == '-' ? '_' : c; // --search-path= is another way to write it
+    return c == '-' ? '_' : str_lower_char(c); // --search-path= is another way to write it
 }
 
 // sets says whether the options give the named setting a value.

@@ -375,10 +375,18 @@ static void close_db(Db *db)
     free(self);
 }
 
+// by_bytes is the collation "C" of PostgreSQL, by its name there, so that one text serves both.
+static int by_bytes(void *with, int a_len, const void *a, int b_len, const void *b)
+{
+    (void) with;
+    return str_cmp((Str){ a, (size_t) a_len }, (Str){ b, (size_t) b_len });
+}
+
 static void configure(SqliteDb *self, bool is_weak)
 {
     sqlite3_extended_result_codes(self->sqlite, 1);
     sqlite3_busy_timeout(self->sqlite, BUSY_TIMEOUT_MS);
+    sqlite3_create_collation(self->sqlite, "C", SQLITE_UTF8, NULL, by_bytes);
     sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(self->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_limit(self->sqlite, SQLITE_LIMIT_ATTACHED, 0);

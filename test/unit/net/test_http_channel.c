@@ -309,6 +309,9 @@ static void every_answer_means_something(void)
         DEFER(arena_done) Arena arena = { 0 };
         TransferResult result = { .problem = problems[i].problem, .problem_text = S("why") };
         Outcome outcome = judge_http(&arena, &result, 0);
+        result.status = 200; // of an answer that broke off
+        CHECK(judge_http(&arena, &result, 0).verdict == problems[i].verdict);
+        CHECK(judge_http(&arena, &result, 0).code == 200);
         CHECK(outcome.verdict == problems[i].verdict && outcome.reason == problems[i].reason);
         CHECK(outcome.code == 0 && str_eq(outcome.detail, S("why")) && !outcome.provider_id.at);
     }

@@ -316,7 +316,7 @@ static void failures_are_told_apart(void)
         { "http://127.0.0.1:%d/silent", TRANSFER_NO_ANSWER, 0, 300 * SPAN_MILLISECOND, false },
         { "http://127.0.0.1:%d/ok", TRANSFER_NO_CONNECTION, 0, 0, true },
         { "http://127.0.0.1:%d/close", TRANSFER_NO_ANSWER, 0, 0, false },
-        { "http://127.0.0.1:%d/cut", TRANSFER_NO_ANSWER, 0, 0, false },
+        { "http://127.0.0.1:%d/cut", TRANSFER_NO_ANSWER, 200, 0, false },
         { "http://127.0.0.1:%d/garbage", TRANSFER_NO_ANSWER, 0, 0, false },
         { "http://nowhere.invalid:%d/", TRANSFER_NO_CONNECTION, 0, SPAN_SECOND, false },
         { "http://127.0.0.1:%d/early", TRANSFER_ANSWERED, 503, 0, false },
