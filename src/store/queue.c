@@ -34,8 +34,8 @@ static const Statement insert = {
     " send = " row ".send + CASE WHEN " row ".state <> 2 THEN 1 ELSE 0 END,"
 
 // A lane's share is cut where its payloads come to more bytes than it has; its first row is taken
-// whatever its size.
-#define CLAIM_TOTAL "SUM(p.bytes) OVER (PARTITION BY p.lane ORDER BY p.due_at, p.id) AS total"
+// whatever its size. The sum runs along the rows as they come, oldest first: nothing is sorted.
+#define CLAIM_TOTAL "SUM(p.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total"
 #define CLAIM_FITS(most) "(w.total <= " most " OR w.total = w.bytes)"
 
 // The server keeps to nested loops, so the update finds its rows by their place: joined by key, a
@@ -50,12 +50,12 @@ static const Statement claim_pick = {
            "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at LIMIT $2) AS p) AS w"
            CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3"),
     .postgres =
-        "WITH picked AS MATERIALIZED (SELECT * FROM ("
-        "  SELECT l.most, p.*, " CLAIM_TOTAL " FROM unnest($1, $2, $3) AS l (number, free, most),"
-        "  LATERAL (SELECT ctid AS place, " QUEUE_NAMES " FROM queue"
-        "    WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
-        "    ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
-        "  WHERE " CLAIM_FITS("w.most") "),"
+        "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3) AS l (number, free, most),"
+        "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM ("
+        "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue"
+        "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
+        "   ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
+        "  WHERE " CLAIM_FITS("l.most") "),"
         " c AS (UPDATE queue q SET " CLAIM_SET("q")
         "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
         "  FROM picked p WHERE q.ctid = p.place RETURNING p.*)"
