@@ -414,7 +414,7 @@ void json_write(Buf *buf, const Json *value, bool sorted)
 
 Str json_text(Arena *arena, const Json *value)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     write_value(&buf, value, false);
     return buf_str(&buf);
 }

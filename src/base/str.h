@@ -64,6 +64,10 @@ typedef struct Buf {
     bool overflowed;
 } Buf;
 
+// BUF_WHOLE is the ceiling of a text that is made of parts which were limited at the door, and that
+// must be whole or not be at all: cut off it would be another text.
+#define BUF_WHOLE (SIZE_MAX / 4)
+
 Buf buf_new(Arena *arena, size_t max);
 void buf_done(Buf *buf); // for heap buffers; harmless for the others
 void buf_add(Buf *buf, Str s);

@@ -51,7 +51,7 @@ Str message_link(Arena *arena, Str template, Str public_id)
 Str message_json(Arena *arena, const Message *message)
 {
     char id[UUID_TEXT_LEN + 1];
-    Buf buf = buf_new(arena, SIZE_MAX / 2); // of parts that were limited when they came in
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
     json_put_str(&out, S("deliveryId"), uuid_text(message->delivery_id, id));

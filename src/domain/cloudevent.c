@@ -39,7 +39,7 @@ static void set_payload(Arena *arena, const Json *object, Event *event)
 // wrap_payload makes the payload an object with one member.
 static Err wrap_payload(Arena *arena, Str key, Str json, Event *event, Error *error)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
     json_put_raw(&out, key, json);
@@ -63,7 +63,7 @@ static Err take_data(Arena *arena, const Json *data, Event *event, Error *error)
 
 static Str json_string(Arena *arena, Str text)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_add_str(&out, text);
     return buf_str(&buf);
@@ -140,7 +140,7 @@ static int attribute_of(Str header)
 static Err headers_object(Arena *arena, const CloudHeader *headers, size_t count, Members *members)
 {
     bool is_seen[ARRAY_LEN(attributes)] = { 0 };
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
     for (size_t i = 0; i < count; i++) {

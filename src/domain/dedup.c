@@ -26,9 +26,8 @@ Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *e
                   Str template_id)
 {
     assert(count >= 1 && count <= DEDUP_PATHS_MAX);
-    // No ceiling of its own: the event was limited at the door, and a cut text would make two
-    // different events equal.
-    Buf text = buf_new(scratch, SIZE_MAX / 4);
+    // A cut text would make two different events equal.
+    Buf text = buf_new(scratch, BUF_WHOLE);
     for (size_t i = 0; i < count; i++) {
         Found found = event_find(event, template_id, paths[i]);
         if (i > 0)

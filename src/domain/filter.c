@@ -19,10 +19,10 @@ typedef struct Scalar {
     const Json *json; // the value itself, where it is part of a document
 } Scalar;
 
-typedef struct Op Op;
+typedef struct Operator Operator;
 
 typedef struct Leaf {
-    const Op *op; // NULL: a group without members, whose truth is fixed
+    const Operator *op; // NULL: a group without members, whose truth is fixed
     Str path;
     const Json *value; // as written; NULL for none
     Scalar *operands;  // the value, or the elements of the value of "in"
@@ -189,7 +189,7 @@ static const Takes a_list = { LIST, "an array" };
 static const Takes a_choice = { BOOL | NOTHING, "true or false" };
 
 // In the phrases % stands for the value.
-struct Op {
+struct Operator {
     const char *text;
     const Takes *takes;
     bool (*holds)(const Leaf *leaf, const Scalar *seen);
@@ -198,7 +198,7 @@ struct Op {
 };
 
 // clang-format off
-static const Op ops[] = {
+static const Operator ops[] = {
     { "==",         &any_scalar,  equals,      "were %",           "were not %" },
     { "!=",         &any_scalar,  differs,     "were not %",       "were %" },
     { "<",          &any_ordered, is_less,     "were less than %", "were at least %" },
@@ -532,7 +532,7 @@ static void add_phrase(Buf *buf, const char *phrase, const Json *value)
 
 static Str predicate_of(Arena *arena, const Leaf *leaf)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     buf_add(&buf, leaf->is_negated ? S("not ") : S(""));
     if (!leaf->op) {
         buf_add(&buf, leaf->is_wanted ? S("all of nothing") : S("any of nothing"));
@@ -553,7 +553,7 @@ static Str would_match_if(Arena *arena, const Leaf *leaf)
     bool is_opposite = leaf->is_negated;
     if (leaf->op->takes->kinds & NOTHING)
         is_opposite = leaf->is_negated == leaf->is_wanted;
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     buf_add(&buf, leaf->path);
     buf_add_char(&buf, ' ');
     add_phrase(&buf, is_opposite ? leaf->op->would_not : leaf->op->would, leaf->value);
@@ -569,7 +569,7 @@ static Str seen_by(Arena *arena, const Leaf *leaf, const Event *event, Str templ
         return STR_NONE;
     if (found.json)
         return json_text(arena, found.json);
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_add_str(&out, found_str(&found));
     return buf_str(&buf);

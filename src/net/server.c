@@ -350,7 +350,7 @@ static void *on_request_line(void *with, const char *target, struct MHD_Connecti
 }
 
 // queue hands the reply to the library, which sends it from the exchange's arena.
-static enum MHD_Result queue(ExchangeWire *wire)
+static enum MHD_Result queue_reply(ExchangeWire *wire)
 {
     static const Header usual[] = {
         { S("X-Content-Type-Options"), S("nosniff") },
@@ -400,7 +400,7 @@ static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_on
         if (!deadline_stop(&wire->connection->deadline))
             return MHD_NO;
         wire->connection->lingers = true;
-        return queue(wire);
+        return queue_reply(wire);
     }
     wire->phase = PHASE_DROPPING;
     return MHD_YES;
@@ -561,7 +561,7 @@ static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *le
 static enum MHD_Result pick_up(ExchangeWire *wire)
 {
     Server *server = wire->server;
-    enum MHD_Result result = queue(wire);
+    enum MHD_Result result = queue_reply(wire);
     count_down(server, &server->owed);
     return result;
 }
@@ -606,7 +606,7 @@ static enum MHD_Result on_request(void *with, struct MHD_Connection *mhd, const 
         return *data_len > 0 ? take_piece(wire, data, data_len) : hand_over(wire);
     case PHASE_DROPPING:
         if (*data_len == 0)
-            return deadline_stop(&wire->connection->deadline) ? queue(wire) : MHD_NO;
+            return deadline_stop(&wire->connection->deadline) ? queue_reply(wire) : MHD_NO;
         *data_len = 0;
         return MHD_YES;
     case PHASE_HANDED:
@@ -666,12 +666,6 @@ void exchange_reply(Exchange *exchange, const Reply *reply)
     assert(turn != TURN_REPLIED);
     if (turn == TURN_SUSPENDED)
         MHD_resume_connection(mhd);
-}
-
-void exchange_fail(Exchange *exchange, const Error *error)
-{
-    Reply reply = problem_reply(&exchange->arena, error, exchange->request_id);
-    exchange_reply(exchange, &reply);
 }
 
 Str exchange_header(const Exchange *exchange, Str name)

@@ -50,10 +50,8 @@ Str exchange_query(const Exchange *exchange, Str name);    // percent-decoded; n
 bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); // walk them all
 void exchange_reply(Exchange *exchange, const Reply *reply);
 
-// exchange_fail answers with the error as application/problem+json.
-void exchange_fail(Exchange *exchange, const Error *error);
-
-// problem_reply makes that answer, with the headers that its status asks for.
+// problem_reply makes the error an answer, as application/problem+json, with the headers that its
+// status asks for.
 Reply problem_reply(Arena *arena, const Error *error, Uuid request_id);
 
 typedef struct ServerOptions {

@@ -25,7 +25,7 @@ enum {
 };
 
 #define TIMEOUT_DEFAULT (30 * SPAN_SECOND)
-#define CONNECT_TIMEOUT_DEFAULT (5 * SPAN_SECOND)
+#define CONNECT_TIMEOUT (5 * SPAN_SECOND)
 #define POOL_IDLE_SPAN SPAN_MINUTE
 
 typedef struct Job Job;
@@ -458,9 +458,6 @@ static void describe(Job *job, const Transfer *transfer)
     bool is_head = str_eq(transfer->method, S("HEAD"));
     bool has_body = is_post || (transfer->body.len > 0 && !is_get && !is_head);
     Span timeout = transfer->timeout > 0 ? transfer->timeout : TIMEOUT_DEFAULT;
-    Span connect_timeout = transfer->connect_timeout;
-    if (connect_timeout <= 0)
-        connect_timeout = earlier(CONNECT_TIMEOUT_DEFAULT, timeout);
 
     SET(easy, CURLOPT_URL, str_z(arena, transfer->url));
     if (has_body) {
@@ -477,7 +474,7 @@ static void describe(Job *job, const Transfer *transfer)
     SET(easy, CURLOPT_CUSTOMREQUEST, is_usual ? NULL : str_z(arena, transfer->method));
     SET(easy, CURLOPT_HTTPHEADER, header_lines(arena, transfer, has_body));
     SET(easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
-    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect_timeout));
+    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(earlier(CONNECT_TIMEOUT, timeout)));
 }
 
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done, void *with)
@@ -540,7 +537,6 @@ static void finish(Job *job, CURLcode code)
     result.status = status >= 200 ? (int) status : 0; // what comes before is not the answer's
     if (result.problem == TRANSFER_ANSWERED) {
         result.body = buf_str(&job->answer);
-        result.content_type = header_value(job->easy, "Content-Type");
         result.retry_after = header_value(job->easy, "Retry-After");
         result.webhook_delivery_id = header_value(job->easy, "Webhook-Delivery-Id");
     } else if (result.problem == TRANSFER_FORBIDDEN) {
@@ -731,8 +727,7 @@ static void keep_result(void *with, const TransferResult *result)
     Arena *arena = kept->arena;
     kept->result = *result;
     Str *const texts[] = { &kept->result.problem_text, &kept->result.body,
-                           &kept->result.content_type, &kept->result.retry_after,
-                           &kept->result.webhook_delivery_id };
+                           &kept->result.retry_after, &kept->result.webhook_delivery_id };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i]->at)
             *texts[i] = str_dup(arena, *texts[i]);

@@ -21,11 +21,10 @@ typedef struct Transfer {
     Str url;
     const Header *headers;
     size_t header_count;
-    Str body;             // copied by transfers_start
-    Span timeout;         // of the whole request; 0: 30 s
-    Span connect_timeout; // 0: 5 s or the time-out, whichever is less
-    size_t response_max;  // bytes kept of the answer; the rest is read and dropped up to 1 MiB
-    int64_t pool;         // connections are shared only among equal numbers
+    Str body;            // copied by transfers_start
+    Span timeout;        // of the whole request; 0: 30 s. To connect: 5 s of it
+    size_t response_max; // bytes kept of the answer; the rest is read and dropped up to 1 MiB
+    int64_t pool;        // connections are shared only among equal numbers
 } Transfer;
 
 typedef enum TransferProblem {
@@ -41,8 +40,7 @@ typedef struct TransferResult {
     Str problem_text; // a sentence; none when answered
     int status;       // as soon as the answer's head was in, though the rest may not have come; 0
     Str body;         // up to response_max; lives as long as the callback
-    Str content_type;
-    Str retry_after;         // the header as sent; none
+    Str retry_after;  // the header as sent; none
     Str webhook_delivery_id; // the header as sent; none
     Span took;
 } TransferResult;

@@ -33,7 +33,7 @@ static bool read_structured(Arena *arena, Str input, Event *ret, Error *error)
 // print writes the event as a structured one, from which the same event must come again.
 static Str print(Arena *arena, const Event *event)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
     json_put_str(&out, S("specversion"), S("1.0"));

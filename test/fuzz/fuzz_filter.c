@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const bool is_same[] = { false, true, true, true };
     for (size_t i = 0; i < ARRAY_LEN(wrappings); i++) {
         Error deeper = { .arena = &arena };
-        Buf wrapped = buf_new(&arena, SIZE_MAX / 4);
+        Buf wrapped = buf_new(&arena, BUF_WHOLE);
         const char *mark = strstr(wrappings[i], "%.*s");
         buf_add_bytes(&wrapped, wrappings[i], (size_t) (mark - wrappings[i]));
         buf_add(&wrapped, text);

@@ -4,7 +4,7 @@
 
 static Str print_sorted(Arena *arena, const Json *value)
 {
-    Buf buf = buf_new(arena, SIZE_MAX / 4);
+    Buf buf = buf_new(arena, BUF_WHOLE);
     json_write(&buf, value, true);
     return buf_str(&buf);
 }

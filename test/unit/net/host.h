@@ -59,8 +59,7 @@ static inline void describe(Exchange *exchange)
         error_add(&error, S("/c"), "bad-type", "no");
         Err err = error_close(&error, ERR_INVALID);
         CHECK(err == ERR_INVALID);
-        exchange_fail(exchange, &error);
-        return;
+        reply = problem_reply(arena, &error, exchange->request_id);
     }
     exchange_reply(exchange, &reply);
 }
