@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/output.h"
 #include "engine/engine.h"
+#include "store/bell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ typedef struct Program {
     Transfers *transfers;
     Transport transport;
     Engine *engine;
+    Bell *bell; // NULL on SQLite
 } Program;
 
 static Err open_program(Program *program, Error *error);
@@ -172,6 +174,15 @@ static Err fill_store(Program *program, Error *error)
     return err;
 }
 
+// moved is told of every commit of this node: its engine has to know, and other nodes', if any.
+static void moved(void *with, const Move *moves, size_t count)
+{
+    const Program *program = with;
+    engine_moved(program->engine, moves, count);
+    if (engine_has_company(program->engine))
+        bell_ring(program->bell, moves, count);
+}
+
 static Err open_store(Program *program, Error *error)
 {
     const Config *config = program->config;
@@ -191,7 +202,11 @@ static Err open_store(Program *program, Error *error)
         .url_template = config->url_template,
     };
     program->engine = engine_new(&options);
-    writer_follow(program->store.writer, engine_moved, program->engine);
+    program->bell = bell_open(&(BellOptions){ .url = config->store,
+                                              .clock = &program->clock,
+                                              .heard = engine_heard,
+                                              .with = program->engine });
+    writer_follow(program->store.writer, moved, program);
     engine_start(program->engine);
     program->api.engine = program->engine;
     program->api.is_key_foreign = program->store.is_key_foreign;
@@ -296,6 +311,7 @@ static void stop(Program *program, bool is_up)
     }
     if (is_up) {
         writer_follow(program->store.writer, NULL, NULL);
+        bell_close(program->bell);
         engine_free(program->engine);
         transfers_free(program->transfers);
         pool_close(program->api.thinkers);

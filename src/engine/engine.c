@@ -80,7 +80,9 @@ static void take_notes(Engine *engine)
     engine->note_count = 0;
     if (engine->is_poked)
         engine->wants_probe = engine->duties[DUTY_OPERATE].is_wanted = true;
-    engine->is_poked = false;
+    if (engine->has_heard && engine->other_nodes == 0)
+        engine->duties[DUTY_BEAT].is_wanted = true;
+    engine->is_poked = engine->has_heard = false;
     engine->shown = engine->tally;
     engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
@@ -382,6 +384,31 @@ void engine_moved(void *with, const Move *moves, size_t count)
     pthread_mutex_unlock(&engine->lock);
     if (wakes)
         transport_wake(engine->options.transport);
+}
+
+// knows_lanes: a lane that we have not heard of is another's news, and so may be anything.
+static bool knows_lanes(const Engine *engine, const Move *moves, size_t count)
+{
+    Registry *registry = writer_registry(engine->options.writer);
+    bool knows = true;
+    for (size_t i = 0; i < count; i++)
+        knows &= registry_lane(registry, moves[i].lane) != NULL;
+    registry_drop(registry);
+    return knows;
+}
+
+void engine_heard(void *with, const Move *moves, size_t count)
+{
+    Engine *engine = with;
+    pthread_mutex_lock(&engine->lock);
+    engine->has_heard = true;
+    pthread_mutex_unlock(&engine->lock);
+    engine_moved(engine, moves, knows_lanes(engine, moves, count) ? count : 0);
+}
+
+bool engine_has_company(Engine *engine)
+{
+    return engine->other_nodes > 0;
 }
 
 Tally engine_tally(Engine *engine)

@@ -55,6 +55,11 @@ bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, or fin
 // due before it wakes by itself.
 void engine_moved(void *with, const Move *moves, size_t count);
 
+// engine_heard tells the same of what another node committed (store/bell.h); that there is one may
+// be news too. engine_has_company is whether another node lives, as the last beat saw it.
+void engine_heard(void *with, const Move *moves, size_t count);
+bool engine_has_company(Engine *engine);
+
 // Tally counts what was done.
 typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;

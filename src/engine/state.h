@@ -180,8 +180,8 @@ struct Engine {
     int failures;                       // of rounds, in a row
     size_t part;                        // of a narrow round, in turn
     ClockWatch watch;
-    int64_t other_nodes;
-    Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
+    _Atomic int64_t other_nodes; // that live
+    Instant sweeps_until;        // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;
     _Atomic int64_t in_flight;
@@ -190,6 +190,7 @@ struct Engine {
     Note notes[NOTES_MAX];           // guarded by lock
     size_t note_count;               // guarded by lock
     bool is_poked;                   // guarded by lock
+    bool has_heard;                  // guarded by lock: from another node
     Uuid called_off[CALLED_OFF_MAX]; // guarded by lock: while they were claimed
     size_t called_off_count;         // guarded by lock; more than the most: all that wait may be
     Instant wakes_at;        // guarded by lock: whoever tells of something later need not wake it

@@ -9,6 +9,7 @@ import glob
 import itertools
 import os
 import threading
+import time
 
 from harness import Deadline, equal, eventually, like, main, only, run_peal
 from server import ADMIN_KEY
@@ -244,6 +245,49 @@ def test_a_hold_holds_every_node(ctx):
     eventually(lambda: two.get("/readyz").json["held"])
     two.post("/v1/release", expect=200)
     receiver.wait_for(2)
+
+
+def send_from_elsewhere(node, receiver, count):
+    """Posts events, one after the other, to a node that has no slot free for them; answers for how
+    long the last of them had to wait for another node, in seconds."""
+    waits = []
+    for _ in range(count):
+        came = receiver.count()
+        node.post("/v1/events", {"kind": KIND}, expect=202)
+        began = time.monotonic()
+        receiver.wait_for(came + 1)
+        waits.append(time.monotonic() - began)
+    return waits
+
+
+def is_told_again(node, receiver):
+    """Three in a row that come at once: whoever only looks once a second cannot do that."""
+    eventually(lambda: sum(send_from_elsewhere(node, receiver, 3)) < 0.6, 30)
+
+
+@only("postgres")
+def test_what_one_node_leaves_is_told_to_the_others(ctx):
+    """A node looks for the work of others once a second; it is told of it at once."""
+    busy, receiver = ctx.start(clock="system"), ctx.receiver()
+    gate = threading.Event()
+    receiver.answer(200, hold=gate)
+    make_channel(busy, receiver, concurrency=1)
+    busy.post("/v1/events", {"kind": KIND}, expect=202)
+    receiver.wait_for(1)
+    receiver.answer(200)
+    ctx.start(clock="system")
+    is_told_again(busy, receiver)  # before it was, the one had to learn of the other
+    waits = send_from_elsewhere(busy, receiver, 12)
+    assert sum(waits) < 3, f"looking alone takes half a second each: {waits}"
+
+    ctx.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'peal bell' AND datname = current_database()")
+    waits = send_from_elsewhere(busy, receiver, 2)
+    assert max(waits) < 5, f"who hears nothing still looks: {waits}"
+    is_told_again(busy, receiver)
+    equal({one["outcome"] for row in deliveries(busy, "&state=delivered")
+           for one in attempts(busy, row["id"])}, {"delivered"})
+    gate.set()
 
 
 @only("postgres")

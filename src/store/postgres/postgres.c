@@ -4,7 +4,6 @@
 #include "store/postgres/settings.h"
 
 #include <endian.h>
-#include <libpq-fe.h>
 
 // The store on PostgreSQL: binary parameters, prepared statements, everything pipelined between
 // two syncs. The tables are looked for in schema peal and nowhere else: the same names in another
@@ -517,42 +516,17 @@ static void close_db(Db *db)
     free(self);
 }
 
-static void ignore_notice(void *with, const char *message)
-{
-    (void) with;
-    (void) message;
-}
-
 static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *error)
 {
-    const char *url = str_z(scratch, options->url), *settings;
-    TRY(settings_for(scratch, url, options->is_reader, &settings, error));
-    const char *keys[] = { "dbname",
-                           "application_name",
-                           "connect_timeout",
-                           "client_encoding",
-                           "options",
-                           "tcp_user_timeout",
-                           NULL };
-    const char *values[] = { url,
-                             str_format(scratch, "peal %.*s",
-                                        STR_ARG(options->is_reader ? S("reader") : options->name))
-                                 .at,
-                             "5",
-                             "UTF8",
-                             settings,
-                             "10000",
-                             NULL };
     PostgresDb *self = memory_new(sizeof *self);
     self->db.driver = &postgres_driver;
     self->is_reader = options->is_reader;
-    self->conn = PQconnectdbParams(keys, values, 1);
-    if (PQstatus(self->conn) != CONNECTION_OK) {
-        const char *message = PQerrorMessage(self->conn);
-        fail(error, ERR_UNAVAILABLE, "cannot connect to PostgreSQL: %.*s",
-             (int) strcspn(message, "\n"), message);
+    Err err =
+        settings_connect(scratch, options->url, options->is_reader,
+                         options->is_reader ? S("reader") : options->name, &self->conn, error);
+    if (err != ERR_OK) {
         close_db(&self->db);
-        return ERR_UNAVAILABLE;
+        return err;
     }
     // In any other encoding there are texts that cannot be stored: one answer of a receiver with
     // such a letter would fail its settle for ever.
@@ -563,7 +537,6 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
         close_db(&self->db);
         return ERR_INVALID;
     }
-    PQsetNoticeProcessor(self->conn, ignore_notice, NULL);
     PQenterPipelineMode(self->conn);
     *ret = &self->db;
     return ERR_OK;

@@ -1,7 +1,5 @@
 #include "store/postgres/settings.h"
 
-#include <libpq-fe.h>
-
 // Joins are written in the order in which they are to be read. Left to itself the planner turns
 // them around on tables that were never analyzed, and multiplies events by deliveries.
 static const char writer_settings[] =
@@ -56,7 +54,9 @@ static Str clash(const char *ours, Str options)
     return STR_NONE;
 }
 
-Err settings_for(Arena *arena, const char *url, bool is_reader, const char **ret, Error *error)
+// settings_for returns the value of libpq's `options` for a connection.
+static Err settings_for(Arena *arena, const char *url, bool is_reader, const char **ret,
+                        Error *error)
 {
     const char *ours = is_reader ? reader_settings : writer_settings;
     Str options = options_of(arena, url);
@@ -67,5 +67,39 @@ Err settings_for(Arena *arena, const char *url, bool is_reader, const char **ret
                     "out",
                     STR_ARG(twice));
     *ret = options.len ? str_format(arena, "%.*s %s", STR_ARG(options), ours).at : ours;
+    return ERR_OK;
+}
+
+static void ignore_notice(void *with, const char *message)
+{
+    (void) with;
+    (void) message;
+}
+
+Err settings_connect(Arena *scratch, Str url, bool is_reader, Str name, PGconn **ret, Error *error)
+{
+    const char *url_z = str_z(scratch, url), *settings;
+    TRY(settings_for(scratch, url_z, is_reader, &settings, error));
+    const char *keys[] = { "dbname",
+                           "application_name",
+                           "connect_timeout",
+                           "client_encoding",
+                           "options",
+                           "tcp_user_timeout",
+                           NULL };
+    const char *values[] = { url_z,    str_format(scratch, "peal %.*s", STR_ARG(name)).at,
+                             "5",      "UTF8",
+                             settings, "10000",
+                             NULL };
+    PGconn *conn = PQconnectdbParams(keys, values, 1);
+    if (PQstatus(conn) != CONNECTION_OK) {
+        const char *message = PQerrorMessage(conn);
+        fail(error, ERR_UNAVAILABLE, "cannot connect to PostgreSQL: %.*s",
+             (int) strcspn(message, "\n"), message);
+        PQfinish(conn);
+        return ERR_UNAVAILABLE;
+    }
+    PQsetNoticeProcessor(conn, ignore_notice, NULL);
+    *ret = conn;
     return ERR_OK;
 }

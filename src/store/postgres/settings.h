@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-// settings_for returns the value of libpq's `options` for a connection.
-Err settings_for(Arena *arena, const char *url, bool is_reader, const char **ret,
-                 Error *error) MUST_USE;
+#include <libpq-fe.h>
+
+// settings_connect opens a connection that is set so; name is for whoever looks at the server's.
+Err settings_connect(Arena *scratch, Str url, bool is_reader, Str name, PGconn **ret,
+                     Error *error) MUST_USE;
