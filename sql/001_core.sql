@@ -120,6 +120,7 @@ CREATE TABLE delivery (
     rule {I64} NOT NULL,
     version {I32} NOT NULL,
     lane {I64} NOT NULL,
+    site {I64} NOT NULL,
     triggered_at {I64} NOT NULL,
     address TEXT,
     locale TEXT,
@@ -127,6 +128,25 @@ CREATE TABLE delivery (
     entity TEXT,
     dedup_hash {BYTES},
     PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+CREATE INDEX delivery_rule ON delivery (rule, id);
+CREATE INDEX delivery_entity ON delivery (tenant, entity, id) WHERE entity IS NOT NULL;
+
+-- What became of each address of a delivery that has several; n counts them from 1. A delivery with
+-- one address has none: its attempts say it all.
+CREATE TABLE target (
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL,
+    n {I32} NOT NULL,
+    address TEXT NOT NULL,
+    verdict {SMALL},
+    reason {SMALL},
+    code {I32},
+    provider_id TEXT,
+    detail TEXT,
+    attempt {I32} NOT NULL,
+    done_at {I64},
+    PRIMARY KEY (tenant, delivery, n)
 ) {STRICT_KEYED};
 
 -- All live state, and nothing but live state: a row exists while the delivery is pending, sending,

@@ -35,6 +35,29 @@ Uuid uuid_new(Instant now, Random *random)
     return id;
 }
 
+// bound_of is a stamp's milliseconds and nothing but fill behind.
+static Uuid bound_of(int64_t ms, int fill)
+{
+    const int64_t ms_max = ((int64_t) 1 << 48) - 1;
+    Uuid id;
+    memset(&id, fill, sizeof id);
+    ms = ms < 0 ? 0 : ms > ms_max ? ms_max : ms;
+    for (int i = 0; i < 6; i++)
+        id.b[i] = (uint8_t) (ms >> (40 - 8 * i));
+    return id;
+}
+
+Uuid uuid_floor(Instant at)
+{
+    return bound_of(at / SPAN_MILLISECOND, 0);
+}
+
+// uuid_ceiling knows how far next_stamp() runs ahead: the slip, and one for a counter that is full.
+Uuid uuid_ceiling(Instant at)
+{
+    return bound_of(at / SPAN_MILLISECOND + CLOCK_SLIP_MS + 1, 0xff);
+}
+
 static bool is_dash(size_t at)
 {
     return at == 8 || at == 13 || at == 18 || at == 23;

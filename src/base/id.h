@@ -16,7 +16,14 @@ typedef struct Uuid {
 enum { UUID_TEXT_LEN = 36, PUBLIC_ID_LEN = 18 };
 
 Uuid uuid_new(Instant now, Random *random); // safe for any thread with the system Random
-bool uuid_parse(Str text, Uuid *ret);       // any version
+
+// uuid_floor and uuid_ceiling enclose the ids of a time: none that was made at or after its instant
+// is below the one, none that was made at or before it is above the other. They enclose a little
+// more: where the clock slips back, ids run on ahead of it.
+Uuid uuid_floor(Instant at);
+Uuid uuid_ceiling(Instant at); // INSTANT_NONE: above all
+
+bool uuid_parse(Str text, Uuid *ret); // any version
 Str uuid_text(Uuid id, char buffer[UUID_TEXT_LEN + 1]);
 Str uuid_dup(Arena *arena, Uuid id);
 int uuid_cmp(Uuid a, Uuid b);

@@ -13,15 +13,16 @@ static const Statement insert = {
     .name = "delivery_insert",
     .scope = STATEMENT_TENANT,
     .params = "iuuti"
-              "iiit"
+              "iiiit"
               "tttb",
     .many = true,
-    .sql = "INSERT INTO delivery (tenant, id, event, public_id, rule, version, lane,"
+    .sql = "INSERT INTO delivery (tenant, id, event, public_id, rule, version, lane, site,"
            " triggered_at, address, locale, customer_ref, entity, dedup_hash)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    .postgres = "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
-                " lane, triggered_at, address, locale, customer_ref, entity, dedup_hash)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    .postgres =
+        "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
+        " lane, site, triggered_at, address, locale, customer_ref, entity, dedup_hash)"
+        " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 };
 
 // The attempt that is joined is the last one: what it failed with is the last error. One of queue
@@ -54,9 +55,9 @@ static const Statement insert = {
 
 // $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuittuttii"
+#define RULE "(SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5)"
 #define FILTER                                                                                     \
-    " AND ($5 IS NULL OR d.rule ="                                                                 \
-    " (SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5))"               \
+    " AND ($5 IS NULL OR d.rule = " RULE ")"                                                       \
     " AND ($6 IS NULL OR d.lane ="                                                                 \
     " (SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6))"                         \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
@@ -65,8 +66,8 @@ static const Statement insert = {
     " OR LOWER(d.public_id COLLATE \"C\") LIKE $9 ESCAPE '!'"                                      \
     " OR LOWER(d.entity COLLATE \"C\") LIKE $9 ESCAPE '!')"                                        \
     " AND d.triggered_at >= $10 AND d.triggered_at < $11"
-#define FROM_ANY                                                                                   \
-    " FROM delivery d LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                    \
+#define FROM_ANY(hint)                                                                             \
+    " FROM delivery d " hint " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"           \
     " WHERE d.tenant = $1 AND ($12 < 0 OR n.state = $12)" FILTER
 #define FROM_LIVE                                                                                  \
     " FROM queue q CROSS JOIN delivery d WHERE q.tenant = $1"                                      \
@@ -76,8 +77,13 @@ static const Statement insert = {
     " FROM ended n " hint " CROSS JOIN delivery d WHERE n.tenant = $1"                             \
     " AND n.state = 4 AND d.tenant = n.tenant AND d.id = n.id" FILTER
 
-// SQLite takes the primary key for as good as the index of parked rows, which it is not.
+// SQLite takes the primary key for as good as an index of fewer rows, which it is not.
 #define PARKED_HINT "INDEXED BY ended_parked"
+#define RULE_HINT "INDEXED BY delivery_rule"
+#define ENTITY_HINT "INDEXED BY delivery_entity"
+
+#define ANY_DOWN(hint, also)                                                                       \
+    "SELECT d.id" FROM_ANY(hint) also " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"
 
 static const Statement view_one = {
     .name = "delivery_view",
@@ -90,14 +96,32 @@ static const Statement page_any = {
     .name = "delivery_page_any",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE("SELECT d.id" FROM_ANY " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"),
+    .sql = PAGE(ANY_DOWN("", "")),
+};
+
+// What may be missing cannot be looked up by an index: each index has a statement of its own.
+#define OF_RULE " AND d.rule = " RULE
+#define OF_ENTITY " AND d.entity = $8"
+
+static const Statement page_rule = {
+    .name = "delivery_page_rule",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = PAGE(ANY_DOWN(RULE_HINT, OF_RULE)),
+    .postgres = PAGE(ANY_DOWN("", OF_RULE)),
+};
+static const Statement page_entity = {
+    .name = "delivery_page_entity",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = PAGE(ANY_DOWN(ENTITY_HINT, OF_ENTITY)),
+    .postgres = PAGE(ANY_DOWN("", OF_ENTITY)),
 };
 static const Statement page_bare = {
     .name = "delivery_page_bare",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql =
-        PAGE_WITH("''", "SELECT d.id" FROM_ANY " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"),
+    .sql = PAGE_WITH("''", ANY_DOWN("", "")),
 };
 static const Statement page_live = {
     .name = "delivery_page_live",
@@ -168,9 +192,9 @@ static const Statement standing_ended = {
     .postgres = STANDING_ENDED " FOR UPDATE OF n",
 };
 const Statement *const delivery_statements[] = {
-    &insert,        &view_one,       &page_any,    &page_bare,  &page_live,
-    &page_parked,   &walk_live,      &walk_parked, &count_live, &count_parked,
-    &standing_live, &standing_ended, NULL,
+    &insert,     &view_one,     &page_any,      &page_rule,      &page_entity,
+    &page_bare,  &page_live,    &page_parked,   &walk_live,      &walk_parked,
+    &count_live, &count_parked, &standing_live, &standing_ended, NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -185,9 +209,9 @@ Uuid delivery_id_of(Uuid event, unsigned n)
 static const Columns new_columns = COLUMNS(
     DeliveryNew, COLUMN(DeliveryNew, tenant), COLUMN(DeliveryNew, id), COLUMN(DeliveryNew, event),
     COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, rule), COLUMN(DeliveryNew, version),
-    COLUMN(DeliveryNew, lane), COLUMN(DeliveryNew, triggered_at), COLUMN(DeliveryNew, address),
-    COLUMN(DeliveryNew, locale), COLUMN(DeliveryNew, customer_ref), COLUMN(DeliveryNew, entity),
-    COLUMN(DeliveryNew, dedup_hash));
+    COLUMN(DeliveryNew, lane), COLUMN(DeliveryNew, site), COLUMN(DeliveryNew, triggered_at),
+    COLUMN(DeliveryNew, address), COLUMN(DeliveryNew, locale), COLUMN(DeliveryNew, customer_ref),
+    COLUMN(DeliveryNew, entity), COLUMN(DeliveryNew, dedup_hash));
 
 void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count)
 {
@@ -354,15 +378,15 @@ static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter
     };
 }
 
-// IdRange is where to look. An event's deliveries are a range of ids.
+// IdRange is where to look. An event's deliveries are a range of ids, and ids begin with the time:
+// of a range of time they enclose a little more, which the filter leaves out.
 typedef struct IdRange {
     Uuid first, last;
 } IdRange;
 
 static IdRange range_of(const DeliveryFilter *filter)
 {
-    IdRange range = { .first = { { 0 } } };
-    memset(&range.last, 0xff, sizeof range.last);
+    IdRange range = { uuid_floor(filter->from), uuid_ceiling(filter->to) };
     if (filter->has_event) {
         range.first = delivery_id_of(filter->event, 1);
         range.last = delivery_id_of(filter->event, UINT16_MAX);
@@ -388,6 +412,22 @@ static bool is_for_parked(const DeliveryFilter *filter)
     return filter->has_state && filter->state == DELIVERY_PARKED && !is_for_queue(filter);
 }
 
+// page_for picks the walk that meets the fewest rows.
+static const Statement *page_for(const DeliveryFilter *filter)
+{
+    if (is_for_queue(filter))
+        return &page_live;
+    if (is_for_parked(filter))
+        return &page_parked;
+    if (filter->is_bare)
+        return &page_bare;
+    if (filter->has_event)
+        return &page_any; // a few ids
+    if (filter->entity.at)
+        return &page_entity;
+    return filter->trigger.at ? &page_rule : &page_any;
+}
+
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                   const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
                   bool *ret_is_cut, Error *error)
@@ -397,12 +437,8 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     FilterArgs args = filter_args(arena, tenant, filter, limit);
     args.from = before && uuid_cmp(*before, range.last) < 0 ? *before : range.last;
     args.to = range.first;
-    const Statement *page = is_for_queue(filter)    ? &page_live
-                            : is_for_parked(filter) ? &page_parked
-                            : filter->is_bare       ? &page_bare
-                                                    : &page_any;
     db_page(db);
-    TRY(query_filter(db, arena, page, &args, &rows, error));
+    TRY(query_filter(db, arena, page_for(filter), &args, &rows, error));
     DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         TRY(read_view(rows_at(&rows, i), &views[i], error));

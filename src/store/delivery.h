@@ -12,7 +12,7 @@ typedef struct DeliveryNew {
     int64_t tenant;
     Uuid id, event;
     Str public_id;
-    int64_t rule, version, lane;
+    int64_t rule, version, lane, site;
     Instant triggered_at;
     Str address, locale, customer_ref, entity;
     const Sha256 *dedup_hash; // NULL: no key
@@ -79,7 +79,8 @@ Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
                          Error *error) MUST_USE;
 
 // delivery_page reads up to limit deliveries older than before (NULL: from the newest on), newest
-// first. Parked and live ones are read from the tables that hold nothing else.
+// first. Parked and live ones are read from the tables that hold nothing else, a trigger's and an
+// entity's along their index, and from and to bound the ids that are looked at.
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                   const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
                   bool *ret_is_cut, Error *error) MUST_USE;

@@ -27,10 +27,10 @@ static const Statement one = {
 static const Statement page = {
     .name = "event_page",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiti",
-    .sql = EVENT_COLUMNS " WHERE tenant = $1 AND id < $2 AND received_at >= $3"
-                         " AND received_at < $4 AND ($5 IS NULL OR kind = $5)"
-                         " ORDER BY id DESC LIMIT $6",
+    .params = "iuuiiti",
+    .sql = EVENT_COLUMNS " WHERE tenant = $1 AND id < $2 AND id >= $3 AND received_at >= $4"
+                         " AND received_at < $5 AND ($6 IS NULL OR kind = $6)"
+                         " ORDER BY id DESC LIMIT $7",
 };
 
 const Statement *const event_statements[] = { &insert, &one, &page, NULL };
@@ -93,13 +93,13 @@ Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *
 Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
                int64_t limit, Event **ret, size_t *ret_count, bool *ret_is_cut, Error *error)
 {
-    Uuid bound;
-    memset(&bound, 0xff, sizeof bound);
-    if (before)
+    Uuid first = uuid_floor(filter->from), bound = uuid_ceiling(filter->to);
+    if (before && uuid_cmp(*before, bound) < 0)
         bound = *before;
     Rows rows;
-    Value args[] = { value_i64(tenant),     value_uuid(&bound),       value_i64(filter->from),
-                     value_i64(filter->to), value_text(filter->kind), value_i64(limit) };
+    Value args[] = { value_i64(tenant),       value_uuid(&bound),    value_uuid(&first),
+                     value_i64(filter->from), value_i64(filter->to), value_text(filter->kind),
+                     value_i64(limit) };
     db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
     Event *events = ARENA_ARRAY(arena, Event, rows.count + 1);

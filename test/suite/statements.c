@@ -290,6 +290,95 @@ static void every_statement_prepares(void)
     }
 }
 
+static const Statement *statement_named(const char *name)
+{
+    StatementWalk walk = statements_walk();
+    for (const Statement *one; (one = statements_next(&walk));)
+        if (strcmp(one->name, name) == 0)
+            return one;
+    return NULL;
+}
+
+// values_like binds what a mask says of each parameter: a letter as in Statement.params for some
+// value of that type, n for a number below all, - for NULL.
+static Value *values_like(Arena *arena, const char *mask)
+{
+    static const Uuid id = { { 1 } };
+    Value *values = ARENA_ARRAY(arena, Value, strlen(mask));
+    for (size_t i = 0; mask[i]; i++)
+        values[i] = mask[i] == 'u'   ? value_uuid(&id)
+                    : mask[i] == 't' ? value_text(S("x"))
+                    : mask[i] == 'i' ? value_i64(1)
+                    : mask[i] == 'n' ? value_i64(-1)
+                                     : value_null();
+    return values;
+}
+
+// plan_of is how the database would carry a statement out, as it says itself.
+static const char *plan_of(Arena *arena, Db *db, const char *name, const char *mask)
+{
+    const Statement *statement = statement_named(name);
+    if (!statement)
+        return "there is no such statement";
+    const char *ask = db_is_postgres(db) ? "EXPLAIN (COSTS OFF)" : "EXPLAIN QUERY PLAN";
+    const char *sql = db_is_postgres(db) ? postgres_text(statement) : statement->sql;
+    Statement *explained = ARENA_NEW(arena, Statement); // the connection keeps it prepared
+    *explained = (Statement){ .name = str_format(arena, "plan_%s", name).at,
+                              .params = statement->params,
+                              .many = statement->many,
+                              .sql = str_format(arena, "%s %s", ask, sql).at };
+    Rows rows;
+    Error error;
+    db->driver->send(db, arena, explained, values_like(arena, mask), 1, &rows);
+    if (db_sync(db, &error) != ERR_OK)
+        return str_dup(arena, str_from(error.detail)).at;
+    Buf plan = buf_new(arena, 1 << 16);
+    for (size_t i = 0; i < rows.count; i++) {
+        buf_add(&plan, value_to_str(&rows_at(&rows, i)[rows.columns - 1]));
+        buf_add_char(&plan, '\n');
+    }
+    buf_add_char(&plan, '\0');
+    return buf_str(&plan).at;
+}
+
+// What is read page by page is looked up by its index, with both bounds of the id; what is read by
+// its key, by that. PostgreSQL is asked over a writer's connection, and of tables that were never
+// analyzed: a writer goes on with the plan that it made then.
+static void rows_are_found_by_their_index(void)
+{
+#define BETWEEN " AND id>\\? AND id<\\?\\)"
+#define PG_BETWEEN "[^\n]*\\(id < [^\n]*\\(id >= "
+    // clang-format off
+    static const struct {
+        const char *name, *mask, *sqlite, *postgres;
+    } rows[] = {
+        { "delivery_page_any",    "iuui-----iin", "d USING PRIMARY KEY \\(tenant=\\?" BETWEEN,
+          "delivery_pkey on delivery d_1\n +Index Cond: " PG_BETWEEN },
+        { "delivery_page_rule",   "iuuit----iin", "d USING INDEX delivery_rule \\(rule=\\?" BETWEEN,
+          "delivery_rule on delivery d_1\n +Index Cond: [^\n]*\\(rule = " PG_BETWEEN },
+        { "delivery_page_entity", "iuui---t-iin", "d USING INDEX delivery_entity \\(tenant=\\? AND entity=\\?" BETWEEN,
+          "delivery_entity on delivery d_1\n +Index Cond: [^\n]*\\(entity = " PG_BETWEEN },
+        { "delivery_page_parked", "iuui-----ii",  "n USING INDEX ended_parked \\(tenant=\\?" BETWEEN,
+          "ended_parked on ended n_1\n +Index Cond: " PG_BETWEEN },
+        { "delivery_view",        "iu",           "d USING PRIMARY KEY \\(tenant=\\? AND id=\\?\\)",
+          "delivery_pkey on delivery d\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(id = " },
+        { "queue_claim",          "iiiiii",       "d USING PRIMARY KEY \\(tenant=\\? AND id=\\?\\)",
+          "delivery_pkey on delivery d\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(id = " },
+        { "event_page",           "iuuii-i",      "event USING INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
+          "event_pkey on event\n +Index Cond: " PG_BETWEEN },
+    };
+    // clang-format on
+    STORE(store);
+    Db *db = NULL;
+    DbOptions options = { .url = store.url, .is_reader = !suite_is_postgres() };
+    MUST(&store, db_open(&options, &db, &store.error));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *plan = plan_of(&store.arena, db, rows[i].name, rows[i].mask);
+        CHECK_AT(plan, matches(plan, suite_is_postgres() ? rows[i].postgres : rows[i].sqlite));
+    }
+    db_close(db);
+}
+
 static Str read_file(Arena *arena, const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -373,6 +462,7 @@ static const Test tests[] = {
     TEST(wide_rows_are_not_updated),
     TEST(only_the_queue_writes_a_state),
     TEST(every_statement_prepares),
+    TEST(rows_are_found_by_their_index),
     TEST(no_statement_is_left_out),
 };
 PART(statements_part, tests);

@@ -48,6 +48,25 @@ static void ids_follow_a_clock_that_was_set_back(void)
     CHECK(milliseconds_of(id) == (uint64_t) ((base_now + 9 * SPAN_DAY) / 1000));
 }
 
+// A clock that slips back, and more ids than a millisecond has numbers, push ids ahead of their
+// time; the bounds of that time enclose them still.
+static void the_ids_of_a_time_are_enclosed(void)
+{
+    Random random = random_system();
+    Uuid highest = uuid_new(base_now, &random);
+    for (int i = 0; i < 10000; i++)
+        highest = uuid_new(base_now - 990 * SPAN_MILLISECOND, &random);
+    CHECK(milliseconds_of(highest) > (uint64_t) (base_now / 1000));
+    CHECK(uuid_cmp(highest, uuid_ceiling(base_now - 990 * SPAN_MILLISECOND)) < 0);
+    Random fresh = random_system();
+    Uuid id = uuid_new(base_now, &fresh);
+    CHECK(uuid_cmp(uuid_floor(base_now), id) < 0 && uuid_cmp(id, uuid_ceiling(base_now)) < 0);
+    CHECK(uuid_cmp(id, uuid_floor(base_now + SPAN_MILLISECOND)) < 0);
+    CHECK(uuid_cmp(id, uuid_ceiling(base_now - 2 * SPAN_SECOND)) > 0);
+    CHECK(uuid_cmp(uuid_ceiling(INSTANT_NONE), uuid_ceiling(base_now)) > 0);
+    CHECK(uuid_is_none(uuid_floor(0)) && uuid_is_none(uuid_floor(-SPAN_DAY)));
+}
+
 static void seeded_ids_depend_on_the_seed_alone(void)
 {
     Random system = random_system();
@@ -181,6 +200,7 @@ static const Test tests[] = {
     TEST(new_ids_are_version_7),
     TEST(ids_grow_within_a_process),
     TEST(ids_follow_a_clock_that_was_set_back),
+    TEST(the_ids_of_a_time_are_enclosed),
     TEST(seeded_ids_depend_on_the_seed_alone),
     TEST(threads_never_share_a_stamp),
     TEST(ids_of_another_random_do_not_disturb_the_order),
