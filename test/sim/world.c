@@ -109,15 +109,25 @@ static void consider(Due *due, Instant at, void (*of_node)(Node *node), Node *no
         *due = (Due){ .at = at, .of_node = of_node, .node = node };
 }
 
+static bool somebody_stops(const Sim *sim)
+{
+    bool stops = false;
+    for (int i = 0; i < sim->node_count; i++)
+        stops |= sim->nodes[i].stops;
+    return stops;
+}
+
 static Due next_due(Sim *sim)
 {
     Due due = { .at = INSTANT_NONE };
+    // A stop lets the world go on from within: a second one inside of it would hold up the first.
+    bool may_stop = !somebody_stops(sim);
     for (int i = 0; i < sim->node_count; i++) {
         Node *node = &sim->nodes[i];
         consider(&due, node->starts_at, node_start, node);
         consider(&due, node_writes_at(node), node_write, node);
         consider(&due, node_wakes_at(node), node_turn, node);
-        if (node->is_up && !node->in_engine && !node->in_writer)
+        if (may_stop && node->is_up && !node->in_engine && !node->in_writer)
             consider(&due, node->stops_at, node_stop, node);
     }
     if (sim->client_at < due.at && sim->calls_left > 0)
