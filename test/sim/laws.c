@@ -287,8 +287,10 @@ static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
     if (was_refused && is->state == DELIVERY_PARKED)
         parcel->permanent = was->attempt;
     Lane *lane = &sim->lanes[send->lane];
-    if (send->answer == ANSWER_GONE && is->state == DELIVERY_PARKED && lane->changed_at != sim->now)
-        lane->gone_at = sim->now;
+    if (is->state == DELIVERY_PARKED && is->reason == REASON_GONE) {
+        lane->was_off = true;
+        lane->gone_at = lane->changed_at != sim->now ? sim->now : INSTANT_NONE;
+    }
 }
 
 // I11: a claim that is given back leaves no trace but its fence.
@@ -308,11 +310,21 @@ static bool i11_released(Sim *sim, Parcel *parcel, const Row *was, const Row *is
     return true;
 }
 
+// I16: a channel is off when a person or a 410 switched it off, and only then.
+static void i16_off(Sim *sim, const Parcel *parcel, const Row *is)
+{
+    bool says_off = is->state == DELIVERY_PARKED && is->reason == REASON_CHANNEL_DISABLED;
+    if (says_off && !sim->lanes[parcel->pattern->lane].was_off)
+        broken(sim, "I16", "parcel %d is parked, but nobody switched its channel off",
+               name_of(sim, parcel));
+}
+
 static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 {
     if (is->fence != was->fence || i11_released(sim, parcel, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
+    i16_off(sim, parcel, is);
     if (!is_called_off)
         i16_outcome(sim, parcel, was, is);
     if (is->state == DELIVERY_RETRYING)

@@ -318,6 +318,7 @@ static void ask_channel(Sim *sim, Node *node)
     lane->concurrency = 1 + draw(sim, 6);
     lane->loosest = lane->concurrency > lane->loosest ? lane->concurrency : lane->loosest;
     lane->is_enabled = sim->is_calm || !chance(sim, 10);
+    lane->was_off |= !lane->is_enabled;
     call->body = channel_body(sim, lane);
     trace(sim, "client: n%d channel %d: %d at once, %s", node->index, call->lane, lane->concurrency,
           lane->is_enabled ? "on" : "off");

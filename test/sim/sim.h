@@ -196,6 +196,7 @@ typedef struct Lane {
     int concurrency, rate_max;
     Span rate_per, timeout;
     bool is_enabled;
+    bool was_off;                // ever, by a person or a 410
     Instant gone_at, changed_at; // 410 was answered; the channel was published
     int loosest; // concurrency: the most that was ever published, and may be still in force
     const Mood *mood;
