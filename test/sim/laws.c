@@ -197,7 +197,8 @@ static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
     if (!was_due)
         broken(sim, "I21", "parcel %d is claimed %lld ms early", name_of(sim, parcel),
                (long long) ((was->due_at - is->started_at) / SPAN_MILLISECOND));
-    parcel->before = was ? *was : *is;
+    if (!was || was->state != DELIVERY_SENDING) // else given back and claimed again at once
+        parcel->before = was ? *was : *is;
     parcel->is_claimed[is->attempt] = true;
     parcel->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     parcel->claimed_at[is->attempt] = sim->now;
@@ -319,14 +320,26 @@ static void i16_off(Sim *sim, const Parcel *parcel, const Row *is)
                name_of(sim, parcel));
 }
 
+// I19: whoever makes an attempt never takes itself for dead.
+static void i19_own(Sim *sim, const Parcel *parcel, const Row *was)
+{
+    const Node *node = &sim->nodes[sim->last_writer];
+    const Send *send = parcel->sends[was->attempt];
+    if (send && !send->is_told && was->holder == node->number && node_hears(node))
+        broken(sim, "I19", "n%d gives parcel %d up while it sends it", node->index,
+               name_of(sim, parcel));
+}
+
 static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 {
     if (is->fence != was->fence || i11_released(sim, parcel, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
     i16_off(sim, parcel, is);
-    if (!is_called_off)
+    if (!is_called_off) {
+        i19_own(sim, parcel, was);
         i16_outcome(sim, parcel, was, is);
+    }
     if (is->state == DELIVERY_RETRYING)
         i15_retry(sim, parcel, was, is);
     if (is->state == DELIVERY_WAITING)
@@ -531,6 +544,51 @@ void laws_often(Sim *sim)
     i1_events(sim);
     if (!look_agrees(sim))
         broken(sim, "I30", "the rows do not agree with each other: see above");
+}
+
+enum { PROMPT_SECONDS = 3 };
+
+// is_sound: nothing has hindered the node for a while, so that whatever is due has no excuse.
+static bool is_sound(const Sim *sim, const Node *node)
+{
+    Instant since = sim->now - PROMPT_SECONDS * SPAN_SECOND;
+    Instant changed_at = later(later(node->frozen_until, node->trouble_until), node->born_at);
+    return node_hears(node) && !node->stops && changed_at < since && !sim->is_held &&
+           sim->held_at < since && node->jumped_at == INSTANT_NONE && node->skew == 0 &&
+           node->writer_delay <= 2 * SPAN_MILLISECOND;
+}
+
+// is_idle: nothing of the lane was under way since then.
+static bool is_idle(const Sim *sim, int lane, Instant since)
+{
+    for (size_t i = 0; i < sim->send_count; i++)
+        if (sim->sends[i].lane == lane && sim->sends[i].ends_at >= since)
+            return false;
+    return true;
+}
+
+// I20: a sound node that is alone leaves nothing due lying in a lane where nothing happens.
+static void i20_prompt(Sim *sim, const Node *node, size_t at)
+{
+    const Row *row = &sim->parcels[at].row;
+    const Lane *lane = &sim->lanes[sim->parcels[at].pattern->lane];
+    Instant since = sim->now - PROMPT_SECONDS * SPAN_SECOND;
+    bool is_waiting = delivery_is_live(row->state) && row->state != DELIVERY_SENDING;
+    if (!is_waiting || row->step != STEP_SEND || row->due_at >= since || lane->rate_max ||
+        (lane->changed_at != INSTANT_NONE && lane->changed_at >= since) ||
+        !is_idle(sim, (int) (lane - sim->lanes), since))
+        return;
+    broken(sim, "I20", "parcel %zu is due since %lld ms, and n%d does nothing", at,
+           (long long) ((sim->now - row->due_at) / SPAN_MILLISECOND), node->index);
+}
+
+void laws_on_time(Sim *sim)
+{
+    const Node *node = &sim->nodes[0];
+    if (is_several(sim) || !is_sound(sim, node))
+        return;
+    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
+        i20_prompt(sim, node, i);
 }
 
 // backlog_of is how long a lane's rate takes for all that it may have to send.

@@ -413,22 +413,12 @@ static void cut_power(Sim *sim, Node *node)
     power_loss(sim);
 }
 
-// shake remembers what may have cost a node its leases.
-static void shake(Node *node, Span length)
-{
-    Instant until = node->sim->now + length;
-    if (length >= RENEW)
-        node->shaken_until =
-            node->shaken_until == INSTANT_NONE ? until : later(node->shaken_until, until);
-}
-
 static void freeze(Sim *sim, Node *node)
 {
-    Span length = draw_span(sim, 100 * SPAN_MILLISECOND, 2 * LEASE);
-    node->frozen_until = sim->now + length;
-    shake(node, length);
-    trace(sim, "n%d stands still for %lld ms", node->index,
-          (long long) (length / SPAN_MILLISECOND));
+    if (chance(sim, 50))
+        node->freezes_at_commit = true;
+    else
+        node_freeze(node);
 }
 
 static void trouble_store(Sim *sim, Node *node)
@@ -440,9 +430,7 @@ static void trouble_store(Sim *sim, Node *node)
         Node *one = &sim->nodes[i];
         if (one != node && !is_all)
             continue;
-        one->trouble = trouble;
-        one->trouble_until = later(one->trouble_until, sim->now + length);
-        shake(one, length);
+        node_trouble(one, trouble, length);
     }
     trace(sim, "store trouble %d for %lld ms (%s)", (int) trouble,
           (long long) (length / SPAN_MILLISECOND), is_all ? "all" : "one");
@@ -482,6 +470,7 @@ static void slow_disk(Sim *sim, Node *node)
 {
     node->writer_delay =
         chance(sim, 50) ? 2 * SPAN_MILLISECOND : draw_span(sim, 1, 4) * SPAN_SECOND;
+    node_trouble(node, node->trouble, 0); // what was asked for before may take as long as before
     trace(sim, "n%d: commits take up to %lld ms", node->index,
           (long long) (node->writer_delay / SPAN_MILLISECOND));
 }
@@ -526,7 +515,7 @@ void moves_end_all(Sim *sim)
         node->trouble = TROUBLE_NONE;
         node->frozen_until = 0;
         node->dies_in = 0;
-        node->dies_at_commit = false;
+        node->dies_at_commit = node->freezes_at_commit = false;
         node->writer_delay = 2 * SPAN_MILLISECOND;
         if (node->starts_at != INSTANT_NONE)
             node->starts_at = sim->now;

@@ -128,6 +128,8 @@ void node_start(Node *node)
     node->trusted = node->skew;
     memset(node->rate_window, 0, sizeof node->rate_window);
     trace(sim, "n%d starts as node %lld", node->index, (long long) node->number);
+    if (!sim->is_calm && chance(sim, 15)) // its very first rounds may fail
+        node_trouble(node, TROUBLE_BUSY, draw_span(sim, 1, 3 * SPAN_SECOND));
 }
 
 Instant node_wakes_at(const Node *node)
@@ -179,11 +181,39 @@ void node_write(Node *node)
     sim->last_writer = node->index;
     if (node->is_mute)
         node_die(node, "after its COMMIT");
+    if (node->freezes_at_commit)
+        node_freeze(node); // what it has claimed grows old before it learns of it
     look(sim);
     if (node_hears(node)) {
         node_plan_write(node);
         node->wakes_at = earlier(node->wakes_at, sim->now + TURN_COST);
     }
+}
+
+void node_freeze(Node *node)
+{
+    Sim *sim = node->sim;
+    Span length = draw_span(sim, 100 * SPAN_MILLISECOND, 2 * LEASE);
+    node->freezes_at_commit = false;
+    node->frozen_until = sim->now + length;
+    node_shake(node, length);
+    trace(sim, "n%d stands still for %lld ms", node->index,
+          (long long) (length / SPAN_MILLISECOND));
+}
+
+void node_shake(Node *node, Span length)
+{
+    Instant until = node->sim->now + length;
+    if (length >= RENEW)
+        node->shaken_until =
+            node->shaken_until == INSTANT_NONE ? until : later(node->shaken_until, until);
+}
+
+void node_trouble(Node *node, Trouble trouble, Span length)
+{
+    node->trouble = trouble;
+    node->trouble_until = later(node->trouble_until, node->sim->now + length);
+    node_shake(node, length);
 }
 
 void node_die(Node *node, const char *how)

@@ -159,7 +159,7 @@ typedef struct Node {
     Trouble trouble;
     Instant trouble_until;
     int dies_in; // calls of the store; 0: not armed
-    bool dies_at_commit;
+    bool dies_at_commit, freezes_at_commit;
     Instant born_at;
     Instant shaken_until; // the last time it stood still, or had no store, for long; INSTANT_NONE
     Instant jumped_at;    // INSTANT_NONE
@@ -264,6 +264,9 @@ void node_stop(Node *node);
 void node_die(Node *node, const char *how);
 void node_reap(Node *node);       // takes it down when it is dead and none of its calls waits
 void node_plan_write(Node *node); // something was submitted
+void node_freeze(Node *node);     // it stands still for a while
+void node_trouble(Node *node, Trouble trouble, Span length); // its store fails for a while
+void node_shake(Node *node, Span length); // remembers what may have cost it its leases
 bool node_hears(const Node *node);
 Instant node_wakes_at(const Node *node);
 Instant node_writes_at(const Node *node);
@@ -302,6 +305,7 @@ void laws_on_vanish(Sim *sim, const Parcel *parcel);
 void laws_on_send(Sim *sim, Send *send);
 void laws_on_answer(Sim *sim, const Call *call);
 void laws_on_stop(Sim *sim, const Node *node, Span took);
+void laws_on_time(Sim *sim);  // between steps
 void laws_often(Sim *sim);    // over all rows
 void laws_at_peace(Sim *sim); // once troubles have been over for a while
 void laws_at_end(Sim *sim);   // when all that could fall due has

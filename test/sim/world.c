@@ -152,6 +152,8 @@ void world_run(Sim *sim, Instant until)
             due.of_node(due.node);
         for (int i = 0; i < sim->node_count; i++)
             node_reap(&sim->nodes[i]);
+        if (sim->step % 10 == 0)
+            laws_on_time(sim);
         if (sim->step % 100 == 0)
             laws_often(sim);
     }
