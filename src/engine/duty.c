@@ -6,13 +6,13 @@
 #define FRESH ((Span) 3 * SPAN_SECOND)
 
 static const Duty duties[DUTY_COUNT] = {
-    [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, false, beat_run, beat_take },
-    [DUTY_SWEEP] = { "sweep", 0, true, sweep_run, sweep_take, .is_fresh = true },
-    [DUTY_EXPIRE] = { "expire", 0, true, expire_run, sweep_take },
-    [DUTY_OPERATE] = { "operate", 0, false, operate_run, operate_take },
-    [DUTY_PURGE] = { "purge", SPAN_MINUTE, true, purge_run, NULL },
-    [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, false, sequence_duty_run, NULL },
-    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, true, upkeep_run, NULL },
+    [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, 0, false, beat_run, beat_take },
+    [DUTY_SWEEP] = { "sweep", 0, 0, true, sweep_run, sweep_take, .is_fresh = true },
+    [DUTY_EXPIRE] = { "expire", 0, 0, true, expire_run, sweep_take },
+    [DUTY_OPERATE] = { "operate", 0, 0, false, operate_run, operate_take },
+    [DUTY_PURGE] = { "purge", SPAN_MINUTE, 0, true, purge_run, NULL },
+    [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
+    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
 };
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)
@@ -25,7 +25,8 @@ static bool is_due(const Engine *engine, DutyName name, Instant now)
     if (duty->is_quiet && !engine_sends(engine))
         return false;
     bool is_time = duty->every > 0 && monotonic - state->ran_at >= duty->every;
-    return state->is_wanted || state->due_at <= now || is_time;
+    bool is_news = state->has_news && monotonic - state->ran_at >= duty->soon;
+    return state->is_wanted || state->due_at <= now || is_time || is_news;
 }
 
 bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
@@ -35,7 +36,7 @@ bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
         if (!is_due(engine, name, now))
             continue;
         round->duties |= 1u << name;
-        state->is_wanted = false;
+        state->is_wanted = state->has_news = false;
         state->is_out = true;
         state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
         state->ran_at = engine_monotonic(engine);
@@ -98,6 +99,25 @@ void duty_falls_due(Engine *engine, DutyName name, Instant due_at)
     DutyState *state = &engine->duties[name];
     state->due_at = earlier(state->due_at, due_at);
     state->told = ++engine->news;
+}
+
+void duties_have_news(Engine *engine)
+{
+    for (DutyName name = 0; name < DUTY_COUNT; name++)
+        engine->duties[name].has_news |= duties[name].soon > 0;
+}
+
+Span duties_soon(const Engine *engine)
+{
+    Span soon = SPAN_DAY;
+    Instant monotonic = engine_monotonic(engine);
+    for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        const DutyState *state = &engine->duties[name];
+        Instant at = later(state->ran_at + duties[name].soon, state->retry_at);
+        if (state->has_news && !state->is_out)
+            soon = earlier(soon, later(at, monotonic) - monotonic);
+    }
+    return soon;
 }
 
 // duties_next is when the next duty falls due by the clock; what waits for something else, or is

@@ -1,7 +1,8 @@
 // duty.h - what has to be done now and then, beside sending: a row each.
 //
 // A duty is a slice of work inside the transaction of a round. It runs when somebody wants it, when
-// its time has come, and at least every so often; where it says that there is more, it runs again
+// its time has come, soon after something was done here where that makes work for it, and at least
+// every so often; where it says that there is more, it runs again
 // in the next round. A duty that fails is tried again later and keeps no other from running.
 //
 // To add one: write its run() in a file of its own with the story at its head, and add a row here
@@ -40,6 +41,7 @@ typedef struct DutyReport {
 typedef struct Duty {
     const char *name;
     Span every;    // 0: only when it is wanted or due
+    Span soon;     // so often at most, for what was done here; 0: that makes no work for it
     bool is_quiet; // not while held, stopping, or while the clock cannot be believed
     Err (*run)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
     void (*take)(Engine *engine, const DutyReport *report); // NULL: nothing follows

@@ -82,7 +82,9 @@ static void take_notes(Engine *engine)
         engine->wants_probe = engine->duties[DUTY_OPERATE].is_wanted = true;
     if (engine->has_heard && engine->other_nodes == 0)
         engine->duties[DUTY_BEAT].is_wanted = true;
-    engine->is_poked = engine->has_heard = false;
+    if (engine->has_done)
+        duties_have_news(engine);
+    engine->is_poked = engine->has_heard = engine->has_done = false;
     engine->shown = engine->tally;
     engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
@@ -209,6 +211,8 @@ static Instant wake_at(const Engine *engine, Instant now)
         wake = earlier(wake, now + WAIT_MAX);
     if (engine->store_retry_at > monotonic)
         wake = earlier(wake, now + engine->store_retry_at - monotonic);
+    else
+        wake = earlier(wake, now + duties_soon(engine));
     if (!engine_sends(engine))
         return wake;
     return earlier(wake, earlier(lanes_later(engine), duties_next(engine, now)));
@@ -365,11 +369,12 @@ static void note_called_off(Engine *engine, const Move *move)
         engine->called_off_count++;
 }
 
-void engine_moved(void *with, const Move *moves, size_t count)
+// learn takes moves in; has is set for whoever made them.
+static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
 {
-    Engine *engine = with;
     bool wakes = count == 0;
     pthread_mutex_lock(&engine->lock);
+    *has = true;
     engine->is_poked |= count == 0;
     for (size_t i = 0; i < count; i++) {
         const Move *move = &moves[i];
@@ -386,6 +391,12 @@ void engine_moved(void *with, const Move *moves, size_t count)
         transport_wake(engine->options.transport);
 }
 
+void engine_moved(void *with, const Move *moves, size_t count)
+{
+    Engine *engine = with;
+    learn(engine, &engine->has_done, moves, count);
+}
+
 // knows_lanes: a lane that we have not heard of is another's news, and so may be anything.
 static bool knows_lanes(const Engine *engine, const Move *moves, size_t count)
 {
@@ -400,10 +411,7 @@ static bool knows_lanes(const Engine *engine, const Move *moves, size_t count)
 void engine_heard(void *with, const Move *moves, size_t count)
 {
     Engine *engine = with;
-    pthread_mutex_lock(&engine->lock);
-    engine->has_heard = true;
-    pthread_mutex_unlock(&engine->lock);
-    engine_moved(engine, moves, knows_lanes(engine, moves, count) ? count : 0);
+    learn(engine, &engine->has_heard, moves, knows_lanes(engine, moves, count) ? count : 0);
 }
 
 bool engine_has_company(Engine *engine)

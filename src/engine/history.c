@@ -2,9 +2,9 @@
 
 #include "store/sequence.h"
 
-// What happened gets its numbers, tenant by tenant, within 5 seconds: waiting makes one slice of
-// many transactions. What is old is taken away, a slice a minute, quietly: a clock that jumped
-// takes nothing away.
+// What happened gets its numbers, tenant by tenant, about a second later: waiting makes one slice
+// of many transactions. What a node leaves behind, another finds within 5 seconds. What is old is
+// taken away, a slice a minute, quietly: a clock that jumped takes nothing away.
 
 enum { TRANSACTIONS = 200, PURGED = 1000 };
 

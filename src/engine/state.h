@@ -136,6 +136,7 @@ struct Round {
 typedef struct DutyState {
     bool is_wanted;   // as soon as may be
     bool is_out;      // a round at the writer does it
+    bool has_news;    // something was done here that makes work for it
     Instant due_at;   // of the clock; INSTANT_NONE
     uint64_t told;    // when due_at was last brought forward, in engine->news
     Instant ran_at;   // monotonic
@@ -190,6 +191,7 @@ struct Engine {
     Note notes[NOTES_MAX];           // guarded by lock
     size_t note_count;               // guarded by lock
     bool is_poked;                   // guarded by lock
+    bool has_done;                   // guarded by lock: something, here
     bool has_heard;                  // guarded by lock: from another node
     Uuid called_off[CALLED_OFF_MAX]; // guarded by lock: while they were claimed
     size_t called_off_count;         // guarded by lock; more than the most: all that wait may be
@@ -275,6 +277,8 @@ void duty_take(Engine *engine, const Round *round);
 void duty_failed(Engine *engine, const Round *round);
 void duty_falls_due(Engine *engine, DutyName name, Instant due_at);
 Instant duties_next(const Engine *engine, Instant now);
+void duties_have_news(Engine *engine);  // something was done here
+Span duties_soon(const Engine *engine); // how long whoever has work from it still waits
 
 // command.c
 bool command_run(Engine *engine, Instant now); // true: call the next round at once

@@ -7,6 +7,7 @@
 #include "store/idempotency.h"
 #include "store/meta.h"
 #include "store/node.h"
+#include "store/sequence.h"
 
 static Err apply_hold(Tx *tx, void *with, Error *error)
 {
@@ -583,6 +584,54 @@ static void old_idempotency_keys_go_within_a_minute(void)
     CHECK(engine_tally(rig.engine).purged == 1);
 }
 
+static int without_number(Rig *rig)
+{
+    return (int) ask_i64(&rig->store,
+                         "SELECT COUNT(*) FROM journal j WHERE j.facts IS NOT NULL AND NOT EXISTS"
+                         " (SELECT 1 FROM sequence s WHERE s.writer = j.writer AND s.n = j.n)");
+}
+
+static void what_happened_has_its_number_a_second_later(void)
+{
+    RIG(rig);
+    http(&rig, "quick", "", "");
+    rig.status = 200;
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(without_number(&rig) == 0);
+    for (int i = 0; i < 3; i++) {
+        visits(&rig, "quick", 2);
+        turn(&rig);
+        lapse(&rig, SPAN_SECOND);
+        CHECK(without_number(&rig) == 0);
+    }
+    int before = rig.transactions;
+    lapse(&rig, 4 * SPAN_SECOND);
+    CHECK(rig.transactions - before <= 4); // the poll and the beat: numbers make no numbers
+}
+
+static void every_move_on_record_knows_its_rule(void)
+{
+    RIG(rig);
+    http(&rig, "quick", "", ",'retry':{'policy':'fixed','interval':'1s','max':2}");
+    int64_t rule = ask_i64(&rig.store, "SELECT rule FROM rule WHERE id = 'quick'");
+    visits(&rig, "quick", 3);
+    turn(&rig);
+    answer(&rig, 0, 200);
+    answer(&rig, 1, 500);
+    answer(&rig, 2, 400);
+    lapse(&rig, 3 * SPAN_SECOND);
+    JournalEntry *entries;
+    size_t count, moves = 0;
+    MUST(&rig.store, journal_read(rig.store.db, &rig.store.arena, TENANT, 0, 100, &entries, &count,
+                                  &rig.store.error));
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].fact.kind == FACT_MOVED) {
+            CHECK(entries[i].fact.move.rule == rule && entries[i].fact.move.lane > 0);
+            moves++;
+        }
+    CHECK(rule > 0 && moves == 6);
+}
+
 static void a_clock_that_was_long_under_way_is_not_believed(void)
 {
     if (!suite_is_postgres())
@@ -628,6 +677,8 @@ static const Test tests[] = {
     TEST(what_fails_whenever_it_is_tried_stops_nothing_else),
     TEST(a_store_that_is_away_is_told),
     TEST(old_idempotency_keys_go_within_a_minute),
+    TEST(what_happened_has_its_number_a_second_later),
+    TEST(every_move_on_record_knows_its_rule),
     TEST(a_clock_that_was_long_under_way_is_not_believed),
 };
 
