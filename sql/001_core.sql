@@ -126,7 +126,6 @@ CREATE TABLE delivery (
     locale TEXT,
     customer_ref TEXT,
     entity TEXT,
-    dedup_hash {BYTES},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
 CREATE INDEX delivery_rule ON delivery (rule, id);

@@ -34,12 +34,28 @@ static void put_wait(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_str(json, S("waits"), waits ? registry_wait(call->arena, lane->channel) : STR_NONE);
 }
 
-static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
+// put_key writes the dedup key, recomputed from the event and the version that decided; null where
+// that has no recipe, or one of the two cannot be read.
+static Err put_key(Call *call, Db *db, JsonOut *json, const DeliveryView *view, Error *error)
 {
-    Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->event_kind));
-    Str hash = STR_NONE;
-    if (view->dedup_hash.at)
-        hash = hex_text(call->arena, view->dedup_hash.at, view->dedup_hash.len);
+    DEFER(arena_done) Arena scratch = { 0 };
+    const Trigger *trigger;
+    Event event = view->origin;
+    Str key = STR_NONE;
+    Sha256 hash;
+    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->rule,
+                      view->version, &trigger, error));
+    if (trigger && trigger->dedup_count > 0 && event_parse(&scratch, &event, NULL) == ERR_OK &&
+        trigger_key(&scratch, trigger, &event, &hash))
+        key = hex_text(call->arena, hash.b, sizeof hash.b);
+    versions_drop(trigger);
+    json_put_str(json, S("dedupHash"), key);
+    return ERR_OK;
+}
+
+static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *view, Error *error)
+{
+    Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
     json_open(json, '{');
     put_id(json, S("id"), view->id);
     json_put_str(json, S("publicId"), view->public_id);
@@ -69,9 +85,10 @@ static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_bool(json, S("inFlight"), view->is_in_flight);
     json_put_str(json, S("lastError"), view->last_error);
     put_wait(call, json, view);
-    json_put_str(json, S("dedupHash"), hash);
-    json_put_raw(json, S("payload"), view->payload);
+    TRY(put_key(call, db, json, view, error));
+    json_put_raw(json, S("payload"), view->origin.payload);
     json_close(json, '}');
+    return ERR_OK;
 }
 
 static Err read_filter(const Call *call, DeliveryFilter *ret, Error *error)
@@ -114,7 +131,7 @@ Err delivery_list(Call *call, Db *db, Error *error)
     json_key(json, S("items"));
     json_open(json, '[');
     for (size_t i = 0; i < shown; i++)
-        put_delivery(call, json, &views[i]);
+        TRY(put_delivery(call, db, json, &views[i], error));
     page_close(call, &page, has_more ? key_of(call, &views[shown - 1].id) : STR_NONE);
     return ERR_OK;
 }
@@ -123,8 +140,7 @@ static Err answer_delivery(Call *call, Db *db, Uuid id, Error *error)
 {
     DeliveryView view;
     TRY(delivery_view(db, call->arena, call->tenant, id, &view, error));
-    put_delivery(call, call_json(call, 200), &view);
-    return ERR_OK;
+    return put_delivery(call, db, call_json(call, 200), &view, error);
 }
 
 Err delivery_get(Call *call, Db *db, Error *error)

@@ -388,8 +388,8 @@ static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moment
         planned.delivery = delivery;
         planned.due_at = INSTANT_NONE;
         if (trigger)
-            planned.due_at = plan_first_due(&trigger->rule.plan, delivery->occurred_at,
-                                            delivery->received_at, delivery->triggered_at);
+            planned.due_at = plan_first_due(&trigger->rule.plan, delivery->origin.occurred_at,
+                                            delivery->origin.received_at, delivery->triggered_at);
         versions_drop(trigger);
         moments[(*count)++] = planned;
         if (delivery->ended_at != INSTANT_NONE)

@@ -206,6 +206,14 @@ static Found find_fact(const Event *event, Str name)
     return found_text(STR_NONE);
 }
 
+Err event_parse(Arena *arena, Event *event, Error *error)
+{
+    TRY(json_parse(arena, event->payload, &event->payload_json, error));
+    if (event->recipient.at)
+        TRY(json_parse(arena, event->recipient, &event->recipient_json, error));
+    return ERR_OK;
+}
+
 Found event_find(const Event *event, Str template_id, Str path)
 {
     Str rest = path;

@@ -52,6 +52,9 @@ Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error
 // asks it, last: whatever is accepted is read, claimed and sent whole later on.
 Err event_check_size(const Event *event, size_t payload_max, Error *error) MUST_USE;
 
+// event_parse fills payload_json and recipient_json from their texts, as they were stored.
+Err event_parse(Arena *arena, Event *event, Error *error) MUST_USE;
+
 // event_find looks up a dotted path in the event: "templateId" (given apart, for it is the
 // trigger's), "recipient.*", "candidate.*" (the payload), "event.kind|id|source|entity|
 // correlationId|occurredAt|receivedAt", or a bare payload member. The four roots are reserved: a

@@ -97,6 +97,14 @@ static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason
     };
 }
 
+bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret)
+{
+    if (trigger->dedup_count == 0)
+        return false;
+    *ret = dedup_hash(scratch, trigger->dedup, trigger->dedup_count, event, trigger->template_id);
+    return true;
+}
+
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now)
 {
     FilterMiss miss = { .leaf = -1 };
@@ -119,8 +127,6 @@ Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event
     if (decision.address.len > EVENT_ADDRESS_MAX || decision.locale.len > EVENT_ADDRESS_MAX)
         return refuse(trigger, DECISION_FAILED, DECISION_REASON_TOO_LARGE, -1);
 
-    decision.has_key = trigger->dedup_count > 0;
-    if (decision.has_key)
-        decision.key = dedup_hash(arena, trigger->dedup, trigger->dedup_count, event, template_id);
+    decision.has_key = trigger_key(arena, trigger, event, &decision.key);
     return decision;
 }

@@ -48,4 +48,7 @@ typedef struct Decision {
     Str address, locale, customer_ref;
 } Decision;
 
+// trigger_key is the dedup key that its recipe makes of an event; false where it has no recipe.
+bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret);
+
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now);

@@ -410,7 +410,6 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .locale = decision->locale,
         .customer_ref = decision->customer_ref,
         .entity = entry->item->event.entity,
-        .dedup_hash = decision->has_key ? &decision->key : NULL,
     };
     batch->queue[at] = (QueueRow){
         .tenant = accept->tenant,

@@ -1,6 +1,5 @@
 #include "store/delivery.h"
 
-#include "domain/event.h"
 #include "domain/members.h"
 #include "domain/trigger.h"
 
@@ -14,28 +13,29 @@ static const Statement insert = {
     .scope = STATEMENT_TENANT,
     .params = "iuuti"
               "iiiit"
-              "tttb",
+              "ttt",
     .many = true,
     .sql = "INSERT INTO delivery (tenant, id, event, public_id, rule, version, lane, site,"
-           " triggered_at, address, locale, customer_ref, entity, dedup_hash)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-    .postgres =
-        "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
-        " lane, site, triggered_at, address, locale, customer_ref, entity, dedup_hash)"
-        " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+           " triggered_at, address, locale, customer_ref, entity)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+    .postgres = "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
+                " lane, site, triggered_at, address, locale, customer_ref, entity)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
 
 // The attempt that is joined is the last one: what it failed with is the last error. One of queue
 // and ended has a row.
 #define VIEW_COLUMNS(payload)                                                                      \
     "SELECT d.id, d.event, d.public_id, d.rule, r.id, d.version, d.lane, l.channel,"               \
-    " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, d.dedup_hash, e.kind,"        \
-    " " payload                                                                                    \
-    ", e.occurred_at, e.received_at, q.step, COALESCE(q.state, n.state, -1), q.due_at,"            \
+    " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, e.tenant, e.id, e.kind,"      \
+    " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
+    ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
     " a.verdict, a.reason, a.detail"
+#define WHOLE "e.payload, e.recipient"
+#define BARE "'', NULL"
 #define VIEW_JOINS                                                                                 \
     " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
@@ -47,7 +47,7 @@ static const Statement insert = {
 
 // A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps
 // SQLite from turning the walk around.
-#define PAGE(walk) PAGE_WITH("e.payload", walk)
+#define PAGE(walk) PAGE_WITH(WHOLE, walk)
 #define PAGE_WITH(payload, walk)                                                                   \
     VIEW_COLUMNS(payload)                                                                          \
     " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                              \
@@ -89,8 +89,7 @@ static const Statement view_one = {
     .name = "delivery_view",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = VIEW_COLUMNS("e.payload") " FROM delivery d" VIEW_JOINS
-                                     " WHERE d.tenant = $1 AND d.id = $2",
+    .sql = VIEW_COLUMNS(WHOLE) " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2",
 };
 static const Statement page_any = {
     .name = "delivery_page_any",
@@ -121,7 +120,7 @@ static const Statement page_bare = {
     .name = "delivery_page_bare",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE_WITH("''", ANY_DOWN("", "")),
+    .sql = PAGE_WITH(BARE, ANY_DOWN("", "")),
 };
 static const Statement page_live = {
     .name = "delivery_page_live",
@@ -211,7 +210,7 @@ static const Columns new_columns = COLUMNS(
     COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, rule), COLUMN(DeliveryNew, version),
     COLUMN(DeliveryNew, lane), COLUMN(DeliveryNew, site), COLUMN(DeliveryNew, triggered_at),
     COLUMN(DeliveryNew, address), COLUMN(DeliveryNew, locale), COLUMN(DeliveryNew, customer_ref),
-    COLUMN(DeliveryNew, entity), COLUMN(DeliveryNew, dedup_hash));
+    COLUMN(DeliveryNew, entity));
 
 void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count)
 {
@@ -234,15 +233,18 @@ static const Columns view_columns = COLUMNS(
     COLUMN(ViewRow, view.rule), COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.version),
     COLUMN(ViewRow, view.lane), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.triggered_at),
     COLUMN(ViewRow, view.address), COLUMN(ViewRow, view.locale), COLUMN(ViewRow, view.customer_ref),
-    COLUMN(ViewRow, view.entity), COLUMN(ViewRow, view.dedup_hash),
-    COLUMN(ViewRow, view.event_kind), COLUMN(ViewRow, view.payload),
-    COLUMN_TIME(ViewRow, view.occurred_at), COLUMN(ViewRow, view.received_at),
-    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
-    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
-    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
-    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
-    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict),
-    COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
+    COLUMN(ViewRow, view.entity), COLUMN(ViewRow, view.origin.tenant),
+    COLUMN(ViewRow, view.origin.id), COLUMN(ViewRow, view.origin.kind),
+    COLUMN(ViewRow, view.origin.source), COLUMN(ViewRow, view.origin.entity),
+    COLUMN(ViewRow, view.origin.correlation_id), COLUMN_TIME(ViewRow, view.origin.occurred_at),
+    COLUMN(ViewRow, view.origin.received_at), COLUMN(ViewRow, view.origin.payload),
+    COLUMN(ViewRow, view.origin.recipient), COLUMN(ViewRow, step), COLUMN(ViewRow, state),
+    COLUMN_TIME(ViewRow, due_at), COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send),
+    COLUMN(ViewRow, view.reminders_left), COLUMN_TIME(ViewRow, view.last_sent_at),
+    COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
+    COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
+    COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason),
+    COLUMN(ViewRow, tried_detail));
 
 static Str last_error(const ViewRow *row)
 {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "domain/delivery.h"
+#include "domain/event.h"
 #include "store/queue.h"
 #include "store/tx.h"
 
@@ -15,7 +16,6 @@ typedef struct DeliveryNew {
     int64_t rule, version, lane, site;
     Instant triggered_at;
     Str address, locale, customer_ref, entity;
-    const Sha256 *dedup_hash; // NULL: no key
 } DeliveryNew;
 
 void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count);
@@ -35,9 +35,7 @@ typedef struct DeliveryView {
     Str channel;
     Instant triggered_at;
     Str address, locale, customer_ref, entity; // none when not given
-    Str dedup_hash;                            // its bytes; none
-    Str event_kind, payload;
-    Instant occurred_at, received_at; // of the event; occurred_at may be INSTANT_NONE
+    Event origin;                              // the event it was made of, but for its identity
     DeliveryState state;
     DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
     Instant due_at;        // of the next send; INSTANT_NONE
@@ -66,7 +64,8 @@ typedef struct DeliveryFilter {
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after
     Instant to;           // triggered before
-    bool is_bare;         // the event's payload is left out; for filters that look at any state
+    bool is_bare; // the event's payload and recipient are left out; for filters that look at any
+                  // state
 } DeliveryFilter;
 
 enum { DELIVERY_QUERY_MAX = 200 };

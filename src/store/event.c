@@ -83,9 +83,7 @@ Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *
         return fail(error, ERR_NOT_FOUND, "there is no event %.*s", STR_ARG(uuid_text(id, text)));
     }
     Event event = read_event(rows_at(&rows, 0), tenant);
-    TRY(json_parse(arena, event.payload, &event.payload_json, error));
-    if (event.recipient.at)
-        TRY(json_parse(arena, event.recipient, &event.recipient_json, error));
+    TRY(event_parse(arena, &event, error));
     *ret = event;
     return ERR_OK;
 }

@@ -224,7 +224,8 @@ def test_a_version_that_cannot_be_read_parks_its_own_deliveries_only(ctx):
     """Rules grow stricter and rows get lost: neither stops the deliveries of other triggers."""
     made = {}
     for id in ("fine", "stricter", "lost"):
-        make_trigger(ctx.peal, id, eventKind=id, schedule={"initialDelay": "1h"})
+        make_trigger(ctx.peal, id, eventKind=id, schedule={"initialDelay": "1h"},
+                     dedupRecipe=["candidate.wip"])
         answer = ingest(ctx.peal, visit(), kind=id)
         made[id] = answer["items"][0]["deliveries"][0]["deliveryId"]
         change_trigger(ctx.peal, id, eventKind=id)
@@ -234,9 +235,11 @@ def test_a_version_that_cannot_be_read_parks_its_own_deliveries_only(ctx):
     ctx.sql("DELETE FROM definition_version WHERE id = 'lost' AND version = 1")
     ctx.peal.start()
     advance(ctx.peal, "2h")
-    equal(delivery(ctx.peal, made["fine"])["state"], "delivered")
+    fine = delivery(ctx.peal, made["fine"])
+    equal((fine["state"], len(fine["dedupHash"])), ("delivered", 64))
     for id in ("stricter", "lost"):
-        like(delivery(ctx.peal, made[id]), {"state": "parked", "reason": "unreadable"}, id)
+        like(delivery(ctx.peal, made[id]), {"state": "parked", "reason": "unreadable",
+                                             "dedupHash": None}, id)
         like(attempts(ctx.peal, made[id]), [{"outcome": "permanent", "reason": "unreadable"}], id)
         # The versions that came after go on as ever.
         equal(ingest(ctx.peal, visit(), kind=id)["created"], 1)

@@ -470,7 +470,7 @@ static void a_page_ends_at_so_many_bytes(void)
     any.is_bare = true;
     MUST(&store, delivery_page(store.db, &store.arena, TENANT, &any, NULL, 100, &views, &count,
                                &is_cut, &store.error));
-    CHECK(count == EVENTS && !is_cut && views[0].payload.len == 0);
+    CHECK(count == EVENTS && !is_cut && views[0].origin.payload.len == 0);
 }
 
 static const Test tests[] = {

@@ -51,7 +51,7 @@ static void an_event_becomes_rows(void)
     CHECK(is_text(made.address, "+43") && is_text(made.locale, "de"));
     CHECK(is_text(made.customer_ref, "anna") && is_text(made.entity, "booking:1"));
     CHECK(made.public_id.len == PUBLIC_ID_LEN && made.last_sent_at == INSTANT_NONE);
-    CHECK(made.dedup_hash.at == NULL && same_id(made.event, event.id));
+    CHECK(same_id(made.event, event.id) && same_id(made.origin.id, event.id));
 }
 
 static void what_is_not_said_is_none(void)

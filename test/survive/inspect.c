@@ -32,7 +32,9 @@ static const Rule rules[] = {
          "SELECT COUNT(*) FROM delivery d WHERE NOT EXISTS (SELECT 1 FROM event e"
          " WHERE e.tenant = d.tenant AND e.id = d.event)"),
     RULE("a delivery with a key holds one",
-         "SELECT COUNT(*) FROM delivery d WHERE d.dedup_hash IS NOT NULL AND NOT EXISTS"
+         "SELECT COUNT(*) FROM delivery d JOIN rule r ON r.rule = d.rule"
+         " JOIN definition_version v ON v.tenant = r.tenant AND v.kind = 'trigger' AND v.id = r.id"
+         " AND v.version = d.version WHERE v.body LIKE '%dedupRecipe%' AND NOT EXISTS"
          " (SELECT 1 FROM dedup k WHERE k.tenant = d.tenant AND k.holder = d.id)"),
     RULE("an event with an identity holds one",
          "SELECT COUNT(*) FROM event e WHERE e.identity IS NOT NULL AND NOT EXISTS"
