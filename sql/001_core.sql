@@ -263,6 +263,24 @@ CREATE TABLE counter (
     PRIMARY KEY (writer, tenant, rule, lane, site, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
+-- How many deliveries stood in each state at a minute; a row where that has changed.
+CREATE TABLE sample (
+    tenant {I64} NOT NULL,
+    at {I64} NOT NULL,
+    pending {I64} NOT NULL,
+    sending {I64} NOT NULL,
+    retrying {I64} NOT NULL,
+    waiting {I64} NOT NULL,
+    parked {I64} NOT NULL,
+    delivered {I64} NOT NULL,
+    completed {I64} NOT NULL,
+    expired {I64} NOT NULL,
+    cancelled {I64} NOT NULL,
+    discarded {I64} NOT NULL,
+    PRIMARY KEY (tenant, at)
+) {STRICT_KEYED};
+CREATE INDEX sample_age ON sample (at);
+
 -- What each transaction did, packed (src/domain/fact.h), and the number by which a COMMIT whose
 -- reply was lost is resolved. A row without a moment is a number that was given up.
 CREATE TABLE journal (

@@ -21,6 +21,7 @@
     X(OPERATE)        \
     X(PURGE)          \
     X(SEQUENCE)       \
+    X(SAMPLE)         \
     X(UPKEEP)
 // clang-format on
 
@@ -57,8 +58,9 @@ Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
 Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void sweep_take(Engine *engine, const DutyReport *report);
 
-// history.c: what happened gets its numbers; what is old goes.
+// history.c: what happened gets its numbers, the counters are noted; what is old goes.
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
 // operate.c: bulk operations, slice by slice.

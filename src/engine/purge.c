@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "store/idempotency.h"
+#include "store/sample.h"
 
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
 // counts for nothing already. It is a quiet duty, so that a clock that jumped deletes nothing.
@@ -10,7 +11,10 @@ enum { PURGE_MAX = 500 };
 Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     (void) options;
-    TRY(idempotency_purge(tx, PURGE_MAX, &ret->tally.purged, error));
-    ret->has_more = ret->tally.purged == PURGE_MAX;
+    int64_t keys, samples;
+    TRY(idempotency_purge(tx, PURGE_MAX, &keys, error));
+    TRY(sample_purge(tx, PURGE_MAX, &samples, error));
+    ret->tally.purged = keys + samples;
+    ret->has_more = keys == PURGE_MAX || samples == PURGE_MAX;
     return ERR_OK;
 }

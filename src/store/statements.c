@@ -21,6 +21,7 @@
 #include "store/recall.h"
 #include "store/registry.h"
 #include "store/rule.h"
+#include "store/sample.h"
 #include "store/sequence.h"
 #include "store/tenant.h"
 #include "store/versions.h"
@@ -47,6 +48,7 @@ const Statement *const *const all_statements[] = {
     recall_statements,
     registry_statements,
     rule_statements,
+    sample_statements,
     sequence_statements,
     tenant_statements,
     versions_statements,

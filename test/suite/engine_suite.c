@@ -609,6 +609,16 @@ static void what_happened_has_its_number_a_second_later(void)
     CHECK(rig.transactions - before <= 4); // the poll and the beat: numbers make no numbers
 }
 
+static void the_counters_are_noted_within_a_minute(void)
+{
+    RIG(rig);
+    http(&rig, "quick", "", "");
+    rig.status = 200;
+    visits(&rig, "quick", 3);
+    lapse(&rig, SPAN_MINUTE + SPAN_SECOND);
+    CHECK(ask_i64(&rig.store, "SELECT delivered FROM sample ORDER BY at DESC") == 3);
+}
+
 static void every_move_on_record_knows_its_rule(void)
 {
     RIG(rig);
@@ -678,6 +688,7 @@ static const Test tests[] = {
     TEST(a_store_that_is_away_is_told),
     TEST(old_idempotency_keys_go_within_a_minute),
     TEST(what_happened_has_its_number_a_second_later),
+    TEST(the_counters_are_noted_within_a_minute),
     TEST(every_move_on_record_knows_its_rule),
     TEST(a_clock_that_was_long_under_way_is_not_believed),
 };

@@ -21,8 +21,9 @@ static const char *const system_statements[] = {
     "node_join",         "node_others",       "node_server_time",  "operation_next",
     "queue_claim",       "queue_lapsed",      "queue_next_send",   "queue_next_sweep",
     "queue_waiting_due", "registry_channels", "registry_hold",     "registry_keys",
-    "registry_lanes",    "registry_tenants",  "registry_triggers", "sequence_last",
-    "sequence_purge",    "tenant_find",       "tenant_insert",     "tenant_page",
+    "registry_lanes",    "registry_tenants",  "registry_triggers", "sample_last",
+    "sample_purge",      "sample_sums",       "sequence_last",     "sequence_purge",
+    "tenant_find",       "tenant_insert",     "tenant_page",
 };
 
 // Statements below the nouns, which are in no list: the machinery's own, the metrics' and the
