@@ -179,7 +179,9 @@ CREATE TABLE queue (
 CREATE INDEX queue_send ON queue (lane, due_at) WHERE step = 1;
 CREATE INDEX queue_sweep ON queue (due_at) WHERE step > 1;
 
--- Where a delivery ended: parked (a person may revive it) or final, with its figures.
+-- Where a delivery ended: parked (a person may revive it) or final, with its figures and the attempt
+-- that ended it, whose number and send are the delivery's. Where verdict is NULL none did: whatever
+-- was tried before stands in attempt.
 CREATE TABLE ended (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -200,12 +202,21 @@ CREATE TABLE ended (
     opened_at {I64},
     expires_at {I64},
     note TEXT,
+    started_at {I64},
+    finished_at {I64},
+    verdict {SMALL},
+    tried_reason {SMALL},
+    code {I32},
+    provider_id TEXT,
+    detail TEXT,
+    node {I64},
+    is_captured {SMALL},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
 CREATE INDEX ended_parked ON ended (tenant, id) WHERE state = 4;
 CREATE INDEX ended_expiry ON ended (expires_at) WHERE expires_at IS NOT NULL;
 
--- One complete row per try; append-only.
+-- One complete row per try but the one that ended the delivery; append-only.
 CREATE TABLE attempt (
     tenant {I64} NOT NULL,
     delivery {ID} NOT NULL,

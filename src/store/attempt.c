@@ -2,44 +2,65 @@
 
 #include "store/delivery.h"
 
+// Attempts stand in two tables (queue.h): both are asked, each along its key, and make one list.
+#define TRIED(where, ended_where)                                                                  \
+    "(SELECT tenant, delivery, number, send, started_at, finished_at, verdict, reason, code,"      \
+    " provider_id, detail, node, is_captured FROM attempt WHERE tenant = $1" where                 \
+    " UNION ALL SELECT tenant, id, attempt, send, started_at, finished_at, verdict, tried_reason," \
+    " code, provider_id, detail, node, is_captured FROM ended"                                     \
+    " WHERE tenant = $1 AND verdict IS NOT NULL" ended_where
+#define TRIED_FOR_ONE TRIED(" AND delivery = $2 AND number > $3", " AND id = $2 AND attempt > $3")
+#define TRIED_FOR_EVENT                                                                            \
+    TRIED(" AND delivery >= $3 AND delivery <= $4", " AND id >= $3 AND id <= $4")
+#define TRIED_AND_CAPTURED                                                                         \
+    TRIED(" AND is_captured = 1 AND (delivery, number) > ($2, $3) AND delivery <= $4" OF_CHANNEL,  \
+          " AND is_captured = 1 AND id >= $2 AND (id, attempt) > ($2, $3) AND id <= $4"            \
+          " AND ($5 IS NULL OR lane IN " LANES ")")
+#define OF_CHANNEL                                                                                 \
+    " AND ($5 IS NULL OR EXISTS (SELECT 1 FROM delivery x"                                         \
+    " WHERE x.tenant = $1 AND x.id = attempt.delivery AND x.lane IN " LANES "))"
+#define LANES "(SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $5)"
+
 #define ATTEMPT_COLUMNS                                                                            \
     "SELECT a.delivery, a.number, a.send, a.started_at, a.finished_at, a.verdict, a.reason,"       \
     " a.code, a.provider_id, a.detail, a.node, a.is_captured, COALESCE(m.name, CAST(a.node AS "    \
-    "TEXT))"
+    "TEXT)) FROM "
 
 static const Statement page = {
     .name = "attempt_page",
     .scope = STATEMENT_TENANT,
     .params = "iuii",
-    .sql = ATTEMPT_COLUMNS " FROM attempt a LEFT JOIN node m ON m.node = a.node"
-                           " WHERE a.tenant = $1 AND a.delivery = $2 AND a.number > $3"
-                           " ORDER BY a.number LIMIT $4",
+    .sql = ATTEMPT_COLUMNS TRIED_FOR_ONE ") AS a LEFT JOIN node m ON m.node = a.node"
+                                         " ORDER BY a.number LIMIT $4",
 };
 static const Statement of_event = {
     .name = "attempt_of_event",
     .scope = STATEMENT_TENANT,
     .params = "iuuui",
-    .sql = ATTEMPT_COLUMNS " FROM attempt a CROSS JOIN delivery d"
-                           " LEFT JOIN node m ON m.node = a.node"
-                           " WHERE a.tenant = $1 AND a.delivery >= $3 AND a.delivery <= $4"
-                           " AND d.tenant = a.tenant AND d.id = a.delivery AND d.event = $2"
-                           " ORDER BY a.delivery, a.number LIMIT $5",
+    .sql = ATTEMPT_COLUMNS TRIED_FOR_EVENT
+    ") AS a CROSS JOIN delivery d LEFT JOIN node m ON m.node = a.node"
+    " WHERE d.tenant = a.tenant AND d.id = a.delivery AND d.event = $2"
+    " ORDER BY a.delivery, a.number LIMIT $5",
 };
+// A page's rows are picked before anything is joined to them: the walk ends with the page. CROSS
+// JOIN keeps SQLite to their order; to sort them again it would hold the payloads of a whole page.
+#define CAPTURED                                                                                   \
+    "SELECT a.delivery, a.number, a.send, a.started_at, d.event, d.public_id, r.id,"               \
+    " l.channel, d.address, d.locale, d.customer_ref, e.kind, e.payload,"                          \
+    " COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED                             \
+    " ORDER BY delivery, number LIMIT $6) AS a"                                                    \
+    " CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l CROSS JOIN rule r"                \
+    " WHERE d.tenant = a.tenant AND d.id = a.delivery"                                             \
+    " AND e.tenant = d.tenant AND e.id = d.event"                                                  \
+    " AND r.rule = d.rule AND r.tenant = d.tenant"                                                 \
+    " AND l.lane = d.lane AND l.tenant = d.tenant"
+
 static const Statement captured = {
     .name = "captured_page",
     .scope = STATEMENT_TENANT,
     .params = "iuiuti",
-    .sql = "SELECT a.delivery, a.number, a.send, a.started_at, d.event, d.public_id, r.id,"
-           " l.channel, d.address, d.locale, d.customer_ref, e.kind, e.payload,"
-           " COALESCE(e.occurred_at, e.received_at)"
-           " FROM attempt a CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l"
-           " CROSS JOIN rule r"
-           " WHERE a.tenant = $1 AND a.is_captured = 1 AND (a.delivery, a.number) > ($2, $3)"
-           " AND a.delivery <= $4 AND d.tenant = a.tenant AND d.id = a.delivery"
-           " AND e.tenant = d.tenant AND e.id = d.event"
-           " AND r.rule = d.rule AND r.tenant = d.tenant"
-           " AND l.lane = d.lane AND l.tenant = d.tenant AND ($5 IS NULL OR l.channel = $5)"
-           " ORDER BY a.delivery, a.number LIMIT $6",
+    .sql = CAPTURED,
+    .postgres = CAPTURED " ORDER BY a.delivery, a.number",
 };
 
 const Statement *const attempt_statements[] = { &page, &of_event, &captured, NULL };

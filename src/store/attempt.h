@@ -1,6 +1,6 @@
 // attempt.h - the attempt log as it is read: per delivery, per event, and what was captured.
 //
-// Rows are written by a settle (queue.h) and never change.
+// Rows are written by a settle (queue.h), the last one of a delivery with its end.
 #pragma once
 
 #include "store/queue.h"

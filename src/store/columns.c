@@ -3,6 +3,8 @@
 static Value bind_member(const Column *column, const void *row)
 {
     const void *at = (const char *) row + column->offset;
+    if (column->has_condition && !*(const bool *) ((const char *) row + column->condition))
+        return value_null();
     switch (column->type) {
     case MEMBER_INT:
         return value_i64(*(const int *) at);
@@ -34,6 +36,7 @@ static Value bind_member(const Column *column, const void *row)
 static void read_member(const Column *column, const Value *value, void *ret)
 {
     void *at = (char *) ret + column->offset;
+    assert(!column->has_condition);
     switch (column->type) {
     case MEMBER_INT:
     case MEMBER_SOME_INT:

@@ -12,6 +12,7 @@
 //                   Uuid or a Sha256 (NULL is NULL), for writing alone
 //     COLUMN_TIME   an Instant: INSTANT_NONE is NULL
 //     COLUMN_SOME   int or int64_t: 0 is NULL
+//     COLUMN_IF     as COLUMN, but NULL where a bool of the struct is false; for writing alone
 //
 // Ids and texts are not copied: what is written must live until the sync, and what is read lies in
 // the rows.
@@ -37,6 +38,8 @@ typedef enum MemberType {
 typedef struct Column {
     MemberType type;
     size_t offset;
+    bool has_condition;
+    size_t condition; // offset of a bool
 } Column;
 
 typedef struct Columns {
@@ -46,17 +49,23 @@ typedef struct Columns {
 } Columns;
 
 // clang-format off
+#define MEMBER_OF(owner, member)                                                                   \
+    _Generic(((owner *) 0)->member,                                                                \
+        int: MEMBER_INT, unsigned: MEMBER_INT, bool: MEMBER_BOOL, int64_t: MEMBER_I64,             \
+        Str: MEMBER_TEXT, Uuid: MEMBER_ID, const Uuid *: MEMBER_ID_AT,                             \
+        Sha256: MEMBER_HASH, const Sha256 *: MEMBER_HASH_AT)
 #define COLUMN(owner, member)                                                                      \
-    { _Generic(((owner *) 0)->member,                                                              \
-          int: MEMBER_INT, unsigned: MEMBER_INT, bool: MEMBER_BOOL, int64_t: MEMBER_I64,           \
-          Str: MEMBER_TEXT, Uuid: MEMBER_ID, const Uuid *: MEMBER_ID_AT,                           \
-          Sha256: MEMBER_HASH, const Sha256 *: MEMBER_HASH_AT),                                    \
-      offsetof(owner, member) }
+    { .type = MEMBER_OF(owner, member), .offset = offsetof(owner, member) }
 #define COLUMN_TIME(owner, member)                                                                 \
-    { _Generic(((owner *) 0)->member, Instant: MEMBER_TIME), offsetof(owner, member) }
+    { .type = _Generic(((owner *) 0)->member, Instant: MEMBER_TIME),                               \
+      .offset = offsetof(owner, member) }
 #define COLUMN_SOME(owner, member)                                                                 \
-    { _Generic(((owner *) 0)->member, int: MEMBER_SOME_INT, int64_t: MEMBER_SOME_I64),             \
-      offsetof(owner, member) }
+    { .type = _Generic(((owner *) 0)->member, int: MEMBER_SOME_INT, int64_t: MEMBER_SOME_I64),     \
+      .offset = offsetof(owner, member) }
+#define COLUMN_IF(owner, flag, member)                                                             \
+    { .type = MEMBER_OF(owner, member), .offset = offsetof(owner, member),                         \
+      .has_condition = _Generic(((owner *) 0)->flag, bool: true),                                  \
+      .condition = offsetof(owner, flag) }
 #define COLUMNS(owner, ...)                                                                        \
     { sizeof(owner), ARRAY_LEN(((const Column[]){ __VA_ARGS__ })),                                 \
       (const Column[]){ __VA_ARGS__ } }

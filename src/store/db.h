@@ -130,6 +130,7 @@ struct Db {
     bool is_fatal;       // the disk broke its promise (a failed fsync): stop the program
     bool commit_unknown; // the connection was lost while committing
     bool has_timed_out;  // the last transaction waited too long for a lock, or took too long
+    bool has_clashed;    // the last transaction inserted a row that is there already
     size_t ceiling;      // of the bytes of the rows that the next statement returns; 0: none
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;

@@ -23,8 +23,8 @@ static const Statement insert = {
                 " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
 
-// The attempt that is joined is the last one: what it failed with is the last error. One of queue
-// and ended has a row.
+// What the last attempt failed with is the last error: it stands where the delivery ended, else it
+// is the newest of the others. One of queue and ended has a row.
 #define VIEW_COLUMNS(payload)                                                                      \
     "SELECT d.id, d.event, d.public_id, d.rule, r.id, d.version, d.lane, l.channel,"               \
     " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, e.tenant, e.id, e.kind,"      \
@@ -33,7 +33,8 @@ static const Statement insert = {
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
-    " a.verdict, a.reason, a.detail"
+    " COALESCE(n.verdict, a.verdict), COALESCE(n.tried_reason, a.reason),"                         \
+    " COALESCE(n.detail, a.detail)"
 #define WHOLE "e.payload, e.recipient"
 #define BARE "'', NULL"
 #define VIEW_JOINS                                                                                 \
@@ -42,7 +43,8 @@ static const Statement insert = {
     " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                      \
     " JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                      \
     " JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                      \
-    " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number ="             \
+    " LEFT JOIN attempt a ON n.verdict IS NULL AND a.tenant = d.tenant AND a.delivery = d.id AND"  \
+    " a.number ="                                                                                  \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
 // A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps

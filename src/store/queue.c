@@ -108,23 +108,25 @@ static const Statement settle_live = {
                 " reminders_left, first_due_at, last_sent_at, opened_at)"
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
-// A row that is there already belongs to a delivery that ended meanwhile: the count of what was
-// taken from the queue tells, and must get the chance to.
+// A row that is there already belongs to a delivery that ended meanwhile, or an attempt that was
+// recorded: the insert clashes, and the batch is replayed with care. Rows that are in nobody's way,
+// which is nearly all, are not looked for first.
 #define ENDED_NAMES                                                                                \
     "tenant, id, lane, rule, site, bytes, state, reason, ended_at, fence, attempt, failures, "     \
-    "send,"                                                                                        \
-    " reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note"
+    "send, reminders_left, first_due_at, last_sent_at, opened_at, expires_at, note, started_at,"   \
+    " finished_at, verdict, tried_reason, code, provider_id, detail, node, is_captured"
 
 static const Statement ended_insert = {
     .name = "ended_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiiiiiit",
+    .params = "iuiiiiiiiiiiiiiiiitiiiiittii",
     .many = true,
     .sql = "INSERT INTO ended (" ENDED_NAMES ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
-           " $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (tenant, id) DO NOTHING",
+           " $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
+           " $28)",
     .postgres = "INSERT INTO ended (" ENDED_NAMES ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
-                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
-                " ON CONFLICT (tenant, id) DO NOTHING",
+                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,"
+                " $23, $24, $25, $26, $27, $28)",
 };
 static const Statement ended_change = {
     .name = "ended_change",
@@ -148,27 +150,63 @@ static const Statement ended_delete = {
     .postgres = "DELETE FROM ended n USING unnest($1, $2, $3, $4) AS s (tenant, id, state, fence)"
                 " WHERE " GUARD_MANY("n"),
 };
-// What was told first of an attempt stays, but for one that was called off while it was under way:
-// nobody knew then what became of it, and whoever made it tells.
-#define ATTEMPT_TOLD                                                                               \
-    " ON CONFLICT (tenant, delivery, number) DO UPDATE SET finished_at = excluded.finished_at,"    \
-    " verdict = excluded.verdict, reason = excluded.reason, code = excluded.code,"                 \
-    " provider_id = excluded.provider_id, detail = excluded.detail,"                               \
-    " is_captured = excluded.is_captured WHERE attempt.verdict = 3 AND attempt.reason = 17"
-_Static_assert(VERDICT_UNKNOWN == 3 && REASON_CALLED_OFF == 17, "the SQL names them by number");
+#define ATTEMPT_NAMES                                                                              \
+    "tenant, delivery, number, send, started_at, finished_at, verdict, reason, code, provider_id," \
+    " detail, node, is_captured"
 
 static const Statement attempt_insert = {
     .name = "attempt_insert",
     .scope = STATEMENT_TENANT,
     .params = "iuiiiiiiittii",
     .many = true,
-    .sql = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at, verdict,"
-           " reason, code, provider_id, detail, node, is_captured)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)" ATTEMPT_TOLD,
-    .postgres = "INSERT INTO attempt (tenant, delivery, number, send, started_at, finished_at,"
-                " verdict, reason, code, provider_id, detail, node, is_captured)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
-                "$13)" ATTEMPT_TOLD,
+    .sql = "INSERT INTO attempt (" ATTEMPT_NAMES ")"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+    .postgres = "INSERT INTO attempt (" ATTEMPT_NAMES ") SELECT * FROM"
+                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+};
+// attempt_note is the careful insert: what was told first of an attempt stays, wherever it stands.
+static const Statement attempt_note = {
+    .name = "attempt_note",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiiiiiiittii",
+    .sql = "INSERT INTO attempt (" ATTEMPT_NAMES ")"
+           " SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13"
+           " WHERE NOT EXISTS (SELECT 1 FROM attempt"
+           "  WHERE tenant = $1 AND delivery = $2 AND number = $3)"
+           " AND NOT EXISTS (SELECT 1 FROM ended"
+           "  WHERE tenant = $1 AND id = $2 AND attempt = $3 AND verdict IS NOT NULL)",
+};
+// ended_tell is for an attempt that was called off while it was under way: nobody knew then what
+// became of it, and whoever made it tells.
+static const Statement ended_tell = {
+    .name = "ended_tell",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiiiiiitti",
+    .sql = "UPDATE ended SET finished_at = $5, verdict = $6, tried_reason = $7, code = $8,"
+           " provider_id = $9, detail = $10, is_captured = $11"
+           " WHERE tenant = $1 AND id = $2 AND fence = $3 AND attempt = $4 AND verdict = 3"
+           " AND tried_reason = 17",
+};
+_Static_assert(VERDICT_UNKNOWN == 3 && REASON_CALLED_OFF == 17, "the SQL names them by number");
+
+// attempt_keep moves the attempt that ended a delivery to where it stays when that is revived.
+#define ENDED_ATTEMPT                                                                              \
+    "INSERT INTO attempt (" ATTEMPT_NAMES ") SELECT n.tenant, n.id, n.attempt, n.send,"            \
+    " n.started_at, n.finished_at, n.verdict, n.tried_reason, n.code, n.provider_id, n.detail,"    \
+    " n.node, n.is_captured FROM ended n"
+#define ENDED_ATTEMPT_IS_NEW                                                                       \
+    " n.verdict IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempt a"                               \
+    " WHERE a.tenant = n.tenant AND a.delivery = n.id AND a.number = n.attempt)"
+
+static const Statement attempt_keep = {
+    .name = "attempt_keep",
+    .scope = STATEMENT_TENANT,
+    .params = "iuii",
+    .many = true,
+    .sql = ENDED_ATTEMPT " WHERE " GUARD " AND" ENDED_ATTEMPT_IS_NEW,
+    .postgres =
+        ENDED_ATTEMPT " JOIN unnest($1, $2, $3, $4) AS s (tenant, id, state, fence)"
+                      " ON " GUARD_MANY("n") " WHERE" ENDED_ATTEMPT_IS_NEW " FOR UPDATE OF n",
 };
 // A lease never shortens, even where the clock was set back.
 static const Statement renew = {
@@ -262,9 +300,10 @@ static const Statement next_expiry = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,       &claim_pick,   &claim_mark,     &settle_end,  &settle_live, &ended_insert,
-    &ended_change, &ended_delete, &attempt_insert, &renew,       &lapsed_find, &waiting_due,
-    &parked_due,   &next_send,    &next_sweep,     &next_expiry, NULL,
+    &insert,       &claim_pick,   &claim_mark,   &settle_end,     &settle_live,
+    &ended_insert, &ended_change, &ended_delete, &attempt_insert, &attempt_note,
+    &ended_tell,   &attempt_keep, &renew,        &lapsed_find,    &waiting_due,
+    &parked_due,   &next_send,    &next_sweep,   &next_expiry,    NULL,
 };
 
 const Columns queue_columns =
@@ -419,7 +458,20 @@ static const Columns ended_columns = COLUMNS(
     COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
     COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
     COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
-    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note));
+    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note),
+    COLUMN_IF(Settle, has_attempt, attempt.started_at),
+    COLUMN_IF(Settle, has_attempt, attempt.finished_at),
+    COLUMN_IF(Settle, has_attempt, attempt.outcome.verdict),
+    COLUMN_IF(Settle, has_attempt, attempt.outcome.reason),
+    COLUMN_SOME(Settle, attempt.outcome.code), COLUMN(Settle, attempt.outcome.provider_id),
+    COLUMN(Settle, attempt.outcome.detail), COLUMN_SOME(Settle, attempt.node),
+    COLUMN_IF(Settle, has_attempt, attempt.outcome.is_captured));
+static const Columns tell_columns =
+    COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, fence),
+            COLUMN(Settle, attempt.number), COLUMN(Settle, attempt.finished_at),
+            COLUMN(Settle, attempt.outcome.verdict), COLUMN(Settle, attempt.outcome.reason),
+            COLUMN_SOME(Settle, attempt.outcome.code), COLUMN(Settle, attempt.outcome.provider_id),
+            COLUMN(Settle, attempt.outcome.detail), COLUMN(Settle, attempt.outcome.is_captured));
 static const Columns attempt_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, attempt.number),
             COLUMN(Settle, attempt.send), COLUMN(Settle, attempt.started_at),
@@ -430,8 +482,10 @@ static const Columns attempt_columns =
 
 // Passage is how a delivery moves from one table (live or ended) to one of them. The guarded
 // statement leaves the row or changes it, and tells whether it was where it was thought to be; the
-// other, if there is one, enters what follows from that.
+// other, if there is one, enters what follows from that. What must be kept of the row is taken
+// before, under the same guard.
 typedef struct Passage {
+    const Statement *keep;
     const Statement *leave;
     const Columns *guard;
     const Statement *enter;
@@ -440,10 +494,10 @@ typedef struct Passage {
 
 static const Passage passages[2][2] = {
     // from a live state, to a live state
-    [true][true] = { &settle_live, &live_columns, NULL, NULL },
-    [true][false] = { &settle_end, &end_columns, &ended_insert, &ended_columns },
-    [false][false] = { &ended_change, &change_columns, NULL, NULL },
-    [false][true] = { &ended_delete, &parked_columns, &insert, &revived_columns },
+    [true][true] = { NULL, &settle_live, &live_columns, NULL, NULL },
+    [true][false] = { NULL, &settle_end, &end_columns, &ended_insert, &ended_columns },
+    [false][false] = { NULL, &ended_change, &change_columns, NULL, NULL },
+    [false][true] = { &attempt_keep, &ended_delete, &parked_columns, &insert, &revived_columns },
 };
 
 static bool goes(const Settle *settle, int from, int to)
@@ -500,12 +554,13 @@ Settle settle_called_off(const QueueRow *row, Settlement to, Instant now)
     return settle_tried(row, to, &outcome, later(now, row->live.started_at));
 }
 
+// send_attempts records those of deliveries that go on: one that ends a delivery stands there.
 static void send_attempts(Tx *tx, const SettleBatch *batch)
 {
     const void **rows = ARENA_ARRAY(&tx->arena, const void *, batch->count);
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->rows[i].has_attempt)
+        if (batch->rows[i].has_attempt && goes(&batch->rows[i], true, true))
             rows[count++] = &batch->rows[i];
     db_send_picked(tx->db, &tx->arena, &attempt_insert, &attempt_columns, rows, count, NULL);
 }
@@ -519,6 +574,8 @@ static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
         if (goes(&batch->rows[i], from, to))
             rows[count++] = &batch->rows[i];
     batch->asked[from][to] = count;
+    if (passage->keep)
+        db_send_picked(tx->db, &tx->arena, passage->keep, passage->guard, rows, count, NULL);
     db_send_picked(tx->db, &tx->arena, passage->leave, passage->guard, rows, count,
                    &batch->left[from][to]);
     if (passage->enter)
@@ -531,6 +588,16 @@ static void settle_trusting(Tx *tx, SettleBatch *batch)
     for (int from = 0; from < 2; from++)
         for (int to = 0; to < 2; to++)
             send_passage(tx, batch, from, to);
+    send_attempts(tx, batch);
+}
+
+// note_attempt records what is not recorded yet. A stale settle may still tell of the attempt that
+// was called off under way.
+static void note_attempt(Tx *tx, const Settle *settle)
+{
+    if (settle->is_stale)
+        db_send_row(tx->db, &tx->arena, &ended_tell, &tell_columns, settle, NULL);
+    db_send_row(tx->db, &tx->arena, &attempt_note, &attempt_columns, settle, NULL);
 }
 
 static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
@@ -538,17 +605,30 @@ static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
     Rows left;
     const Passage *passage =
         &passages[delivery_is_live(settle->was)][delivery_is_live(settle->to.live.state)];
+    if (passage->keep)
+        db_send_rows(tx->db, &tx->arena, passage->keep, passage->guard, settle, 1, NULL);
     db_send_rows(tx->db, &tx->arena, passage->leave, passage->guard, settle, 1, &left);
     TRY(tx_sync(tx, error));
     settle->is_stale = left.changed == 0;
     if (!settle->is_stale && passage->enter)
         db_send_rows(tx->db, &tx->arena, passage->enter, passage->entered, settle, 1, NULL);
+    if (settle->has_attempt)
+        note_attempt(tx, settle);
     return tx_sync(tx, error);
+}
+
+// stands_for_its_delivery: number and send of an attempt are those of the row it is written with.
+static bool stands_for_its_delivery(const Settle *settle)
+{
+    return !settle->has_attempt ||
+           (settle->was == DELIVERY_SENDING && settle->attempt.number == settle->to.live.attempt &&
+            settle->attempt.send == settle->to.live.send);
 }
 
 Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
 {
     for (size_t i = 0; i < batch->count; i++) {
+        assert(stands_for_its_delivery(&batch->rows[i]));
         batch->rows[i].at = tx->now;
         batch->rows[i].is_stale = false;
         if (tx->is_careful)
@@ -556,7 +636,6 @@ Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
     }
     if (!tx->is_careful)
         settle_trusting(tx, batch);
-    send_attempts(tx, batch);
     return ERR_OK;
 }
 

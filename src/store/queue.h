@@ -12,9 +12,13 @@
 // makes of a delivery, wherever it stands. It names the state, the fence and the holder it expects;
 // one that does not match records its attempt and changes nothing else.
 //
+// The attempt that ends a delivery stands in its row of `ended`, all others in `attempt`: what is
+// delivered at once, as most is, writes one row and not two. A revival moves it to the others.
+//
 // Claim and settle only send, so that the settle of one round and the claim of the next share one
 // round trip; after tx_sync() the *_check and *_take functions read the results. Only where a
-// settle did not match is the batch replayed with care, row by row.
+// settle did not match, or a row to insert was there already, is the batch replayed with care, row
+// by row.
 #pragma once
 
 #include "store/columns.h"

@@ -18,7 +18,7 @@ typedef struct Tx {
     Versions *versions;
     Random *random;
     bool is_careful;          // statements sent on trust did not fit: check each before the next
-    bool was_too_trusting;    // set by apply(): roll back and replay with is_careful
+    bool was_too_trusting;    // set by apply(), or a row was there: replay with is_careful
     bool is_outdated;         // the registry's generation has moved: roll back, reload, replay
     bool changes_definitions; // set by apply(): the generation is raised at commit
     bool is_guarded;          // the generation was checked

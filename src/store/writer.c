@@ -507,6 +507,7 @@ static bool wants_replay(Run *run)
 {
     Pen *pen = run->pen;
     Tx *tx = &pen->tx;
+    tx->was_too_trusting |= pen->db->has_clashed;
     bool again = tx->is_outdated || tx->was_too_trusting || run->err == ERR_BUSY;
     if (tx->is_outdated && writer_refresh(pen->writer, pen->db, &run->error) != ERR_OK)
         pen->db->is_broken = true;

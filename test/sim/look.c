@@ -27,7 +27,9 @@ static const Statement attempts_now = {
     .name = "sim_attempts",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT delivery, number, send, verdict, node FROM attempt ORDER BY delivery, number",
+    .sql = "SELECT delivery, number, send, verdict, node FROM attempt"
+           " UNION ALL SELECT id, attempt, send, verdict, node FROM ended WHERE verdict IS NOT NULL"
+           " ORDER BY delivery, number",
 };
 static const Statement event_there = {
     .name = "sim_event",

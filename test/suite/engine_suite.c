@@ -61,7 +61,7 @@ static void an_answer_that_comes_while_the_store_is_away_is_kept(void)
     lapse(&rig, 2 * SPAN_SECOND);
     CHECK(rig.sent_count == 2);
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && in_state(&rig, DELIVERY_PARKED) == 1);
-    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM attempt WHERE detail = 'as told'") == 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail = 'as told'") == 2);
 }
 
 static Instant lease_end(Rig *rig)
@@ -442,21 +442,21 @@ static void an_event_that_is_due_later_wakes_nobody(void)
 
 // One bad row
 
-// poison makes the store refuse every attempt whose detail says so.
+// poison makes the store refuse every end whose attempt's detail says so.
 static const Statement poison_on = {
     .name = "poison_on",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "CREATE TRIGGER poison BEFORE INSERT ON attempt WHEN NEW.detail = 'poison'"
+    .sql = "CREATE TRIGGER poison BEFORE INSERT ON ended WHEN NEW.detail = 'poison'"
            " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END",
-    .postgres = "ALTER TABLE attempt ADD CONSTRAINT poison CHECK (detail <> 'poison')",
+    .postgres = "ALTER TABLE ended ADD CONSTRAINT poison CHECK (detail <> 'poison')",
 };
 static const Statement poison_off = {
     .name = "poison_off",
     .scope = STATEMENT_SYSTEM,
     .params = "",
     .sql = "DROP TRIGGER poison",
-    .postgres = "ALTER TABLE attempt DROP CONSTRAINT poison",
+    .postgres = "ALTER TABLE ended DROP CONSTRAINT poison",
 };
 
 static Err apply_poison(Tx *tx, void *with, Error *error)
@@ -485,7 +485,7 @@ static void a_settle_that_cannot_be_written_stops_nobody_else(void)
     }
     lapse(&rig, 5 * SPAN_SECOND);
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 20);
-    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM attempt WHERE detail = 'fine'") == 19);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail = 'fine'") == 19);
     CHECK(engine_health(rig.engine).failed > 0 && !engine_health(rig.engine).is_failing);
     rig.status = 200;
     rig.body = "fine";

@@ -217,6 +217,14 @@ void store_check(Store *store)
                " AND q.id = a.delivery LEFT JOIN ended n ON n.tenant = a.tenant"
                " AND n.id = a.delivery WHERE a.number > COALESCE(q.attempt, n.attempt)"
                " OR a.number < 1 OR a.finished_at < a.started_at");
+    check_none(store, "the attempt that ended a delivery is whole, and stands nowhere else",
+               "SELECT n.id FROM ended n LEFT JOIN attempt a ON a.tenant = n.tenant"
+               " AND a.delivery = n.id AND a.number = n.attempt"
+               " WHERE (n.verdict IS NULL AND (n.tried_reason IS NOT NULL"
+               "  OR n.started_at IS NOT NULL OR n.detail IS NOT NULL))"
+               " OR (n.verdict IS NOT NULL AND (a.number IS NOT NULL OR n.attempt < 1"
+               "  OR n.is_captured IS NULL OR n.finished_at < n.started_at"
+               "  OR n.tried_reason IS NULL))");
 }
 
 Instant now(const Store *store)

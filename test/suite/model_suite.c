@@ -688,9 +688,11 @@ static void compare_states(Model *model)
 
 static void compare_attempts(Model *model)
 {
-    Rows rows =
-        ask(model->store, "SELECT delivery, number, verdict FROM attempt ORDER BY delivery, number",
-            "", NULL);
+    Rows rows = ask(model->store,
+                    "SELECT delivery, number, verdict FROM attempt UNION ALL"
+                    " SELECT id, attempt, verdict FROM ended WHERE verdict IS NOT NULL"
+                    " ORDER BY delivery, number",
+                    "", NULL);
     size_t recorded = 0, live_count, ended_count;
     Item **live = sorted(model, true, &live_count), **ended = sorted(model, false, &ended_count);
     for (size_t i = 0; i < model->item_count; i++)

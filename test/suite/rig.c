@@ -189,5 +189,6 @@ int in_state(Rig *rig, DeliveryState state)
 
 int attempts(Rig *rig)
 {
-    return (int) ask_i64(&rig->store, "SELECT COUNT(*) FROM attempt");
+    return (int) ask_i64(&rig->store, "SELECT COUNT(*) FROM (SELECT number FROM attempt UNION ALL"
+                                      " SELECT attempt FROM ended WHERE verdict IS NOT NULL) AS a");
 }

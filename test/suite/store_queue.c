@@ -32,6 +32,16 @@ static size_t attempts_of(Store *store, Uuid id, AttemptView **ret)
     return count;
 }
 
+static void release(Store *store, const Claim *taken)
+{
+    Settle rows[4];
+    for (size_t i = 0; i < taken->count; i++) {
+        QueueRow row = claimed_row(&taken->claimed[i]);
+        rows[i] = settle_from(&row, delivery_release(&row.live, taken->claimed[i].was));
+    }
+    settle(store, rows, taken->count);
+}
+
 static void a_claim_says_all_it_takes_to_send(void)
 {
     STORE(store);
@@ -408,6 +418,112 @@ static void a_cancelled_one_may_still_report(void)
     }
 }
 
+// One that was given back and claimed again has the same attempt number, but not the same fence.
+static void only_who_made_a_called_off_attempt_tells_of_it(void)
+{
+    STORE(store);
+    AttemptView *log;
+    publish(&store, TENANT, PLAIN);
+    Uuid id = visit(&store);
+    Claim first = claim_lane(&store, 1, 1);
+    release(&store, &first);
+    Claimed second = claim_one(&store, 1);
+    CHECK(second.live.attempt == 1 && second.live.fence == 2);
+    CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    CHECK(settle_one(&store, &first.claimed[0], VERDICT_PERMANENT).is_stale);
+    CHECK(attempts_of(&store, id, &log) == 1 && view(&store, TENANT, id).is_in_flight);
+    CHECK(log[0].attempt.outcome.verdict == VERDICT_UNKNOWN);
+    CHECK(settle_one(&store, &second, VERDICT_DELIVERED).is_stale);
+    CHECK(settle_one(&store, &second, VERDICT_TRANSIENT).is_stale); // it was told
+    CHECK(attempts_of(&store, id, &log) == 1 && !view(&store, TENANT, id).is_in_flight);
+    CHECK(log[0].attempt.outcome.verdict == VERDICT_DELIVERED);
+}
+
+// Each of two is reported of twice, the second time together with one that is reported of for the
+// first time: what was told first stays, and what is new is not held up.
+static void a_second_report_of_an_attempt_changes_nothing(void)
+{
+    static const Verdict verdicts[] = { VERDICT_DELIVERED, VERDICT_TRANSIENT };
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+        AttemptView *log;
+        visit(&store);
+        visit(&store);
+        Claim taken = claim_lane(&store, 1, 2);
+        Settle rows[2];
+        settle_one(&store, &taken.claimed[0], verdicts[i]);
+        DeliveryState state = view(&store, TENANT, taken.claimed[0].id).state;
+        for (size_t k = 0; k < 2; k++)
+            rows[k] = settle_of(&store, &taken.claimed[k], VERDICT_PERMANENT, REASON_REFUSED);
+        settle(&store, rows, 2);
+        CHECK(rows[0].is_stale && !rows[1].is_stale);
+        CHECK(view(&store, TENANT, rows[0].id).state == state);
+        CHECK(view(&store, TENANT, rows[1].id).state == DELIVERY_PARKED);
+        CHECK(attempts_of(&store, rows[0].id, &log) == 1);
+        CHECK(log[0].attempt.outcome.verdict == verdicts[i]);
+    }
+}
+
+// A claim that was lost in a failover is made again under its number. What was told of it stands in
+// the way of the insert and of nothing else.
+static void an_attempt_that_is_on_record_holds_up_no_settle(void)
+{
+    STORE(store);
+    AttemptView *log;
+    publish(&store, TENANT, RETRIED);
+    Uuid id = visit(&store);
+    Claim lost = claim_lane(&store, 1, 1);
+    release(&store, &lost);
+    CHECK(settle_one(&store, &lost.claimed[0], VERDICT_PERMANENT).is_stale);
+    Claimed again = claim_one(&store, 1);
+    CHECK(again.live.attempt == 1);
+    CHECK(!settle_one(&store, &again, VERDICT_TRANSIENT).is_stale);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_RETRYING);
+    CHECK(attempts_of(&store, id, &log) == 1);
+    CHECK(log[0].attempt.outcome.verdict == VERDICT_PERMANENT);
+}
+
+static bool same_attempt(const AttemptRow *a, const AttemptRow *b)
+{
+    const Outcome *x = &a->outcome, *y = &b->outcome;
+    return a->number == b->number && a->send == b->send && a->started_at == b->started_at &&
+           a->finished_at == b->finished_at && a->node == b->node && x->verdict == y->verdict &&
+           x->reason == y->reason && x->code == y->code && str_eq(x->detail, y->detail) &&
+           str_eq(x->provider_id, y->provider_id) && x->is_captured == y->is_captured;
+}
+
+// The attempt that ends a delivery stands there; revived, the delivery goes on and leaves it
+// behind.
+static void a_revival_leaves_its_attempt_on_record(void)
+{
+    STORE(store);
+    AttemptView *log;
+    publish(&store, TENANT, PLAIN);
+    Uuid id = visit(&store);
+    Claimed claimed = claim_one(&store, 1);
+    pass(&store, SPAN_SECOND);
+    Settle parked = settle_of(&store, &claimed, VERDICT_PERMANENT, REASON_REFUSED);
+    parked.attempt.outcome.code = 410;
+    parked.attempt.outcome.provider_id = S("p-1");
+    parked.attempt.outcome.detail = S("gone");
+    parked.attempt.outcome.is_captured = true;
+    settle(&store, &parked, 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM attempt") == 0);
+    CHECK(attempts_of(&store, id, &log) == 1 && same_attempt(&log[0].attempt, &parked.attempt));
+
+    CHECK(act(&store, TENANT, id, DELIVERY_ACTION_RETRY, NULL) == ERR_OK);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM attempt") == 1);
+    CHECK(attempts_of(&store, id, &log) == 1 && same_attempt(&log[0].attempt, &parked.attempt));
+    CHECK(is_text(view(&store, TENANT, id).last_error, "gone"));
+
+    // Ended without another attempt, the last error is still what it was.
+    CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    CHECK(attempts_of(&store, id, &log) == 1 && same_attempt(&log[0].attempt, &parked.attempt));
+    DeliveryView cancelled = view(&store, TENANT, id);
+    CHECK(is_text(cancelled.last_error, "gone") && !cancelled.is_in_flight);
+}
+
 // Settled in one transaction with the next claim, as the engine does it.
 static Err settle_and_claim(Tx *tx, void *with, Error *error)
 {
@@ -476,16 +592,6 @@ static void a_renewal_tells_what_is_lost(void)
     CHECK(sweep(&store, false).lapsed == 1);
     renewing.count = 0;
     MUST(&store, writer_run(store.writer, apply_renewing, &renewing, &store.error));
-}
-
-static void release(Store *store, const Claim *taken)
-{
-    Settle rows[4];
-    for (size_t i = 0; i < taken->count; i++) {
-        QueueRow row = claimed_row(&taken->claimed[i]);
-        rows[i] = settle_from(&row, delivery_release(&row.live, taken->claimed[i].was));
-    }
-    settle(store, rows, taken->count);
 }
 
 // Three that are given back: one as it was claimed, one whose lease went to another node, one that
@@ -697,6 +803,10 @@ static const Test tests[] = {
     TEST(a_reminder_is_the_next_send),
     TEST(a_stale_settle_only_records_its_attempt),
     TEST(a_cancelled_one_may_still_report),
+    TEST(only_who_made_a_called_off_attempt_tells_of_it),
+    TEST(a_second_report_of_an_attempt_changes_nothing),
+    TEST(an_attempt_that_is_on_record_holds_up_no_settle),
+    TEST(a_revival_leaves_its_attempt_on_record),
     TEST(a_replayed_round_claims_once),
     TEST(a_renewal_tells_what_is_lost),
     TEST(a_released_claim_is_as_before_but_for_its_fence),

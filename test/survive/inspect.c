@@ -19,6 +19,9 @@ typedef struct Rule {
     ".id)"
 #define TRIES_OF(row)                                                                              \
     "(SELECT COUNT(*) FROM attempt a WHERE a.tenant = " row ".tenant AND a.delivery = " row ".id)"
+#define TRIES                                                                                      \
+    "(SELECT tenant, delivery, number FROM attempt UNION ALL"                                      \
+    " SELECT tenant, id, attempt FROM ended WHERE verdict IS NOT NULL) tries"
 
 static const Rule rules[] = {
     RULE("a delivery is in the queue or ended, once",
@@ -58,13 +61,14 @@ static const Rule rules[] = {
          "  UNION ALL SELECT tenant, lane, state, -COUNT(*) FROM ended GROUP BY tenant, lane, state"
          " ) c GROUP BY tenant, lane, state HAVING SUM(n) <> 0) wrong"),
     RULE("attempts are numbered from 1 without a gap",
-         "SELECT COUNT(*) FROM (SELECT tenant, delivery FROM attempt GROUP BY tenant, delivery"
+         "SELECT COUNT(*) FROM (SELECT tenant, delivery FROM " TRIES " GROUP BY tenant, delivery"
          " HAVING MIN(number) <> 1 OR MAX(number) <> COUNT(*)) wrong"),
     RULE("every finished try of a live delivery has its row",
          "SELECT COUNT(*) FROM queue q WHERE " TRIES_OF(
              "q") " <> q.attempt - CASE WHEN q.state = 1 THEN 1 ELSE 0 END"),
     RULE("every try of an ended delivery has its row",
-         "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF("n") " <> n.attempt"),
+         "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF(
+             "n") " + CASE WHEN n.verdict IS NULL THEN 0 ELSE 1 END <> n.attempt"),
     RULE("step and state agree",
          "SELECT COUNT(*) FROM queue WHERE (step <> 1 AND state <> 3) OR state > 3"
          " OR (state = 1) <> (started_at IS NOT NULL)"

@@ -74,10 +74,11 @@ static Err err_of_state(const char *state)
         const char *prefix;
         Err err;
     } classes[] = {
-        { "53100", ERR_DISK_FULL },   { "40001", ERR_BUSY },     { "40P01", ERR_BUSY },
-        { "55P03", ERR_BUSY },        { "57014", ERR_BUSY },     { "08", ERR_UNAVAILABLE },
-        { "57P", ERR_UNAVAILABLE },   { "53", ERR_UNAVAILABLE }, { "25006", ERR_UNAVAILABLE },
-        { "25P03", ERR_UNAVAILABLE }, { "XX001", ERR_CORRUPT },  { "XX002", ERR_CORRUPT },
+        { "53100", ERR_DISK_FULL },   { "40001", ERR_BUSY },        { "40P01", ERR_BUSY },
+        { "55P03", ERR_BUSY },        { "57014", ERR_BUSY },        { "23505", ERR_BUSY },
+        { "08", ERR_UNAVAILABLE },    { "57P", ERR_UNAVAILABLE },   { "53", ERR_UNAVAILABLE },
+        { "25006", ERR_UNAVAILABLE }, { "25P03", ERR_UNAVAILABLE }, { "XX001", ERR_CORRUPT },
+        { "XX002", ERR_CORRUPT },
     };
     if (!state)
         return ERR_UNAVAILABLE;
@@ -375,6 +376,7 @@ static void take_result(PostgresDb *self, PGresult *result, const Expected *expe
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     Err err = err_of_state(state);
     self->db.has_timed_out |= is_time_out(state);
+    self->db.has_clashed |= state && strcmp(state, "23505") == 0;
     if (err == ERR_UNAVAILABLE)
         self->db.is_broken = true;
     note(self, err, name, PQresultErrorMessage(result));
@@ -437,7 +439,7 @@ static void send_plain(PostgresDb *self, const char *sql)
 static void begin(Db *db)
 {
     PostgresDb *self = (PostgresDb *) db;
-    db->commit_unknown = db->has_timed_out = false;
+    db->commit_unknown = db->has_timed_out = db->has_clashed = false;
     send_plain(self, self->is_reader ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN");
 }
 

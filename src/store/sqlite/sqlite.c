@@ -52,9 +52,11 @@ static void note(SqliteDb *self, int rc, const char *what)
     bool is_sync = rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC;
     bool is_full = primary == SQLITE_FULL ||
                    (is_io && !is_sync && sqlite3_system_errno(self->sqlite) == ENOSPC);
+    bool is_clash = rc == SQLITE_CONSTRAINT_PRIMARYKEY || rc == SQLITE_CONSTRAINT_UNIQUE;
     if (is_full)
         err = ERR_DISK_FULL;
-    else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_INTERRUPT)
+    else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_INTERRUPT ||
+             is_clash)
         err = ERR_BUSY;
     else if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
         err = ERR_CORRUPT;
@@ -63,6 +65,7 @@ static void note(SqliteDb *self, int rc, const char *what)
     // trusted nor retried. Only a restart into recovery tells what is on disk.
     if (primary == SQLITE_IOERR && !is_full)
         self->db.is_fatal = true;
+    self->db.has_clashed |= is_clash;
     if (self->failed == ERR_OK)
         self->failed = fail(&self->failure, err, "%s: %s", what, sqlite3_errmsg(self->sqlite));
 }
@@ -291,6 +294,7 @@ static Err sync_db(Db *db, Error *error)
 static void begin(Db *db)
 {
     SqliteDb *self = (SqliteDb *) db;
+    db->has_clashed = false;
     enter(self);
     if (self->failed == ERR_OK)
         run(self, self->is_writer ? "BEGIN IMMEDIATE" : "BEGIN");
