@@ -268,7 +268,9 @@ static void i21_plan(Sim *sim, const Parcel *parcel, const Row *was, const Row *
 static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 {
     const Send *send = parcel->sends[was->attempt];
-    bool is_good = is->state == DELIVERY_DELIVERED || is->state == DELIVERY_WAITING;
+    // After a long outage an answer is settled, and what waited for the next expires, at once.
+    bool is_over = is->state == DELIVERY_EXPIRED && is->last_sent_at == was->started_at;
+    bool is_good = is->state == DELIVERY_DELIVERED || is->state == DELIVERY_WAITING || is_over;
     if (!send || !send->is_told) {
         if (is_good)
             broken(sim, "I10", "parcel %d is %s, but nobody said so", name_of(sim, parcel),
