@@ -29,7 +29,7 @@ static Str key_of(Call *call, const Uuid *id)
 // put_wait tells what a due delivery waits for; null where nothing holds it up.
 static void put_wait(Call *call, JsonOut *json, const DeliveryView *view)
 {
-    const RegistryLane *lane = registry_lane(call->registry, view->lane);
+    const RegistryLane *lane = registry_lane(call->registry, view->promise.lane);
     bool waits = lane && view->due_at != INSTANT_NONE && !registry_lane_may_send(lane);
     json_put_str(json, S("waits"), waits ? registry_wait(call->arena, lane->channel) : STR_NONE);
 }
@@ -43,8 +43,8 @@ static Err put_key(Call *call, Db *db, JsonOut *json, const DeliveryView *view, 
     Event event = view->origin;
     Str key = STR_NONE;
     Sha256 hash;
-    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->rule,
-                      view->version, &trigger, error));
+    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->promise.rule,
+                      view->promise.version, &trigger, error));
     if (trigger && trigger->dedup_count > 0 && event_parse(&scratch, &event, NULL) == ERR_OK &&
         trigger_key(&scratch, trigger, &event, &hash))
         key = hex_text(call->arena, hash.b, sizeof hash.b);
@@ -57,22 +57,22 @@ static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *v
 {
     Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
     json_open(json, '{');
-    put_id(json, S("id"), view->id);
-    json_put_str(json, S("publicId"), view->public_id);
-    put_id(json, S("eventId"), view->event);
+    put_id(json, S("id"), view->promise.id);
+    json_put_str(json, S("publicId"), view->promise.public_id);
+    put_id(json, S("eventId"), view->promise.event);
     json_put_str(json, S("tenant"), call_tenant_id(call));
     json_put_str(json, S("triggerId"), view->rule_id);
-    json_put_i64(json, S("triggerVersion"), view->version);
+    json_put_i64(json, S("triggerVersion"), view->promise.version);
     json_put_null(json, S("surveyId"));
     json_put_str(json, S("channel"), view->channel);
-    json_put_str(json, S("address"), view->address);
-    json_put_str(json, S("locale"), view->locale);
-    json_put_str(json, S("customerRef"), view->customer_ref);
-    json_put_str(json, S("entity"), view->entity);
+    json_put_str(json, S("address"), view->promise.address);
+    json_put_str(json, S("locale"), view->promise.locale);
+    json_put_str(json, S("customerRef"), view->promise.customer_ref);
+    json_put_str(json, S("entity"), view->promise.entity);
     json_put_str(json, S("state"), str_from(delivery_state_text(view->state)));
     json_put_str(json, S("status"), str_from(delivery_state_seed(view->state)));
     put_reason(json, view->reason);
-    json_put_time(json, S("triggeredAt"), view->triggered_at);
+    json_put_time(json, S("triggeredAt"), view->promise.triggered_at);
     json_put_str(json, S("triggeredBy"), by);
     json_put_time(json, S("dueAt"), view->due_at);
     json_put_time(json, S("expiresAt"), view->expires_at);
@@ -132,7 +132,7 @@ Err delivery_list(Call *call, Db *db, Error *error)
     json_open(json, '[');
     for (size_t i = 0; i < shown; i++)
         TRY(put_delivery(call, db, json, &views[i], error));
-    page_close(call, &page, has_more ? key_of(call, &views[shown - 1].id) : STR_NONE);
+    page_close(call, &page, has_more ? key_of(call, &views[shown - 1].promise.id) : STR_NONE);
     return ERR_OK;
 }
 
@@ -242,28 +242,22 @@ Err delivery_complete(Call *call, Tx *tx, Error *error)
 static void put_captured(Call *call, JsonOut *json, const Captured *captured)
 {
     Message message = {
-        .delivery_id = captured->delivery,
-        .event_id = captured->event,
-        .tenant = call->tenant,
-        .public_id = captured->public_id,
+        .promise = captured->promise,
         .event_kind = captured->event_kind,
         .trigger_id = captured->trigger_id,
         .channel = captured->channel,
         .send = captured->send,
         .attempt = captured->number,
-        .address = captured->address,
-        .locale = captured->locale,
-        .customer_ref = captured->customer_ref,
-        .url = message_link(call->arena, call->api->url_template, captured->public_id),
+        .url = message_link(call->arena, call->api->url_template, captured->promise.public_id),
         .occurred_at = captured->occurred_at,
         .payload = captured->payload,
         .now = captured->started_at,
     };
     json_open(json, '{');
     json_put_time(json, S("at"), captured->started_at);
-    put_id(json, S("deliveryId"), captured->delivery);
+    put_id(json, S("deliveryId"), captured->promise.id);
     json_put_str(json, S("channel"), captured->channel);
-    json_put_str(json, S("address"), captured->address);
+    json_put_str(json, S("address"), captured->promise.address);
     json_put_i64(json, S("send"), captured->send);
     json_put_i64(json, S("attempt"), captured->number);
     json_put_str(json, S("url"), message.url);
@@ -309,7 +303,7 @@ Err captured_list(Call *call, Db *db, Error *error)
     Str next = STR_NONE;
     if (has_more) {
         char text[UUID_TEXT_LEN + 1];
-        Str id = uuid_text(all[shown - 1].delivery, text);
+        Str id = uuid_text(all[shown - 1].promise.id, text);
         next = page_cursor(call->arena,
                            str_format(call->arena, "%.*s.%d", STR_ARG(id), all[shown - 1].number));
     }

@@ -110,13 +110,13 @@ static Decided missed(const Miss *miss, Str rule_id)
 
 static Decided created(const DeliveryView *delivery)
 {
-    return (Decided){ .rule = delivery->rule,
+    return (Decided){ .rule = delivery->promise.rule,
                       .trigger_id = delivery->rule_id,
-                      .version = delivery->version,
+                      .version = delivery->promise.version,
                       .kind = DECISION_CREATED,
                       .reason = DECISION_REASON_MATCHED,
                       .leaf = -1,
-                      .delivery = delivery->id };
+                      .delivery = delivery->promise.id };
 }
 
 // read_story reads the event of the path. Only what did not become a delivery is stored as a
@@ -335,7 +335,7 @@ static void put_attempt(Call *call, JsonOut *json, const AttemptView *view)
 static void put_ended(Call *call, JsonOut *json, const DeliveryView *delivery)
 {
     Str reason = str_from(reason_code(delivery->reason));
-    json_put_str(json, S("deliveryId"), id_text(call->arena, delivery->id));
+    json_put_str(json, S("deliveryId"), id_text(call->arena, delivery->promise.id));
     json_put_str(json, S("state"), str_from(delivery_state_text(delivery->state)));
     json_put_str(json, S("reason"), reason.len ? reason : STR_NONE);
     json_put_str(json, S("note"), delivery->note);
@@ -357,10 +357,10 @@ static void put_moment(Call *call, JsonOut *json, const Moment *moment)
         put_decision(call, json, moment->decision);
         break;
     case PLANNED:
-        json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->id));
+        json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->promise.id));
         json_put_str(json, S("triggerId"), moment->delivery->rule_id);
         json_put_str(json, S("channel"), moment->delivery->channel);
-        json_put_str(json, S("address"), moment->delivery->address);
+        json_put_str(json, S("address"), moment->delivery->promise.address);
         json_put_time(json, S("dueAt"), moment->due_at);
         break;
     case ATTEMPT:
@@ -382,14 +382,15 @@ static Err add_deliveries(Call *call, Db *db, const Story *story, Moment *moment
     for (size_t i = 0; i < story->delivery_count; i++) {
         const DeliveryView *delivery = &story->deliveries[i];
         const Trigger *trigger;
-        TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, delivery->rule,
-                          delivery->version, &trigger, error));
-        Moment planned = { .at = delivery->triggered_at, .kind = PLANNED, .order = i };
+        TRY(versions_load(writer_versions(call->api->writer), db, call->tenant,
+                          delivery->promise.rule, delivery->promise.version, &trigger, error));
+        Moment planned = { .at = delivery->promise.triggered_at, .kind = PLANNED, .order = i };
         planned.delivery = delivery;
         planned.due_at = INSTANT_NONE;
         if (trigger)
-            planned.due_at = plan_first_due(&trigger->rule.plan, delivery->origin.occurred_at,
-                                            delivery->origin.received_at, delivery->triggered_at);
+            planned.due_at =
+                plan_first_due(&trigger->rule.plan, delivery->origin.occurred_at,
+                               delivery->origin.received_at, delivery->promise.triggered_at);
         versions_drop(trigger);
         moments[(*count)++] = planned;
         if (delivery->ended_at != INSTANT_NONE)

@@ -19,12 +19,10 @@
 
 // Message is what one attempt sends.
 typedef struct Message {
-    Uuid delivery_id, event_id;
-    int64_t tenant;
-    Str public_id, event_kind, trigger_id, channel;
+    Promise promise;
+    Str event_kind, trigger_id, channel;
     int send, attempt;
-    Str address, locale, customer_ref; // none when not given
-    Str url;                           // the link, made from the installation's template; none
+    Str url; // the link, made from the installation's template; none
     Instant occurred_at;
     Str payload; // JSON
     Instant now;

@@ -188,12 +188,12 @@ static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Err
 // trace_parent follows W3C Trace Context: one trace per event, one span per attempt.
 static Str trace_parent(Arena *arena, const Message *message)
 {
+    const Uuid *event = &message->promise.event;
     uint8_t span[8];
-    memcpy(span, message->delivery_id.b + 8, sizeof span);
+    memcpy(span, message->promise.id.b + 8, sizeof span);
     for (int i = 0; i < 4; i++)
         span[7 - i] ^= (uint8_t) ((unsigned) message->attempt >> 8 * i);
-    return str_format(arena, "00-%.*s-%.*s-01",
-                      STR_ARG(hex_text(arena, message->event_id.b, sizeof message->event_id.b)),
+    return str_format(arena, "00-%.*s-%.*s-01", STR_ARG(hex_text(arena, event->b, sizeof event->b)),
                       STR_ARG(hex_text(arena, span, sizeof span)));
 }
 
@@ -232,7 +232,7 @@ static Err request(Arena *arena, const Message *message, const Json *config, Tra
         return fail(error, ERR_CHANNEL_INVALID, "the channel has no URL");
     Str method = json_str(json_get(config, S("method")));
     Str body = message_json(arena, message);
-    uuid_text(message->delivery_id, delivery);
+    uuid_text(message->promise.id, delivery);
     Str id = str_format(arena, "%s.%d", delivery, message->send);
     Str timestamp = str_format(arena, "%lld", (long long) (message->now / SPAN_SECOND));
     Str signature = STR_NONE;
@@ -261,7 +261,7 @@ static Err request(Arena *arena, const Message *message, const Json *config, Tra
         .header_count = list.count,
         .body = body,
         .response_max = RESPONSE_KEPT_MAX,
-        .pool = message->tenant,
+        .pool = message->promise.tenant,
     };
     return ERR_OK;
 }

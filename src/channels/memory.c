@@ -58,7 +58,7 @@ static Outcome capture(Arena *arena, const Message *message, const Json *config)
         return (Outcome){ .verdict = VERDICT_PERMANENT,
                           .reason = REASON_REFUSED,
                           .detail = S("the memory channel is set to refuse") };
-    uuid_text(message->delivery_id, id);
+    uuid_text(message->promise.id, id);
     return (Outcome){ .verdict = VERDICT_DELIVERED,
                       .reason = REASON_ACCEPTED,
                       .is_captured = true,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/id.h"
 #include "base/str.h"
 #include "domain/backoff.h"
 #include "domain/plan.h"
@@ -107,6 +108,18 @@ const char *delivery_action_participle(DeliveryAction action); // empty: not for
 const char *verdict_text(Verdict verdict);
 const char *reason_code(DeliveryReason reason);
 const char *reason_meaning(DeliveryReason reason);
+
+// Promise is the part of a delivery that never changes: what was promised, to whom, by which
+// version of which rule. Whoever claims, shows or sends a delivery has it whole.
+typedef struct Promise {
+    int64_t tenant;
+    Uuid id, event;
+    Str public_id;
+    int64_t rule, version; // the rule's number, and which of its versions
+    int64_t lane, site;
+    Instant triggered_at;
+    Str address, locale, customer_ref, entity; // none when not given
+} Promise;
 
 // Step is what falls due at the queue row's due_at. It follows from the state, but for waiting,
 // where it tells a reminder from an expiry. A claim leaves both as they are: while it is sent, a

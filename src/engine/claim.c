@@ -203,7 +203,7 @@ void claim_take(Engine *engine, Round *round, Instant now)
     give_back(engine, round);
     engine->tally.claimed += (int64_t) round->claim.count;
     for (size_t i = 0; i < round->claim.count; i++) {
-        LaneState *lane = lane_at(engine, round->claim.claimed[i].lane);
+        LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
         lane->spent++;
         lane->got++;
     }

@@ -11,18 +11,13 @@ static Message message_of(Flight *flight)
     const Claimed *claimed = &flight->claimed;
     Engine *engine = flight->engine;
     return (Message){
-        .delivery_id = claimed->id,
-        .event_id = claimed->event,
-        .tenant = claimed->tenant,
-        .public_id = claimed->public_id,
+        .promise = claimed->promise,
         .event_kind = claimed->event_kind,
         .trigger_id = claimed->trigger->rule.id,
         .send = claimed->live.send,
         .attempt = claimed->live.attempt,
-        .address = claimed->address,
-        .locale = claimed->locale,
-        .customer_ref = claimed->customer_ref,
-        .url = message_link(&flight->arena, engine->options.url_template, claimed->public_id),
+        .url =
+            message_link(&flight->arena, engine->options.url_template, claimed->promise.public_id),
         .occurred_at = claimed->occurred_at,
         .payload = claimed->payload,
         .now = clock_now(engine->options.clock),
@@ -58,7 +53,7 @@ static Settle settle_of(const Flight *flight, const Outcome *outcome)
 static void land(Flight *flight, const Outcome *outcome)
 {
     Engine *engine = flight->engine;
-    LaneState *lane = lane_at(engine, flight->claimed.lane);
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     Span took = engine_monotonic(engine) - flight->started_at + 1;
     assert(flight->list == &engine->running && lane->running > 0);
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
@@ -74,7 +69,7 @@ static void transfer_done(void *with, const TransferResult *result)
     Engine *engine = flight->engine;
     Outcome outcome = flight->type->judge(&flight->arena, result, clock_now(engine->options.clock));
     land(flight, &outcome);
-    dispatch_waiting(engine, lane_at(engine, flight->claimed.lane));
+    dispatch_waiting(engine, lane_at(engine, flight->claimed.promise.lane));
 }
 
 // send hands the message to the channel. Where nothing leaves the machine it is judged at once.
@@ -100,7 +95,7 @@ static void send(Flight *flight, const ChannelDefinition *definition)
         return;
     }
     transfer.timeout = definition->timeout;
-    transfer.pool = flight->claimed.tenant;
+    transfer.pool = flight->claimed.promise.tenant;
     transport_start(flight->engine->options.transport, &transfer, transfer_done, flight);
 }
 
@@ -112,7 +107,7 @@ static void refuse(Flight *flight, DeliveryReason reason)
 static void start(Flight *flight)
 {
     Engine *engine = flight->engine;
-    LaneState *lane = lane_at(engine, flight->claimed.lane);
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     const RegistryLane *way = registry_lane(engine->registry, lane->number);
     const RegistryChannel *channel = way ? way->channel : NULL;
     assert(flight->list == &lane->waiting);
@@ -145,7 +140,7 @@ static void give_back(Flight *flight)
 {
     Engine *engine = flight->engine;
     const Claimed *claimed = &flight->claimed;
-    LaneState *lane = lane_at(engine, claimed->lane);
+    LaneState *lane = lane_at(engine, claimed->promise.lane);
     assert(flight->list == &lane->waiting);
     QueueRow row = claimed_row(claimed);
     flight->settle = settle_from(&row, delivery_release(&claimed->live, claimed->was));
@@ -170,7 +165,7 @@ void dispatch_waiting(Engine *engine, LaneState *lane)
 static bool is_among(const Flight *flight, const Uuid *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (uuid_cmp(flight->claimed.id, ids[i]) == 0)
+        if (uuid_cmp(flight->claimed.promise.id, ids[i]) == 0)
             return true;
     return false;
 }

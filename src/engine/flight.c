@@ -32,7 +32,7 @@ void flight_move(Flight *flight, FlightList *to)
 Flight *flight_new(Round *round, const Claimed *claimed)
 {
     Engine *engine = round->engine;
-    LaneState *lane = lane_at(engine, claimed->lane);
+    LaneState *lane = lane_at(engine, claimed->promise.lane);
     Flight *flight = engine->free_flights.first;
     if (!flight)
         flight = memory_new(sizeof *flight);
@@ -62,7 +62,7 @@ void flight_started(Flight *flight)
 void flight_free(Flight *flight)
 {
     Engine *engine = flight->engine;
-    LaneState *lane = lane_at(engine, flight->claimed.lane);
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     if (flight->round)
         flight_started(flight);
     versions_drop(flight->claimed.trigger);
@@ -133,7 +133,7 @@ void renew_take(Engine *engine, const Round *round)
 {
     for (size_t i = 0; i < round->renewal_count; i++) {
         const Flight *flight = round->renewed[i];
-        bool is_same = uuid_cmp(flight->claimed.id, round->renewals[i].id) == 0 &&
+        bool is_same = uuid_cmp(flight->claimed.promise.id, round->renewals[i].id) == 0 &&
                        flight->list == &engine->running;
         if (round->renewals[i].is_lost && is_same)
             log_info("lease.lost", "attempt=%d", flight->claimed.live.attempt);

@@ -113,7 +113,8 @@ static void strip(Flight *flight, const Round *round)
     flight->settle.attempt.outcome.detail = flight->settle.attempt.outcome.provider_id = STR_NONE;
     char id[UUID_TEXT_LEN + 1];
     log_error("settle.stripped", "delivery=%.*s detail=%s",
-              STR_ARG(uuid_text(flight->claimed.id, id)), log_quote(str_from(round->detail)));
+              STR_ARG(uuid_text(flight->claimed.promise.id, id)),
+              log_quote(str_from(round->detail)));
 }
 
 void settle_failed(Engine *engine, Round *round)

@@ -155,7 +155,7 @@ typedef struct Batch {
     Entry *entries;
     size_t count;
     const Event **events;
-    DeliveryNew *deliveries;
+    Promise *deliveries;
     QueueRow *queue;
     DecisionRow *decisions;
     Miss *misses; // of all decisions
@@ -200,7 +200,7 @@ static void make_room(Batch *batch)
         created += batch->entries[i].item->created_count;
     }
     batch->events = ARENA_ARRAY(arena, const Event *, batch->count + 1);
-    batch->deliveries = ARENA_ARRAY(arena, DeliveryNew, created + 1);
+    batch->deliveries = ARENA_ARRAY(arena, Promise, created + 1);
     batch->queue = ARENA_ARRAY(arena, QueueRow, created + 1);
     batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
     batch->awaiting = ARENA_ARRAY(arena, Awaiting, created + 1);
@@ -397,7 +397,7 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
     const Decision *decision = &pair->decision;
     const Trigger *trigger = decision->trigger;
     size_t at = batch->delivery_count++;
-    batch->deliveries[at] = (DeliveryNew){
+    batch->deliveries[at] = (Promise){
         .tenant = accept->tenant,
         .id = pair->delivery,
         .event = entry->item->event.id,
@@ -510,14 +510,14 @@ static Err write_waves(Batch *batch, Error *error)
 
 static int by_id(const void *a, const void *b)
 {
-    const DeliveryNew *x = *(const DeliveryNew *const *) a, *y = *(const DeliveryNew *const *) b;
+    const Promise *x = *(const Promise *const *) a, *y = *(const Promise *const *) b;
     return uuid_cmp(x->id, y->id);
 }
 
-static const DeliveryNew **sort_deliveries(const Batch *batch)
+static const Promise **sort_deliveries(const Batch *batch)
 {
-    const DeliveryNew **sorted =
-        ARENA_ARRAY(&batch->tx->arena, const DeliveryNew *, batch->delivery_count + 1);
+    const Promise **sorted =
+        ARENA_ARRAY(&batch->tx->arena, const Promise *, batch->delivery_count + 1);
     for (size_t i = 0; i < batch->delivery_count; i++)
         sorted[i] = &batch->deliveries[i];
     qsort(sorted, batch->delivery_count, sizeof *sorted, by_id);
@@ -529,7 +529,7 @@ static const DeliveryNew **sort_deliveries(const Batch *batch)
 // transaction's arena ends with it.
 static void tell_holders(const Batch *batch)
 {
-    const DeliveryNew **sorted = NULL;
+    const Promise **sorted = NULL;
     for (size_t i = 0; i < batch->count; i++) {
         const AcceptItem *item = batch->entries[i].item;
         Arena *arena = batch->entries[i].accept->arena;
@@ -539,8 +539,8 @@ static void tell_holders(const Batch *batch)
                 continue;
             if (!key->public_id.at) {
                 sorted = sorted ? sorted : sort_deliveries(batch);
-                DeliveryNew wanted = { .id = key->holder };
-                const DeliveryNew *at = &wanted, **found;
+                Promise wanted = { .id = key->holder };
+                const Promise *at = &wanted, **found;
                 found = bsearch(&at, sorted, batch->delivery_count, sizeof *sorted, by_id);
                 key->public_id = found ? (*found)->public_id : STR_NONE;
             }

@@ -45,8 +45,7 @@ static const Statement of_event = {
 // A page's rows are picked before anything is joined to them: the walk ends with the page. CROSS
 // JOIN keeps SQLite to their order; to sort them again it would hold the payloads of a whole page.
 #define CAPTURED                                                                                   \
-    "SELECT a.delivery, a.number, a.send, a.started_at, d.event, d.public_id, r.id,"               \
-    " l.channel, d.address, d.locale, d.customer_ref, e.kind, e.payload,"                          \
+    "SELECT " PROMISE_OF_D ", a.number, a.send, a.started_at, r.id, l.channel, e.kind, e.payload," \
     " COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED                             \
     " ORDER BY delivery, number LIMIT $6) AS a"                                                    \
     " CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l CROSS JOIN rule r"                \
@@ -104,12 +103,10 @@ Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t l
     return ERR_OK;
 }
 
-static const Columns captured_columns =
-    COLUMNS(Captured, COLUMN(Captured, delivery), COLUMN(Captured, number), COLUMN(Captured, send),
-            COLUMN(Captured, started_at), COLUMN(Captured, event), COLUMN(Captured, public_id),
-            COLUMN(Captured, trigger_id), COLUMN(Captured, channel), COLUMN(Captured, address),
-            COLUMN(Captured, locale), COLUMN(Captured, customer_ref), COLUMN(Captured, event_kind),
-            COLUMN(Captured, payload), COLUMN(Captured, occurred_at));
+static const Columns captured_columns = COLUMNS(
+    Captured, PROMISE_COLUMNS(Captured, promise.) COLUMN(Captured, number), COLUMN(Captured, send),
+    COLUMN(Captured, started_at), COLUMN(Captured, trigger_id), COLUMN(Captured, channel),
+    COLUMN(Captured, event_kind), COLUMN(Captured, payload), COLUMN(Captured, occurred_at));
 
 Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
                   CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count,

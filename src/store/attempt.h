@@ -21,11 +21,10 @@ Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t l
 
 // Captured is a message that went nowhere: the attempt with all it takes to show what it sent.
 typedef struct Captured {
-    Uuid delivery, event;
+    Promise promise;
     int number, send;
     Instant started_at;
-    Str public_id, trigger_id, channel;
-    Str address, locale, customer_ref;
+    Str trigger_id, channel;
     Str event_kind, payload;
     Instant occurred_at;
 } Captured;

@@ -15,19 +15,16 @@ static const Statement insert = {
               "iiiit"
               "ttt",
     .many = true,
-    .sql = "INSERT INTO delivery (tenant, id, event, public_id, rule, version, lane, site,"
-           " triggered_at, address, locale, customer_ref, entity)"
+    .sql = "INSERT INTO delivery (" PROMISE_NAMES ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    .postgres = "INSERT INTO delivery (tenant, id, event, public_id, rule, version,"
-                " lane, site, triggered_at, address, locale, customer_ref, entity)"
+    .postgres = "INSERT INTO delivery (" PROMISE_NAMES ")"
                 " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
 
 // What the last attempt failed with is the last error: it stands where the delivery ended, else it
 // is the newest of the others. One of queue and ended has a row.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT d.id, d.event, d.public_id, d.rule, r.id, d.version, d.lane, l.channel,"               \
-    " d.triggered_at, d.address, d.locale, d.customer_ref, d.entity, e.tenant, e.id, e.kind,"      \
+    "SELECT " PROMISE_OF_D ", r.id, l.channel, e.tenant, e.id, e.kind,"                            \
     " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
@@ -207,16 +204,11 @@ Uuid delivery_id_of(Uuid event, unsigned n)
     return id;
 }
 
-static const Columns new_columns = COLUMNS(
-    DeliveryNew, COLUMN(DeliveryNew, tenant), COLUMN(DeliveryNew, id), COLUMN(DeliveryNew, event),
-    COLUMN(DeliveryNew, public_id), COLUMN(DeliveryNew, rule), COLUMN(DeliveryNew, version),
-    COLUMN(DeliveryNew, lane), COLUMN(DeliveryNew, site), COLUMN(DeliveryNew, triggered_at),
-    COLUMN(DeliveryNew, address), COLUMN(DeliveryNew, locale), COLUMN(DeliveryNew, customer_ref),
-    COLUMN(DeliveryNew, entity));
+static const Columns promise_columns = COLUMNS(Promise, PROMISE_COLUMNS(Promise, ));
 
-void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count)
+void delivery_insert(Tx *tx, const Promise *rows, size_t count)
 {
-    db_send_rows(tx->db, &tx->arena, &insert, &new_columns, rows, count, NULL);
+    db_send_rows(tx->db, &tx->arena, &insert, &promise_columns, rows, count, NULL);
 }
 
 // ViewRow is a view as it is read, and what its last fields are made of.
@@ -231,11 +223,8 @@ typedef struct ViewRow {
 } ViewRow;
 
 static const Columns view_columns = COLUMNS(
-    ViewRow, COLUMN(ViewRow, view.id), COLUMN(ViewRow, view.event), COLUMN(ViewRow, view.public_id),
-    COLUMN(ViewRow, view.rule), COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.version),
-    COLUMN(ViewRow, view.lane), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.triggered_at),
-    COLUMN(ViewRow, view.address), COLUMN(ViewRow, view.locale), COLUMN(ViewRow, view.customer_ref),
-    COLUMN(ViewRow, view.entity), COLUMN(ViewRow, view.origin.tenant),
+    ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_id),
+    COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.origin.tenant),
     COLUMN(ViewRow, view.origin.id), COLUMN(ViewRow, view.origin.kind),
     COLUMN(ViewRow, view.origin.source), COLUMN(ViewRow, view.origin.entity),
     COLUMN(ViewRow, view.origin.correlation_id), COLUMN_TIME(ViewRow, view.origin.occurred_at),
@@ -262,7 +251,7 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     columns_read(&view_columns, at, &row);
     if (row.state < 0)
         return fail(error, ERR_CORRUPT, "delivery %.*s stands nowhere",
-                    STR_ARG(uuid_text(row.view.id, text)));
+                    STR_ARG(uuid_text(row.view.promise.id, text)));
     *ret = row.view;
     ret->state = (DeliveryState) row.state;
     bool awaits_send = row.step == STEP_SEND && ret->state != DELIVERY_SENDING;

@@ -9,16 +9,34 @@
 #include "store/queue.h"
 #include "store/tx.h"
 
-typedef struct DeliveryNew {
-    int64_t tenant;
-    Uuid id, event;
-    Str public_id;
-    int64_t rule, version, lane, site;
-    Instant triggered_at;
-    Str address, locale, customer_ref, entity;
-} DeliveryNew;
+// The promise behind its tenant as columns, in the one order in which it is written, selected and
+// read.
+#define PROMISE_FIELDS(X, a, b)                                                                    \
+    X(a, b, id)                                                                                    \
+    X(a, b, event)                                                                                 \
+    X(a, b, public_id)                                                                             \
+    X(a, b, rule)                                                                                  \
+    X(a, b, version)                                                                               \
+    X(a, b, lane)                                                                                  \
+    X(a, b, site)                                                                                  \
+    X(a, b, triggered_at)                                                                          \
+    X(a, b, address)                                                                               \
+    X(a, b, locale)                                                                                \
+    X(a, b, customer_ref)                                                                          \
+    X(a, b, entity)
+#define PROMISE_NAME_(prefix, unused, name) ", " prefix #name
+#define PROMISE_COLUMN_(owner, path, name) COLUMN(owner, path name),
 
-void delivery_insert(Tx *tx, const DeliveryNew *rows, size_t count);
+#define PROMISE_LIST_(prefix) prefix "tenant" PROMISE_FIELDS(PROMISE_NAME_, prefix, )
+
+// PROMISE_NAMES names the columns of a Promise, PROMISE_OF_D those of `delivery d`. PROMISE_COLUMNS
+// reads them into owner, at a path such as "promise." or none.
+#define PROMISE_NAMES PROMISE_LIST_("")
+#define PROMISE_OF_D PROMISE_LIST_("d.")
+#define PROMISE_COLUMNS(owner, path)                                                               \
+    COLUMN(owner, path tenant), PROMISE_FIELDS(PROMISE_COLUMN_, owner, path)
+
+void delivery_insert(Tx *tx, const Promise *rows, size_t count);
 
 // delivery_id_of gives the id of the nth delivery (from 1) of an event: the event's first 14 bytes
 // and n. So an event's deliveries are a range of the primary key.
@@ -27,15 +45,9 @@ Uuid delivery_id_of(Uuid event, unsigned n);
 // DeliveryView is all that can be said of one delivery: what was promised, of which event, where it
 // stands and what went wrong last.
 typedef struct DeliveryView {
-    Uuid id, event;
-    Str public_id;
-    int64_t rule;
-    Str rule_id;
-    int64_t version, lane;
-    Str channel;
-    Instant triggered_at;
-    Str address, locale, customer_ref, entity; // none when not given
-    Event origin;                              // the event it was made of, but for its identity
+    Promise promise;
+    Str rule_id, channel;
+    Event origin; // the event it was made of, but for its identity
     DeliveryState state;
     DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
     Instant due_at;        // of the next send; INSTANT_NONE

@@ -24,7 +24,8 @@ static const Statement insert = {
 // updated, and only what was updated is returned.
 // clang-format off
 #define CLAIM_FOUND \
-    ", d.event, d.public_id, d.version, d.address, d.locale, d.customer_ref, e.kind," \
+    ", d.event, d.public_id, d.version, d.address, d.locale, d.customer_ref," \
+    " d.entity, e.kind," \
     " COALESCE(e.occurred_at, e.received_at), e.payload"
 #define CLAIM_FINDS(row) \
     " LEFT JOIN delivery d ON d.tenant = " row ".tenant AND d.id = " row ".id" \
@@ -377,32 +378,36 @@ void queue_claim(Tx *tx, Claim *claim)
         mark_picked(tx, claim);
 }
 
-static const Columns claimed_columns =
-    COLUMNS(Claimed, COLUMN(Claimed, tenant), COLUMN(Claimed, id), COLUMN(Claimed, lane),
-            COLUMN(Claimed, rule), COLUMN(Claimed, site), COLUMN(Claimed, bytes),
-            LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, event),
-            COLUMN(Claimed, public_id), COLUMN(Claimed, version), COLUMN(Claimed, address),
-            COLUMN(Claimed, locale), COLUMN(Claimed, customer_ref), COLUMN(Claimed, event_kind),
-            COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
+// What the queue has of the promise is taken from there: the promise itself may be missing.
+static const Columns claimed_columns = COLUMNS(
+    Claimed, COLUMN(Claimed, promise.tenant), COLUMN(Claimed, promise.id),
+    COLUMN(Claimed, promise.lane), COLUMN(Claimed, promise.rule), COLUMN(Claimed, promise.site),
+    COLUMN(Claimed, bytes), LIVE_FIELDS(LIVE_COLUMN_, Claimed, live) COLUMN(Claimed, promise.event),
+    COLUMN(Claimed, promise.public_id), COLUMN(Claimed, promise.version),
+    COLUMN(Claimed, promise.address), COLUMN(Claimed, promise.locale),
+    COLUMN(Claimed, promise.customer_ref), COLUMN(Claimed, promise.entity),
+    COLUMN(Claimed, event_kind), COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
 
 static int by_first_due(const void *a, const void *b)
 {
     const Claimed *x = a, *y = b;
     if (x->live.first_due_at != y->live.first_due_at)
         return x->live.first_due_at < y->live.first_due_at ? -1 : 1;
-    return uuid_cmp(x->id, y->id);
+    return uuid_cmp(x->promise.id, y->promise.id);
 }
 
 static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *ret, Error *error)
 {
+    const Promise *promise = &ret->promise;
     columns_read(&claimed_columns, row, ret);
+    ret->promise.triggered_at = ret->live.triggered_at;
     ret->was = ret->live.state;
     ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node);
-    tx_move(tx, &(Move){ .tenant = ret->tenant,
-                         .lane = ret->lane,
-                         .rule = ret->rule,
-                         .site = ret->site,
-                         .delivery = ret->id,
+    tx_move(tx, &(Move){ .tenant = promise->tenant,
+                         .lane = promise->lane,
+                         .rule = promise->rule,
+                         .site = promise->site,
+                         .delivery = promise->id,
                          .from = ret->was,
                          .to = ret->live.state,
                          .attempt = ret->live.attempt,
@@ -411,8 +416,8 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
     ret->trigger = NULL;
     if (!ret->event_kind.at)
         return ERR_OK; // its event, or its promise, is missing: it cannot be read
-    return versions_load(tx->versions, tx->db, ret->tenant, ret->rule, ret->version, &ret->trigger,
-                         error);
+    return versions_load(tx->versions, tx->db, promise->tenant, promise->rule, promise->version,
+                         &ret->trigger, error);
 }
 
 void queue_claim_drop(Claim *claim)
@@ -507,11 +512,11 @@ static bool goes(const Settle *settle, int from, int to)
 
 QueueRow claimed_row(const Claimed *claimed)
 {
-    return (QueueRow){ .tenant = claimed->tenant,
-                       .id = claimed->id,
-                       .lane = claimed->lane,
-                       .rule = claimed->rule,
-                       .site = claimed->site,
+    return (QueueRow){ .tenant = claimed->promise.tenant,
+                       .id = claimed->promise.id,
+                       .lane = claimed->promise.lane,
+                       .rule = claimed->promise.rule,
+                       .site = claimed->promise.site,
                        .bytes = claimed->bytes,
                        .live = claimed->live };
 }
@@ -699,8 +704,8 @@ static const Columns renewal_columns =
 
 Renewal renewal_of(const Claimed *claimed)
 {
-    return (Renewal){ .tenant = claimed->tenant,
-                      .id = claimed->id,
+    return (Renewal){ .tenant = claimed->promise.tenant,
+                      .id = claimed->promise.id,
                       .state = claimed->live.state,
                       .fence = claimed->live.fence,
                       .holder = claimed->live.holder };

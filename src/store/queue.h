@@ -78,14 +78,10 @@ typedef struct ClaimLane {
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings
 // lie in the arena that was given to queue_claim().
 typedef struct Claimed {
-    int64_t tenant, lane, rule, site;
+    Promise promise; // where its row is missing, as much as the queue knows of it
     int bytes;
-    Uuid id, event;
     DeliveryState was; // before the claim
     Live live;
-    Str public_id;
-    int64_t version;
-    Str address, locale, customer_ref;
     Str event_kind, payload;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more

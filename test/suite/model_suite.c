@@ -366,9 +366,9 @@ static void expect_claimed(Model *model, const Claim *taken, int lane, int free)
         due += is_due(&model->items[i], lane, at);
     for (size_t i = 0; i < taken->count; i++) {
         const Claimed *claimed = &taken->claimed[i];
-        Item *item = find_item(model, claimed->id);
+        Item *item = find_item(model, claimed->promise.id);
         EXPECT(model, item != NULL);
-        if (!item || claimed->lane != model->lanes[lane])
+        if (!item || claimed->promise.lane != model->lanes[lane])
             continue;
         EXPECT(model, is_due(item, lane, at));
         count++;

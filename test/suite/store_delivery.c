@@ -129,10 +129,10 @@ static size_t page_of(Store *store, const DeliveryFilter *filter, DeliveryView *
         for (size_t i = 0; i < count && total < room; i++)
             ret[total++] = page[i];
         if (total)
-            before = ret[total - 1].id;
+            before = ret[total - 1].promise.id;
     } while (count == 2 && total < room);
     for (size_t i = 1; i < total; i++)
-        CHECK(uuid_cmp(ret[i - 1].id, ret[i].id) > 0);
+        CHECK(uuid_cmp(ret[i - 1].promise.id, ret[i].promise.id) > 0);
     return total;
 }
 
@@ -157,7 +157,7 @@ static void pages_show_what_the_filter_names(void)
 
     DeliveryView found[20];
     DeliveryFilter filter = delivery_filter_any();
-    CHECK(page_of(&store, &filter, found, 20) == 8 && same_id(found[0].id, slow));
+    CHECK(page_of(&store, &filter, found, 20) == 8 && same_id(found[0].promise.id, slow));
     for (DeliveryState state = 0; state < DELIVERY_STATE_COUNT; state++) {
         size_t expected = state == DELIVERY_PENDING;
         for (size_t i = 0; i < ARRAY_LEN(states); i++)
@@ -175,16 +175,16 @@ static void pages_show_what_the_filter_names(void)
     CHECK(page_of(&store, &filter, found, 20) == 1);
     filter = delivery_filter_any();
     filter.channel = S("memory:slow");
-    CHECK(page_of(&store, &filter, found, 20) == 1 && same_id(found[0].id, slow));
+    CHECK(page_of(&store, &filter, found, 20) == 1 && same_id(found[0].promise.id, slow));
     filter = delivery_filter_any();
     filter.entity = S("booking:5%");
     CHECK(page_of(&store, &filter, found, 20) == 1);
     filter = delivery_filter_any();
     filter.has_event = true;
-    filter.event = view(&store, TENANT, slow).event;
-    CHECK(page_of(&store, &filter, found, 20) == 1 && same_id(found[0].id, slow));
+    filter.event = view(&store, TENANT, slow).promise.event;
+    CHECK(page_of(&store, &filter, found, 20) == 1 && same_id(found[0].promise.id, slow));
     filter = delivery_filter_any();
-    filter.from = view(&store, TENANT, slow).triggered_at;
+    filter.from = view(&store, TENANT, slow).promise.triggered_at;
     CHECK(page_of(&store, &filter, found, 20) == 1);
     filter.to = filter.from;
     CHECK(page_of(&store, &filter, found, 20) == 0);
@@ -218,14 +218,14 @@ static void a_range_of_time_holds_what_its_ids_left(void)
     DeliveryFilter filter = delivery_filter_any();
     filter.from = now(&store);
     filter.to = now(&store) + 1;
-    CHECK(page_of(&store, &filter, found, 4) == 1 && same_id(found[0].id, late));
+    CHECK(page_of(&store, &filter, found, 4) == 1 && same_id(found[0].promise.id, late));
     EventFilter events = { .from = filter.from, .to = filter.to };
     Event *page;
     size_t count;
     bool is_cut;
     MUST(&store, event_page(store.db, &store.arena, TENANT, &events, NULL, 9, &page, &count,
                             &is_cut, &store.error));
-    CHECK(count == 1 && same_id(page[0].id, found[0].event));
+    CHECK(count == 1 && same_id(page[0].id, found[0].promise.event));
 }
 
 static void a_search_takes_its_text_plainly(void)
@@ -291,9 +291,9 @@ static size_t captured_in_order(Store *store, const CapturedFilter *filter)
         MUST(store, captured_page(store->db, &store->arena, TENANT, filter, last, 2, &page, &count,
                                   &is_cut, &store->error));
         for (size_t i = 0; i < count; i++) {
-            int order = uuid_cmp(last.delivery, page[i].delivery);
+            int order = uuid_cmp(last.delivery, page[i].promise.id);
             CHECK(order <= 0 && page[i].number == (order < 0 ? 1 : last.number + 1));
-            last = (CapturedKey){ page[i].delivery, page[i].number };
+            last = (CapturedKey){ page[i].promise.id, page[i].number };
         }
         total += count;
     } while (count == 2);
@@ -354,18 +354,18 @@ static void attempts_are_read_by_event_and_by_capture(void)
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 2,
                                &captured, &count, &is_cut, &store.error));
     CHECK(count == 2 && is_text(captured[0].channel, "memory:default"));
-    CapturedKey after = { captured[1].delivery, captured[1].number };
+    CapturedKey after = { captured[1].promise.id, captured[1].number };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, after, 2, &captured, &count,
                                &is_cut, &store.error));
     CHECK(count == 1);
-    filter = (CapturedFilter){ .has_delivery = true, .delivery = taken.claimed[0].id };
+    filter = (CapturedFilter){ .has_delivery = true, .delivery = taken.claimed[0].promise.id };
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 9,
                                &captured, &count, &is_cut, &store.error));
     CHECK(count == 0); // that one was sent
-    filter.delivery = taken.claimed[1].id;
+    filter.delivery = taken.claimed[1].promise.id;
     MUST(&store, captured_page(store.db, &store.arena, TENANT, &filter, (CapturedKey){ 0 }, 9,
                                &captured, &count, &is_cut, &store.error));
-    CHECK(count == 1 && same_id(captured[0].delivery, taken.claimed[1].id));
+    CHECK(count == 1 && same_id(captured[0].promise.id, taken.claimed[1].promise.id));
 }
 
 // Many is one operation and how far it got.

@@ -46,12 +46,12 @@ static void an_event_becomes_rows(void)
     DeliveryView made = view(&store, TENANT, id);
     CHECK(made.state == DELIVERY_PENDING && made.attempt == 0 && made.send == 0);
     CHECK(made.due_at == BEGINNING + 90 * SPAN_MINUTE && made.reminders_left == 2);
-    CHECK(made.triggered_at == BEGINNING && is_text(made.rule_id, "late"));
-    CHECK(made.version == 1 && is_text(made.channel, "memory:default"));
-    CHECK(is_text(made.address, "+43") && is_text(made.locale, "de"));
-    CHECK(is_text(made.customer_ref, "anna") && is_text(made.entity, "booking:1"));
-    CHECK(made.public_id.len == PUBLIC_ID_LEN && made.last_sent_at == INSTANT_NONE);
-    CHECK(same_id(made.event, event.id) && same_id(made.origin.id, event.id));
+    CHECK(made.promise.triggered_at == BEGINNING && is_text(made.rule_id, "late"));
+    CHECK(made.promise.version == 1 && is_text(made.channel, "memory:default"));
+    CHECK(is_text(made.promise.address, "+43") && is_text(made.promise.locale, "de"));
+    CHECK(is_text(made.promise.customer_ref, "anna") && is_text(made.promise.entity, "booking:1"));
+    CHECK(made.promise.public_id.len == PUBLIC_ID_LEN && made.last_sent_at == INSTANT_NONE);
+    CHECK(same_id(made.promise.event, event.id) && same_id(made.origin.id, event.id));
 }
 
 static void what_is_not_said_is_none(void)
@@ -66,7 +66,8 @@ static void what_is_not_said_is_none(void)
     CHECK(event.occurred_at == INSTANT_NONE && !event.recipient.at);
     CHECK(is_text(event.payload, "{}"));
     DeliveryView made = view(&store, TENANT, delivery_of(accept, 0, 0));
-    CHECK(!made.address.at && !made.locale.at && !made.customer_ref.at && !made.entity.at);
+    CHECK(!made.promise.address.at && !made.promise.locale.at && !made.promise.customer_ref.at &&
+          !made.promise.entity.at);
     CHECK(made.due_at == BEGINNING);
 }
 

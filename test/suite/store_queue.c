@@ -48,16 +48,20 @@ static void a_claim_says_all_it_takes_to_send(void)
     publish(&store, TENANT, PLAIN);
     Accept *accept = take(&store, TENANT,
                           "{'kind':'visit','occurredAt':'2025-12-31T23:00:00Z','payload':{'a':1},"
+                          "'entity':'booking:1',"
                           "'recipient':{'address':'x@y','locale':'de','customerRef':'anna'}}");
     pass(&store, SPAN_SECOND);
     Claimed claimed = claim_one(&store, 1);
-    CHECK(claimed.tenant == TENANT && claimed.lane == 1 && claimed.was == DELIVERY_PENDING);
-    CHECK(same_id(claimed.id, made_by(accept)));
-    CHECK(same_id(claimed.event, accept->items[0].event.id));
-    CHECK(str_eq(claimed.public_id, accept->items[0].pairs[0].public_id));
-    CHECK(claimed.rule == 1 && claimed.version == 1);
-    CHECK(is_text(claimed.address, "x@y") && is_text(claimed.locale, "de"));
-    CHECK(is_text(claimed.customer_ref, "anna") && is_text(claimed.event_kind, "visit"));
+    CHECK(claimed.promise.tenant == TENANT && claimed.promise.lane == 1 &&
+          claimed.was == DELIVERY_PENDING);
+    CHECK(same_id(claimed.promise.id, made_by(accept)));
+    CHECK(same_id(claimed.promise.event, accept->items[0].event.id));
+    CHECK(str_eq(claimed.promise.public_id, accept->items[0].pairs[0].public_id));
+    CHECK(claimed.promise.rule == 1 && claimed.promise.version == 1);
+    CHECK(is_text(claimed.promise.address, "x@y") && is_text(claimed.promise.locale, "de"));
+    CHECK(is_text(claimed.promise.customer_ref, "anna") && is_text(claimed.event_kind, "visit"));
+    CHECK(is_text(claimed.promise.entity, "booking:1"));
+    CHECK(claimed.promise.triggered_at == BEGINNING && claimed.promise.site == 0);
     CHECK(is_text(claimed.payload, "{\"a\":1}"));
     CHECK(claimed.occurred_at == BEGINNING - SPAN_HOUR);
     CHECK(claimed.trigger && is_text(claimed.trigger->rule.id, "plain"));
@@ -105,7 +109,7 @@ static void an_unreadable_version_is_claimed_and_swept_all_the_same(void)
     Claim taken = claim_lane(&store, 1, 9);
     CHECK(taken.count == 2);
     for (size_t i = 0; i < taken.count; i++)
-        CHECK(!taken.claimed[i].trigger == (taken.claimed[i].rule == 1));
+        CHECK(!taken.claimed[i].trigger == (taken.claimed[i].promise.rule == 1));
 
     // Nothing is known of its plan: whoever lost it, a person decides.
     pass(&store, LEASE);
@@ -114,7 +118,7 @@ static void an_unreadable_version_is_claimed_and_swept_all_the_same(void)
     for (size_t i = 0; i < taken.count; i++) {
         if (taken.claimed[i].trigger)
             continue;
-        DeliveryView parked = view(&store, TENANT, taken.claimed[i].id);
+        DeliveryView parked = view(&store, TENANT, taken.claimed[i].promise.id);
         CHECK(parked.state == DELIVERY_PARKED && parked.reason == REASON_UNREADABLE);
     }
 }
@@ -132,14 +136,14 @@ static void a_claim_takes_what_each_lane_has_free(void)
     Claim first = claim(&store, lanes, 3);
     size_t from_slow = 0;
     for (size_t i = 0; i < first.count; i++)
-        from_slow += first.claimed[i].lane == slow;
+        from_slow += first.claimed[i].promise.lane == slow;
     CHECK(first.count == 4 && from_slow == 1);
     lanes[0].free = 0;
     lanes[1].free = 100;
     Claim second = claim(&store, lanes, 3);
     CHECK(second.count == 4);
     for (size_t i = 0; i < second.count; i++)
-        CHECK(second.claimed[i].lane == slow);
+        CHECK(second.claimed[i].promise.lane == slow);
     CHECK(claim(&store, NULL, 0).count == 0);
     CHECK(claim_lane(&store, 1, 100).count == 2);
 }
@@ -158,12 +162,12 @@ static void a_claim_takes_the_oldest_and_only_what_is_due(void)
     CHECK(claim_lane(&store, 1, 9).count == 0);
     pass(&store, 1);
     Claimed first = claim_one(&store, 1);
-    CHECK(same_id(first.id, later[1]));
+    CHECK(same_id(first.promise.id, later[1]));
     pass(&store, 5 * SPAN_HOUR);
     Claim rest = claim_lane(&store, 1, 1);
-    CHECK(rest.count == 1 && same_id(rest.claimed[0].id, later[2]));
+    CHECK(rest.count == 1 && same_id(rest.claimed[0].promise.id, later[2]));
     rest = claim_lane(&store, 1, 9);
-    CHECK(rest.count == 1 && same_id(rest.claimed[0].id, later[0]));
+    CHECK(rest.count == 1 && same_id(rest.claimed[0].promise.id, later[0]));
 }
 
 // Payloads of 1,000 bytes, near enough: a claim stops before it has more than it may, but never
@@ -186,7 +190,7 @@ static void a_claim_is_bounded_by_bytes(void)
     Claim taken = claim(&store, lanes, 2);
     size_t from_slow = 0;
     for (size_t i = 0; i < taken.count; i++)
-        from_slow += taken.claimed[i].lane == slow;
+        from_slow += taken.claimed[i].promise.lane == slow;
     CHECK(taken.count == 4 && from_slow == 1);
     CHECK(taken.claimed[0].bytes == (int) taken.claimed[0].payload.len);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM queue WHERE state = 1") == 4);
@@ -198,7 +202,7 @@ static void a_claim_is_bounded_by_bytes(void)
 
 static int by_id(const void *a, const void *b)
 {
-    return uuid_cmp(((const Claimed *) a)->id, ((const Claimed *) b)->id);
+    return uuid_cmp(((const Claimed *) a)->promise.id, ((const Claimed *) b)->promise.id);
 }
 
 static void nothing_is_claimed_twice(void)
@@ -215,7 +219,7 @@ static void nothing_is_claimed_twice(void)
     CHECK(count == 20);
     qsort(all, count, sizeof *all, by_id);
     for (size_t i = 1; i < count; i++)
-        CHECK(!same_id(all[i - 1].id, all[i].id));
+        CHECK(!same_id(all[i - 1].promise.id, all[i].promise.id));
 }
 
 // Rival is a second node that claims while the first one's transaction is open.
@@ -263,7 +267,7 @@ static void two_nodes_share_a_lane(void)
     CHECK(rival.err == ERR_OK && rival.ours.count == 4 && rival.theirs.count == 2);
     for (size_t i = 0; i < rival.theirs.count; i++)
         for (size_t k = 0; k < rival.ours.count; k++)
-            CHECK(!same_id(rival.theirs.claimed[i].id, rival.ours.claimed[k].id));
+            CHECK(!same_id(rival.theirs.claimed[i].promise.id, rival.ours.claimed[k].promise.id));
     writer_close(rival.writer);
 }
 
@@ -453,7 +457,7 @@ static void a_second_report_of_an_attempt_changes_nothing(void)
         Claim taken = claim_lane(&store, 1, 2);
         Settle rows[2];
         settle_one(&store, &taken.claimed[0], verdicts[i]);
-        DeliveryState state = view(&store, TENANT, taken.claimed[0].id).state;
+        DeliveryState state = view(&store, TENANT, taken.claimed[0].promise.id).state;
         for (size_t k = 0; k < 2; k++)
             rows[k] = settle_of(&store, &taken.claimed[k], VERDICT_PERMANENT, REASON_REFUSED);
         settle(&store, rows, 2);
@@ -550,7 +554,8 @@ static void a_replayed_round_claims_once(void)
     CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
     MUST(&store, writer_run(store.writer, settle_and_claim, &round, &store.error));
     CHECK(round.err == ERR_STALE && round.ours.count == 1);
-    CHECK(same_id(round.ours.claimed[0].id, next) && round.ours.claimed[0].live.attempt == 1);
+    CHECK(same_id(round.ours.claimed[0].promise.id, next) &&
+          round.ours.claimed[0].live.attempt == 1);
 }
 
 typedef struct Renewing {
@@ -572,7 +577,7 @@ static void a_renewal_tells_what_is_lost(void)
     for (int i = 0; i < 4; i++)
         visit(&store);
     Claim taken = claim_lane(&store, 1, 4);
-    CHECK(act(&store, TENANT, taken.claimed[1].id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    CHECK(act(&store, TENANT, taken.claimed[1].promise.id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
     settle_one(&store, &taken.claimed[2], VERDICT_TRANSIENT);
     pass(&store, LEASE - 1);
     Renewing renewing = { .count = 4, .until = now(&store) + LEASE };
@@ -586,8 +591,8 @@ static void a_renewal_tells_what_is_lost(void)
     pass(&store, 1);
     Sweep swept = sweep(&store, false); // only the one with the wrong fence lapses
     CHECK(swept.lapsed == 1 && swept.retried == 1);
-    CHECK(view(&store, TENANT, taken.claimed[0].id).state == DELIVERY_SENDING);
-    CHECK(view(&store, TENANT, taken.claimed[3].id).state == DELIVERY_RETRYING);
+    CHECK(view(&store, TENANT, taken.claimed[0].promise.id).state == DELIVERY_SENDING);
+    CHECK(view(&store, TENANT, taken.claimed[3].promise.id).state == DELIVERY_RETRYING);
     pass(&store, LEASE - 1);
     CHECK(sweep(&store, false).lapsed == 1);
     renewing.count = 0;
@@ -603,20 +608,20 @@ static void a_released_claim_is_as_before_but_for_its_fence(void)
     for (int i = 0; i < 3; i++)
         visit(&store);
     Claim taken = claim_lane(&store, 1, 3);
-    Uuid id = taken.claimed[0].id;
+    Uuid id = taken.claimed[0].promise.id;
     taken.claimed[1].live.holder = NODE + 1;
-    CHECK(act(&store, TENANT, taken.claimed[2].id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    CHECK(act(&store, TENANT, taken.claimed[2].promise.id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
     release(&store, &taken);
     CHECK(view(&store, TENANT, id).state == DELIVERY_PENDING);
     CHECK(view(&store, TENANT, id).attempt == 0 && view(&store, TENANT, id).send == 0);
-    CHECK(view(&store, TENANT, taken.claimed[1].id).state == DELIVERY_SENDING);
-    CHECK(view(&store, TENANT, taken.claimed[2].id).state == DELIVERY_CANCELLED);
+    CHECK(view(&store, TENANT, taken.claimed[1].promise.id).state == DELIVERY_SENDING);
+    CHECK(view(&store, TENANT, taken.claimed[2].promise.id).state == DELIVERY_CANCELLED);
 
     // It may be claimed at once; who gave it back cannot settle it any more.
     Settle late = settle_of(&store, &taken.claimed[0], VERDICT_DELIVERED, REASON_ACCEPTED);
     late.has_attempt = false;
     Claimed again = claim_one(&store, 1);
-    CHECK(same_id(again.id, id) && again.live.fence == 2);
+    CHECK(same_id(again.promise.id, id) && again.live.fence == 2);
     CHECK(again.live.attempt == 1 && again.live.send == 1);
     settle(&store, &late, 1);
     CHECK(late.is_stale && view(&store, TENANT, id).state == DELIVERY_SENDING);
@@ -643,9 +648,9 @@ static void a_settle_of_another_holder_changes_nothing(void)
     Settle theirs = settle_of(&store, &other, VERDICT_PERMANENT, REASON_REFUSED);
     theirs.has_attempt = false;
     settle(&store, &theirs, 1);
-    CHECK(theirs.is_stale && view(&store, TENANT, claimed.id).state == DELIVERY_SENDING);
+    CHECK(theirs.is_stale && view(&store, TENANT, claimed.promise.id).state == DELIVERY_SENDING);
     settle_one(&store, &claimed, VERDICT_DELIVERED);
-    CHECK(view(&store, TENANT, claimed.id).state == DELIVERY_DELIVERED);
+    CHECK(view(&store, TENANT, claimed.promise.id).state == DELIVERY_DELIVERED);
 }
 
 static void a_lapsed_lease_is_an_unknown_attempt(void)

@@ -241,7 +241,7 @@ static void a_publish_of_another_node_decides(void)
     const AcceptPair *pair = &accept->items[0].pairs[0];
     CHECK(pair->decision.trigger->rule.version == 2 && !pair->decision.has_key);
     DeliveryView made = view(&store, TENANT, pair->delivery);
-    CHECK(made.version == 2 && made.due_at == BEGINNING + SPAN_HOUR);
+    CHECK(made.promise.version == 2 && made.due_at == BEGINNING + SPAN_HOUR);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 0);
     Registry *renewed = writer_registry(store.writer);
     CHECK(renewed->generation == old->generation + 1);

@@ -317,11 +317,11 @@ static Err round_of(Scenario *scenario, Round *round, Error *error)
         scenario->held_count = 0;
     for (size_t i = 0; err == ERR_OK && i < round->claim.count; i++) {
         const Claimed *claimed = &round->claim.claimed[i];
-        scenario->held[scenario->held_count++] = (Held){ .tenant = claimed->tenant,
-                                                         .lane = claimed->lane,
-                                                         .rule = claimed->rule,
+        scenario->held[scenario->held_count++] = (Held){ .tenant = claimed->promise.tenant,
+                                                         .lane = claimed->promise.lane,
+                                                         .rule = claimed->promise.rule,
                                                          .bytes = claimed->bytes,
-                                                         .id = claimed->id,
+                                                         .id = claimed->promise.id,
                                                          .live = claimed->live,
                                                          .trigger = claimed->trigger };
     }

@@ -17,20 +17,20 @@ static const Json *parse(Arena *arena, const char *text)
 static Message sample(void)
 {
     Message message = {
-        .tenant = 7,
-        .public_id = S("q7AbC"),
+        .promise = { .tenant = 7,
+                     .public_id = S("q7AbC"),
+                     .address = S("+964 770 \"1\""),
+                     .locale = S("ar") },
         .event_kind = S("order.paid"),
         .trigger_id = S("csi"),
         .channel = S("http:bi"),
         .send = 1,
         .attempt = 2,
-        .address = S("+964 770 \"1\""),
-        .locale = S("ar"),
         .url = S("https://peal.example/s/q7AbC"),
         .payload = S("{\"wip\":\"40956\",\"n\":9007199254740993}"),
     };
-    bool is_good = uuid_parse(S("01970000-0000-7000-8000-000000000001"), &message.delivery_id) &&
-                   uuid_parse(S("01970000-0000-7000-8000-0000000000ee"), &message.event_id) &&
+    bool is_good = uuid_parse(S("01970000-0000-7000-8000-000000000001"), &message.promise.id) &&
+                   uuid_parse(S("01970000-0000-7000-8000-0000000000ee"), &message.promise.event) &&
                    time_parse(S("2026-05-14T05:12:34Z"), &message.occurred_at) &&
                    time_parse(S("2026-05-14T05:13:00.900Z"), &message.now);
     assert(is_good);
