@@ -128,8 +128,8 @@ void node_start(Node *node)
     node->trusted = node->skew;
     memset(node->rate_window, 0, sizeof node->rate_window);
     trace(sim, "n%d starts as node %lld", node->index, (long long) node->number);
-    if (!sim->is_calm && chance(sim, 15)) // its very first rounds may fail
-        node_trouble(node, TROUBLE_BUSY, draw_span(sim, 1, 3 * SPAN_SECOND));
+    if (chance(sim, 25)) // its very first rounds may fail
+        node_trouble(node, TROUBLE_FULL, draw_span(sim, 1, 800 * SPAN_MILLISECOND));
 }
 
 Instant node_wakes_at(const Node *node)
