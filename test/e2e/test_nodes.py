@@ -248,8 +248,8 @@ def test_a_hold_holds_every_node(ctx):
 
 
 def send_from_elsewhere(node, receiver, count):
-    """Posts events, one after the other, to a node that has no slot free for them; answers for how
-    long the last of them had to wait for another node, in seconds."""
+    """Posts events, one after the other, to a node that has no slot free for them; answers how long
+    each had to wait for another node, in seconds."""
     waits = []
     for _ in range(count):
         came = receiver.count()
