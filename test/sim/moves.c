@@ -513,7 +513,7 @@ void moves_end_all(Sim *sim)
     for (int i = 0; i < sim->node_count; i++) {
         Node *node = &sim->nodes[i];
         node->trouble = TROUBLE_NONE;
-        node->trouble_until = node->frozen_until = 0;
+        node->trouble_until = node->frozen_until = sim->now;
         node->dies_in = 0;
         node->dies_at_commit = node->freezes_at_commit = false;
         node->writer_delay = 2 * SPAN_MILLISECOND;

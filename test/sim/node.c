@@ -121,7 +121,7 @@ void node_start(Node *node)
     writer_follow(node->writer, engine_moved, node->engine);
     node->is_up = true;
     node->life++;
-    node->born_at = sim->now;
+    node->born_at = node->frozen_until = sim->now; // the one that stood still is gone
     node->wakes_at = sim->now;
     node->writes_at = INSTANT_NONE;
     node->shaken_until = node->jumped_at = node->lost_time_at = INSTANT_NONE;
