@@ -102,6 +102,7 @@ Err store_file_open(Arena *scratch, Str path, bool is_writer, StoreFile **ret, E
     pthread_mutex_lock(&files_lock);
     StoreFile *file = find(name);
     Err err = file ? ERR_OK : add(name, is_writer, &file, error);
+    assert(file || err != ERR_OK);
     if (err == ERR_OK && is_writer)
         err = lock(file, name, error);
     if (err == ERR_OK) {
