@@ -107,7 +107,7 @@ static void i13_called_off(Sim *sim, const Send *send)
         bool was_in_flight = parcel->closed_in_flight == send->attempt;
         bool is_known = sim->now > parcel->closed_at + patience_of(node, parcel->closed_by);
         if (!was_in_flight || is_known)
-            broken(sim, "I13 called off", "parcel %d: attempt %d is sent %lld ms after it was %s",
+            broken(sim, "I13", "parcel %d: attempt %d is sent %lld ms after it was %s",
                    name_of(sim, parcel), send->attempt,
                    (long long) ((sim->now - parcel->closed_at) / SPAN_MILLISECOND),
                    delivery_state_text(parcel->row.state));
@@ -509,7 +509,7 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
                 broken(sim, "I11", "parcel %d has no attempt %d", name_of(sim, parcel), number);
         }
         if (number != parcel->row.attempt - (parcel->row.state == DELIVERY_SENDING))
-            broken(sim, "I11 on record", "parcel %d is at attempt %d, but %d are on record",
+            broken(sim, "I11", "parcel %d is at attempt %d, but %d are on record",
                    name_of(sim, parcel), parcel->row.attempt, number);
     }
 }

@@ -13,8 +13,8 @@
 
 // Runs seeds, in as many processes as asked: a seed that makes Peal crash is one that failed.
 //
-//   sim [--seeds N] [--from N] [--jobs N] [--known]     TAP; ends at the first failure of each job
-//   sim --seed N [--trace]                              one run, and the hash of its trace
+//   sim [--seeds N] [--from N] [--jobs N]     TAP; ends at the first failure of each job
+//   sim --seed N [--trace] [--log]            one run, and the hash of its trace
 
 enum { JOBS_MAX = 64 };
 

@@ -244,8 +244,7 @@ Span draw_span(Sim *sim, Span least, Span most);
 bool chance(Sim *sim, int percent);
 void trace(Sim *sim, const char *format, ...) PRINTF(2, 3);
 
-// broken tells that an invariant does not hold. Where the table of known failures names it, the run
-// goes on.
+// broken tells that an invariant does not hold, with the last moves; the run has failed.
 void broken(Sim *sim, const char *invariant, const char *format, ...) PRINTF(3, 4);
 
 // moves.c
