@@ -105,6 +105,61 @@ const char *reason_meaning(DeliveryReason reason)
     return reasons[reason].meaning;
 }
 
+// Figures and instants beyond these are nobody's; a sum of two that are within does not overflow.
+static bool is_figure(int n)
+{
+    return n >= 0 && n < INT32_MAX / 2;
+}
+
+static bool is_instant(Instant at)
+{
+    return at >= 0 && at < INSTANT_NONE / 2;
+}
+
+static bool is_instant_or_none(Instant at)
+{
+    return at == INSTANT_NONE || is_instant(at);
+}
+
+static bool is_of_the_queue(DeliveryState state)
+{
+    return state < ARRAY_LEN(states) && delivery_is_live(state);
+}
+
+bool live_is_sound(const Live *live)
+{
+    bool has_its_step =
+        live->step == STEP_SEND || (live->step == STEP_EXPIRE && live->state == DELIVERY_WAITING);
+    return is_of_the_queue(live->state) && has_its_step && is_figure(live->fence) &&
+           is_figure(live->attempt) && is_figure(live->failures) && is_figure(live->send) &&
+           is_figure(live->reminders_left) && is_instant(live->triggered_at) &&
+           is_instant(live->first_due_at) && is_instant_or_none(live->last_sent_at) &&
+           (live->state != DELIVERY_SENDING || (is_instant(live->started_at) && live->attempt > 0));
+}
+
+Live live_mended(const Live *live)
+{
+    Live mended = *live;
+    int *figures[] = { &mended.failures, &mended.send, &mended.reminders_left };
+    Instant *instants[] = { &mended.triggered_at, &mended.first_due_at, &mended.started_at };
+    if (!is_of_the_queue(live->state))
+        mended.state = DELIVERY_PENDING;
+    mended.step = STEP_SEND;
+    // There are no more attempts than claims: by the fence, its number is nobody else's.
+    int least = live->state == DELIVERY_SENDING;
+    if (!is_figure(live->attempt) || live->attempt < least)
+        mended.attempt = is_figure(live->fence) && live->fence > least ? live->fence : least;
+    for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+        if (!is_figure(*figures[i]))
+            *figures[i] = 0;
+    for (size_t i = 0; i < ARRAY_LEN(instants); i++)
+        if (!is_instant(*instants[i]))
+            *instants[i] = 0;
+    if (!is_instant_or_none(live->last_sent_at))
+        mended.last_sent_at = INSTANT_NONE;
+    return mended;
+}
+
 Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant triggered_at)
 {
     Instant from = last_sent_at != INSTANT_NONE ? last_sent_at : triggered_at;

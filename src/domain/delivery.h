@@ -68,7 +68,7 @@
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
     X(CALLED_OFF,         "called-off",          "it was called off: by an event, or while under way")                           \
-    X(UNREADABLE,         "unreadable",          "its event or its rule's version cannot be read")
+    X(UNREADABLE,         "unreadable",          "its row, its event or its rule's version cannot be read")
 // clang-format on
 
 typedef enum DeliveryState {
@@ -160,6 +160,14 @@ typedef struct Live {
     Instant lease_until; // nobody else may touch it before
     int64_t holder;      // the node whose lease it is; 0: a worker outside
 } Live;
+
+// live_is_sound: the row is one that Peal could have written to the queue. Whoever writes to the
+// database beside it may leave others; no function below takes such a row as it is.
+bool live_is_sound(const Live *live);
+
+// live_mended is an unsound row with figures that can be worked with, so that it can be parked or
+// called off. What a settle is guarded by, its fence and its holder, is kept.
+Live live_mended(const Live *live);
 
 // Settlement is what becomes of a delivery: the row to write. For a live state, live is the new
 // queue row; otherwise live holds the figures to keep and expires_at when a parked delivery that

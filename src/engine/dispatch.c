@@ -6,6 +6,8 @@
 // its channel, and is judged. What may not start any more, or has waited for WAIT_MAX, is given
 // back: it was never sent, so no attempt is spent and others may take it.
 
+static const Outcome unreadable = { .verdict = VERDICT_PERMANENT, .reason = REASON_UNREADABLE };
+
 static Message message_of(Flight *flight)
 {
     const Claimed *claimed = &flight->claimed;
@@ -118,7 +120,7 @@ static void start(Flight *flight)
     lane->running++;
     flight_move(flight, &engine->running);
     if (!flight->claimed.trigger)
-        refuse(flight, REASON_UNREADABLE);
+        land(flight, &unreadable);
     else if (!channel || !flight->type)
         refuse(flight, REASON_NO_CHANNEL);
     else if (!channel->definition.enabled)
@@ -136,6 +138,7 @@ static bool may_start(const Flight *flight, const LaneState *lane)
 }
 
 // give_back settles a flight that never started: the delivery stands as it did before the claim.
+// One that cannot be read is parked all the same: how it stood before is not known.
 static void give_back(Flight *flight)
 {
     Engine *engine = flight->engine;
@@ -143,8 +146,10 @@ static void give_back(Flight *flight)
     LaneState *lane = lane_at(engine, claimed->promise.lane);
     assert(flight->list == &lane->waiting);
     QueueRow row = claimed_row(claimed);
-    flight->settle = settle_from(&row, delivery_release(&claimed->live, claimed->was));
-    engine->tally.released++;
+    flight->settle = claimed->trigger
+                         ? settle_from(&row, delivery_release(&claimed->live, claimed->was))
+                         : settle_of(flight, &unreadable);
+    engine->tally.released += claimed->trigger != NULL;
     flight_move(flight, &engine->finished);
     flight_started(flight);
     lane_freed(engine, lane);

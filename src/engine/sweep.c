@@ -47,6 +47,12 @@ Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
     return queue_settle_now(tx, &batch, error);
 }
 
+static Settlement expired_to(const QueueRow *row)
+{
+    return row->is_unsound ? delivery_park(&row->live, REASON_UNREADABLE)
+                           : delivery_expire(&row->live);
+}
+
 Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
 {
     QueueRow *rows;
@@ -54,7 +60,7 @@ Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
     TRY(queue_expiring(tx, sweep->limit, &rows, &batch.count, error));
     batch.rows = ARENA_ARRAY(&tx->arena, Settle, batch.count);
     for (size_t i = 0; i < batch.count; i++)
-        batch.rows[i] = settle_from(&rows[i], delivery_expire(&rows[i].live));
+        batch.rows[i] = settle_from(&rows[i], expired_to(&rows[i]));
     sweep->expired = (int) batch.count;
     return queue_settle_now(tx, &batch, error);
 }

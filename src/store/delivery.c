@@ -249,11 +249,16 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     char text[UUID_TEXT_LEN + 1];
     ViewRow row;
     columns_read(&view_columns, at, &row);
-    if (row.state < 0)
+    if (row.state < 0 && !row.step)
         return fail(error, ERR_CORRUPT, "delivery %.*s stands nowhere",
                     STR_ARG(uuid_text(row.view.promise.id, text)));
     *ret = row.view;
     ret->state = (DeliveryState) row.state;
+    // Somebody damaged its row. It is shown as live_mended() takes it, until it is parked.
+    if (row.state < 0 || row.state >= (int) DELIVERY_STATE_COUNT) {
+        ret->state = DELIVERY_PENDING;
+        ret->reason = REASON_UNREADABLE;
+    }
     bool awaits_send = row.step == STEP_SEND && ret->state != DELIVERY_SENDING;
     ret->due_at = awaits_send ? row.due_at : INSTANT_NONE;
     if (row.step == STEP_EXPIRE)
@@ -496,7 +501,10 @@ static Err find_standing(Tx *tx, int64_t tenant, Uuid id, QueueRow *ret, Error *
         if (look == 1)
             return no_such(id, error);
     }
-    columns_read(&standing_columns, rows_at(live.count ? &live : &ended, 0), ret);
+    if (live.count > 0)
+        queue_read(rows_at(&live, 0), ret);
+    else
+        columns_read(&standing_columns, rows_at(&ended, 0), ret);
     return ERR_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "store/queue.h"
 
+#include "base/log.h"
+
 // Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying, 4 parked; steps
 // 1 send, 3 expire.
 _Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 && DELIVERY_PARKED == 4,
@@ -256,7 +258,7 @@ static const Statement lapsed_find = {
 #define WAITING_DUE                                                                                \
     "SELECT " STANDING_COLUMNS(                                                                    \
         "q.") " FROM queue q"                                                                      \
-              " WHERE q.step > 1 AND q.step = 3 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
+              " WHERE q.step > 1 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
 #define PARKED_DUE                                                                                 \
     "SELECT " ENDED_COLUMNS " FROM ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" \
     " WHERE n.expires_at <= $1 AND n.expires_at IS NOT NULL AND n.state = 4 LIMIT $2"
@@ -316,6 +318,26 @@ const Columns standing_columns =
             COLUMN(QueueRow, rule), COLUMN(QueueRow, site), COLUMN(QueueRow, bytes),
             LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live) COLUMN_TIME(QueueRow, live.started_at),
             COLUMN_TIME(QueueRow, live.lease_until), COLUMN(QueueRow, live.holder));
+
+// mend makes a row sound that was read.
+static void mend(QueueRow *row)
+{
+    char id[UUID_TEXT_LEN + 1];
+    row->stored_state = (int) row->live.state;
+    row->is_unsound = !live_is_sound(&row->live);
+    if (!row->is_unsound)
+        return;
+    log_error("queue.unreadable", "delivery=%.*s state=%d step=%d attempt=%d send=%d",
+              STR_ARG(uuid_text(row->id, id)), (int) row->live.state, (int) row->live.step,
+              row->live.attempt, row->live.send);
+    row->live = live_mended(&row->live);
+}
+
+void queue_read(const Value *at, QueueRow *ret)
+{
+    columns_read(&standing_columns, at, ret);
+    mend(ret);
+}
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
 {
@@ -388,6 +410,17 @@ static const Columns claimed_columns = COLUMNS(
     COLUMN(Claimed, promise.customer_ref), COLUMN(Claimed, promise.entity),
     COLUMN(Claimed, event_kind), COLUMN(Claimed, occurred_at), COLUMN(Claimed, payload));
 
+QueueRow claimed_row(const Claimed *claimed)
+{
+    return (QueueRow){ .tenant = claimed->promise.tenant,
+                       .id = claimed->promise.id,
+                       .lane = claimed->promise.lane,
+                       .rule = claimed->promise.rule,
+                       .site = claimed->promise.site,
+                       .bytes = claimed->bytes,
+                       .live = claimed->live };
+}
+
 static int by_first_due(const void *a, const void *b)
 {
     const Claimed *x = a, *y = b;
@@ -400,6 +433,9 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
 {
     const Promise *promise = &ret->promise;
     columns_read(&claimed_columns, row, ret);
+    QueueRow stood = claimed_row(ret);
+    mend(&stood);
+    ret->live = stood.live;
     ret->promise.triggered_at = ret->live.triggered_at;
     ret->was = ret->live.state;
     ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node);
@@ -414,8 +450,8 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
                          .due_at = INSTANT_NONE,
                          .is_quiet = true });
     ret->trigger = NULL;
-    if (!ret->event_kind.at)
-        return ERR_OK; // its event, or its promise, is missing: it cannot be read
+    if (stood.is_unsound || !ret->event_kind.at)
+        return ERR_OK; // the row is damaged, or its event or promise missing: it cannot be read
     return versions_load(tx->versions, tx->db, promise->tenant, promise->rule, promise->version,
                          &ret->trigger, error);
 }
@@ -440,7 +476,7 @@ Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
 }
 
 #define SETTLE_GUARD                                                                               \
-    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, was), COLUMN(Settle, fence)
+    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, stored_state), COLUMN(Settle, fence)
 
 static const Columns end_columns = COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder));
 static const Columns live_columns = COLUMNS(
@@ -510,17 +546,6 @@ static bool goes(const Settle *settle, int from, int to)
     return delivery_is_live(settle->was) == from && delivery_is_live(settle->to.live.state) == to;
 }
 
-QueueRow claimed_row(const Claimed *claimed)
-{
-    return (QueueRow){ .tenant = claimed->promise.tenant,
-                       .id = claimed->promise.id,
-                       .lane = claimed->promise.lane,
-                       .rule = claimed->promise.rule,
-                       .site = claimed->promise.site,
-                       .bytes = claimed->bytes,
-                       .live = claimed->live };
-}
-
 Settle settle_from(const QueueRow *row, Settlement to)
 {
     return (Settle){ .tenant = row->tenant,
@@ -530,6 +555,7 @@ Settle settle_from(const QueueRow *row, Settlement to)
                      .bytes = row->bytes,
                      .id = row->id,
                      .was = row->live.state,
+                     .stored_state = row->is_unsound ? row->stored_state : (int) row->live.state,
                      .fence = row->live.fence,
                      .holder = row->live.holder,
                      .to = to };
@@ -761,6 +787,10 @@ Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
     for (; look->count < rows.count && (int) look->count < look->limit; look->count++) {
         Lapsed *lapsed = &look->found[look->count];
         columns_read(&lapsed_columns, rows_at(&rows, look->count), lapsed);
+        mend(&lapsed->row);
+        lapsed->trigger = NULL;
+        if (lapsed->row.is_unsound)
+            continue;
         TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->row.rule,
                           lapsed->version, &lapsed->trigger, error));
     }
@@ -782,7 +812,7 @@ Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *
     TRY(tx_query(tx, &parked_due, args, &parked, error));
     QueueRow *rows = ARENA_ARRAY(&tx->arena, QueueRow, waiting.count + parked.count);
     for (size_t i = 0; i < waiting.count; i++)
-        columns_read(&standing_columns, rows_at(&waiting, i), &rows[i]);
+        queue_read(rows_at(&waiting, i), &rows[i]);
     for (size_t i = 0; i < parked.count; i++)
         columns_read(&standing_columns, rows_at(&parked, i), &rows[waiting.count + i]);
     *ret = rows;

@@ -63,9 +63,14 @@ typedef struct QueueRow {
     int64_t rule, site; // who made it, and for whom: what the counters are kept by
     int bytes;          // of the event's payload: claims are bounded by them
     Live live;
+    bool is_unsound;  // somebody damaged the row: live is mended (live_mended) …
+    int stored_state; // … and this is the state that is stored, which no settle would guess
 } QueueRow;
 
 extern const Columns queue_columns, standing_columns;
+
+// queue_read reads STANDING_COLUMNS of a row of the queue; what it gives is sound in any case.
+void queue_read(const Value *at, QueueRow *ret);
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
@@ -84,7 +89,7 @@ typedef struct Claimed {
     Live live;
     Str event_kind, payload;
     Instant occurred_at;
-    const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
+    const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
 } Claimed;
 
 typedef struct Claim {
@@ -118,7 +123,8 @@ typedef struct Settle {
     int64_t tenant, lane, rule, site;
     int bytes;
     Uuid id;
-    DeliveryState was; // the guard: the state it must be in …
+    DeliveryState was; // the state it is in …
+    int stored_state;  // … which is the guard: as this it must be stored …
     int fence;         // … since which claim …
     int64_t holder;    // … and whose; 0 where nobody has a lease
     Settlement to;
@@ -178,7 +184,7 @@ enum { QUEUE_FRONT_MAX = 10000 };
 typedef struct Lapsed {
     QueueRow row;
     int64_t version;
-    const Trigger *trigger; // the version it was made under; NULL: it cannot be read any more
+    const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
 } Lapsed;
 
 // LapsedLook finds up to limit of them: leases that ran out, and whatever their time, those of a
@@ -197,7 +203,7 @@ Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error) MUST_USE;
 void queue_lapsed_drop(LapsedLook *look); // lets go of the versions
 
 // queue_expiring picks up to limit deliveries whose answer never came: waiting ones and parked
-// ones.
+// ones; and those of the queue that await nothing that Peal knows, which are unsound.
 Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error) MUST_USE;
 
 // QueueNext is when something falls due: per lane for sends, and in all for expiries. When leases

@@ -68,7 +68,7 @@ Err recall_call(Tx *tx, RecallKey *keys, size_t count, Error *error)
                           .count = rows.count };
     for (size_t i = 0; i < rows.count; i++) {
         QueueRow row;
-        columns_read(&standing_columns, rows_at(&rows, i), &row);
+        queue_read(rows_at(&rows, i), &row);
         batch.rows[i] = settle_called_off(
             &row, delivery_act_on(&row.live, DELIVERY_ACTION_RECALL, tx->now), tx->now);
     }

@@ -247,6 +247,26 @@ def test_a_version_that_cannot_be_read_parks_its_own_deliveries_only(ctx):
     equal(len(deliveries(ctx.peal, "&state=delivered")), 3)
 
 
+def test_a_row_of_the_queue_that_was_damaged_parks_alone(ctx):
+    made = {}
+    for id in ("fine", "damaged"):
+        make_trigger(ctx.peal, id, eventKind=id, schedule={"initialDelay": "1h"})
+        made[id] = ingest(ctx.peal, visit(), kind=id)["items"][0]["deliveries"][0]["deliveryId"]
+    ctx.peal.stop()
+    ctx.sql("UPDATE queue SET state = 77, send = -5, attempt = -1"
+            " WHERE rule = (SELECT rule FROM rule WHERE id = 'damaged')")
+    ctx.peal.start()
+    like(delivery(ctx.peal, made["damaged"]), {"state": "pending", "reason": "unreadable"})
+    equal(len(deliveries(ctx.peal)), 2)
+    advance(ctx.peal, "2h")
+    equal(delivery(ctx.peal, made["fine"])["state"], "delivered")
+    like(delivery(ctx.peal, made["damaged"]), {"state": "parked", "reason": "unreadable"})
+    # A person may send it all the same.
+    act(ctx.peal, made["damaged"], "retry")
+    settle(ctx.peal)
+    equal(delivery(ctx.peal, made["damaged"])["state"], "delivered")
+
+
 def test_a_parked_delivery_goes_on_once_its_version_can_be_read(ctx):
     make_trigger(ctx.peal)
     change_trigger(ctx.peal, schedule={"initialDelay": "1h"})

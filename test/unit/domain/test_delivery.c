@@ -438,6 +438,35 @@ static void the_deadline_gets_its_attempt_whatever_the_jitter(void)
     }
 }
 
+static void a_row_that_nobody_wrote_is_known_and_can_be_parked(void)
+{
+    Plan plan = { 0 };
+    Live sound = delivery_first(&plan, AT(0), AT(0));
+    Live sending = delivery_claim(&sound, AT(0), AT(1), 1);
+    CHECK(live_is_sound(&sound) && live_is_sound(&sending));
+    Live damaged[12];
+    for (size_t i = 0; i < ARRAY_LEN(damaged); i++)
+        damaged[i] = i < 11 ? sound : sending;
+    damaged[0].state = (DeliveryState) 77;
+    damaged[1].state = DELIVERY_PARKED;
+    damaged[2].step = (Step) 2;
+    damaged[3].step = STEP_EXPIRE;
+    damaged[4].attempt = -1;
+    damaged[5].failures = INT32_MAX;
+    damaged[6].send = -5;
+    damaged[7].reminders_left = INT32_MIN;
+    damaged[8].triggered_at = INT64_MIN;
+    damaged[9].first_due_at = INSTANT_NONE;
+    damaged[10].last_sent_at = -1;
+    damaged[11].started_at = INSTANT_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(damaged); i++) {
+        CHECK(!live_is_sound(&damaged[i]));
+        Live mended = live_mended(&damaged[i]);
+        CHECK(live_is_sound(&mended) && mended.fence == damaged[i].fence);
+        CHECK(delivery_park(&mended, REASON_UNREADABLE).live.state == DELIVERY_PARKED);
+    }
+}
+
 static const Test tests[] = {
     TEST(every_state_allows_its_actions_and_no_others),
     TEST(a_state_has_its_words_and_its_place),
@@ -454,5 +483,6 @@ static const Test tests[] = {
     TEST(each_send_has_a_budget_of_its_own),
     TEST(six_failures_park_and_a_person_starts_it_anew),
     TEST(the_deadline_gets_its_attempt_whatever_the_jitter),
+    TEST(a_row_that_nobody_wrote_is_known_and_can_be_parked),
 };
 TEST_MAIN(tests)
