@@ -45,12 +45,16 @@ static const Statement insert = {
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
 // A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps
-// SQLite from turning the walk around.
-#define PAGE(walk) PAGE_WITH(WHOLE, walk)
-#define PAGE_WITH(payload, walk)                                                                   \
+// SQLite to the order of the walk: to sort again what came of it, it would hold the payloads of all
+// rows before the page is cut. PostgreSQL promises no order; it sorts rows that only point to them.
+#define PAGE_ROWS(payload, walk)                                                                   \
     VIEW_COLUMNS(payload)                                                                          \
     " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                              \
-    " WHERE d.tenant = $1 AND d.id = w.id ORDER BY d.id DESC"
+    " WHERE d.tenant = $1 AND d.id = w.id"
+#define PAGE(payload, walk) PAGE_BY(payload, walk, walk)
+#define PAGE_BY(payload, sqlite_walk, postgres_walk)                                               \
+    .sql = PAGE_ROWS(payload, sqlite_walk),                                                        \
+    .postgres = PAGE_ROWS(payload, postgres_walk) " ORDER BY d.id DESC"
 
 // $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuittuttii"
@@ -94,7 +98,7 @@ static const Statement page_any = {
     .name = "delivery_page_any",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE(ANY_DOWN("", "")),
+    PAGE(WHOLE, ANY_DOWN("", "")),
 };
 
 // What may be missing cannot be looked up by an index: each index has a statement of its own.
@@ -105,27 +109,25 @@ static const Statement page_rule = {
     .name = "delivery_page_rule",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE(ANY_DOWN(RULE_HINT, OF_RULE)),
-    .postgres = PAGE(ANY_DOWN("", OF_RULE)),
+    PAGE_BY(WHOLE, ANY_DOWN(RULE_HINT, OF_RULE), ANY_DOWN("", OF_RULE)),
 };
 static const Statement page_entity = {
     .name = "delivery_page_entity",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE(ANY_DOWN(ENTITY_HINT, OF_ENTITY)),
-    .postgres = PAGE(ANY_DOWN("", OF_ENTITY)),
+    PAGE_BY(WHOLE, ANY_DOWN(ENTITY_HINT, OF_ENTITY), ANY_DOWN("", OF_ENTITY)),
 };
 static const Statement page_bare = {
     .name = "delivery_page_bare",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PAGE_WITH(BARE, ANY_DOWN("", "")),
+    PAGE(BARE, ANY_DOWN("", "")),
 };
 static const Statement page_live = {
     .name = "delivery_page_live",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = PAGE("SELECT q.id" FROM_LIVE " AND q.id < $2 AND q.id >= $3 ORDER BY q.id DESC"),
+    PAGE(WHOLE, "SELECT q.id" FROM_LIVE " AND q.id < $2 AND q.id >= $3 ORDER BY q.id DESC"),
 };
 
 #define PARKED_DOWN(hint)                                                                          \
@@ -137,8 +139,7 @@ static const Statement page_parked = {
     .name = "delivery_page_parked",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = PAGE(PARKED_DOWN(PARKED_HINT)),
-    .postgres = PAGE(PARKED_DOWN("")),
+    PAGE_BY(WHOLE, PARKED_DOWN(PARKED_HINT), PARKED_DOWN("")),
 };
 static const Statement walk_live = {
     .name = "delivery_walk_live",

@@ -50,6 +50,18 @@ def test_a_large_event_with_many_rules_is_sent_in_bounded_memory(ctx):
     equal(left, [])
 
 
+def test_a_page_of_large_events_is_read_in_bounded_memory(ctx):
+    """What lies beyond the end of a page is not read, and not held."""
+    peal = ctx.start(memory_max=384 << 20)
+    for number in range(600):
+        make_trigger(peal, f"t{number}", schedule={"initialDelay": "1h"})
+    equal(ingest(peal, visit(note=LARGE))["created"], 600)
+    for query in ("", "&state=pending", "&trigger=t7"):
+        page = peal.get(f"/v1/deliveries?limit=500{query}", expect=200).json
+        equal((len(page["items"]), page["complete"]), (1, True) if "t7" in query else (9, False))
+    assert peal.is_running(), peal.log()
+
+
 def test_an_event_may_have_so_many_bytes(ctx):
     make_trigger(ctx.peal)
     over = "x" * (1 << 20)
