@@ -55,7 +55,9 @@ static Err put_key(Call *call, Db *db, JsonOut *json, const DeliveryView *view, 
 
 static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *view, Error *error)
 {
-    Str by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
+    Str by = STR_NONE; // none where the event got lost
+    if (view->origin.kind.at)
+        by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
     json_open(json, '{');
     put_id(json, S("id"), view->promise.id);
     json_put_str(json, S("publicId"), view->promise.public_id);

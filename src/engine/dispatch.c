@@ -34,11 +34,18 @@ static double jitter(const Engine *engine)
     return (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
 }
 
+Settlement park_unreadable(Uuid id, const Live *live)
+{
+    char text[UUID_TEXT_LEN + 1];
+    log_warn("delivery.unreadable", "delivery=%.*s", STR_ARG(uuid_text(id, text)));
+    return delivery_park(live, REASON_UNREADABLE);
+}
+
 static Settlement settlement_of(const Flight *flight, const Outcome *outcome, Instant now)
 {
     const Claimed *claimed = &flight->claimed;
     if (!claimed->trigger)
-        return delivery_park(&claimed->live, outcome->reason);
+        return park_unreadable(claimed->promise.id, &claimed->live);
     return delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy, outcome,
                            now, jitter(flight->engine));
 }

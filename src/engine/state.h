@@ -261,7 +261,8 @@ void claim_failed(Engine *engine, Round *round, Instant now);
 void dispatch(Engine *engine, Round *round);
 void dispatch_waiting(Engine *engine, LaneState *lane);
 void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count);
-void dispatch_late(Engine *engine); // lets go of what has waited too long
+void dispatch_late(Engine *engine);                    // lets go of what has waited too long
+Settlement park_unreadable(Uuid id, const Live *live); // and says so: a person has to know
 
 // settle.c
 bool settle_ask(Engine *engine, Round *round);

@@ -18,7 +18,7 @@ enum { SWEEP_MAX = 500 };
 static Settlement lapsed_to(const Tx *tx, const Lapsed *lapsed, const Outcome *outcome)
 {
     if (!lapsed->trigger)
-        return delivery_park(&lapsed->row.live, REASON_UNREADABLE);
+        return park_unreadable(lapsed->row.id, &lapsed->row.live);
     RetryPolicy policy =
         registry_retry(registry_lane(tx->registry, lapsed->row.lane), lapsed->trigger);
     return delivery_settle(&lapsed->row.live, &lapsed->trigger->rule.plan, &policy, outcome,
@@ -49,8 +49,7 @@ Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
 
 static Settlement expired_to(const QueueRow *row)
 {
-    return row->is_unsound ? delivery_park(&row->live, REASON_UNREADABLE)
-                           : delivery_expire(&row->live);
+    return row->is_unsound ? park_unreadable(row->id, &row->live) : delivery_expire(&row->live);
 }
 
 Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)

@@ -22,9 +22,10 @@ static const Statement insert = {
 };
 
 // What the last attempt failed with is the last error: it stands where the delivery ended, else it
-// is the newest of the others. One of queue and ended has a row.
+// is the newest of the others. One of queue and ended has a row. A delivery is shown also where its
+// event, its lane or its rule got lost: it parked because of that, and a person decides.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT " PROMISE_OF_D ", r.id, l.channel, e.tenant, e.id, e.kind,"                            \
+    "SELECT " PROMISE_OF_D ", r.id, l.channel, d.tenant, d.event, e.kind,"                         \
     " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
@@ -37,9 +38,9 @@ static const Statement insert = {
 #define VIEW_JOINS                                                                                 \
     " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
-    " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                      \
-    " JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                      \
-    " JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                      \
+    " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                 \
+    " LEFT JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                 \
+    " LEFT JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                 \
     " LEFT JOIN attempt a ON n.verdict IS NULL AND a.tenant = d.tenant AND a.delivery = d.id AND"  \
     " a.number ="                                                                                  \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"

@@ -43,7 +43,8 @@ void delivery_insert(Tx *tx, const Promise *rows, size_t count);
 Uuid delivery_id_of(Uuid event, unsigned n);
 
 // DeliveryView is all that can be said of one delivery: what was promised, of which event, where it
-// stands and what went wrong last.
+// stands and what went wrong last. Where the event's row got lost, origin has only its id; where
+// the rule's or the lane's did, rule_id or channel is none.
 typedef struct DeliveryView {
     Promise promise;
     Str rule_id, channel;

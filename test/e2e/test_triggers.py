@@ -285,5 +285,27 @@ def test_a_parked_delivery_goes_on_once_its_version_can_be_read(ctx):
     equal([taken["outcome"] for taken in attempts(ctx.peal, id)], ["permanent", "delivered"])
 
 
+def test_a_delivery_whose_event_is_lost_is_shown_and_acted_on(ctx):
+    make_trigger(ctx.peal, schedule={"initialDelay": "1h"})
+    id, other = ingest_one(ctx.peal), ingest_one(ctx.peal)
+    event = delivery(ctx.peal, id)["eventId"]
+    ctx.peal.stop()
+    ctx.sql("DELETE FROM event WHERE id = (SELECT id FROM event ORDER BY id LIMIT 1)")
+    ctx.peal.start()
+    advance(ctx.peal, "2h")
+    equal(delivery(ctx.peal, other)["state"], "delivered")
+    lost = {"id": id, "eventId": event, "state": "parked", "reason": "unreadable",
+            "triggerId": "visit", "triggeredBy": None, "payload": None}
+    like(delivery(ctx.peal, id), lost)
+    assert f"event=delivery.unreadable delivery={id}" in ctx.peal.log(200), ctx.peal.log(200)
+    equal([one["id"] for one in deliveries(ctx.peal)], [other, id])
+    equal([one["id"] for one in deliveries(ctx.peal, "&state=parked")], [id])
+    like(attempts(ctx.peal, id), [{"outcome": "permanent", "reason": "unreadable"}])
+    like(act(ctx.peal, id, "retry"), {"id": id, "state": "pending"})
+    settle(ctx.peal)
+    like(delivery(ctx.peal, id), lost)
+    like(act(ctx.peal, id, "discard"), {"id": id, "state": "discarded"})
+
+
 if __name__ == "__main__":
     main()

@@ -517,10 +517,24 @@ static void a_delivery_whose_event_is_missing_parks_alone(void)
     MUST(&rig.store, writer_run(rig.store.writer, lose_an_event, NULL, &rig.store.error));
     turn(&rig);
     CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_DELIVERED) == 2);
-    Value args[] = { value_i64(REASON_UNREADABLE) };
-    CHECK(
-        ask(&rig.store, "SELECT id FROM ended WHERE state = 4 AND reason = $1", "i", args).count ==
-        1);
+    DeliveryFilter filter = delivery_filter_any();
+    filter.has_state = true;
+    filter.state = DELIVERY_PARKED;
+    DeliveryView *parked;
+    size_t count;
+    bool is_cut;
+    MUST(&rig.store, delivery_page(rig.store.db, &rig.store.arena, TENANT, &filter, NULL, 9,
+                                   &parked, &count, &is_cut, &rig.store.error));
+    CHECK(count == 1 && parked[0].reason == REASON_UNREADABLE);
+    Uuid id = parked[0].promise.id;
+    DeliveryView shown = view(&rig.store, TENANT, id);
+    CHECK(uuid_cmp(shown.origin.id, shown.promise.event) == 0 && shown.rule_id.at);
+    CHECK(!shown.origin.kind.at && !shown.origin.payload.at);
+    MUST(&rig.store, act(&rig.store, TENANT, id, DELIVERY_ACTION_RETRY, NULL));
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && view(&rig.store, TENANT, id).state == DELIVERY_PARKED);
+    MUST(&rig.store, act(&rig.store, TENANT, id, DELIVERY_ACTION_DISCARD, NULL));
+    CHECK(view(&rig.store, TENANT, id).state == DELIVERY_DISCARDED);
 }
 
 static void what_fails_whenever_it_is_tried_stops_nothing_else(void)
