@@ -88,7 +88,7 @@ static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *v
     json_put_str(json, S("lastError"), view->last_error);
     put_wait(call, json, view);
     TRY(put_key(call, db, json, view, error));
-    json_put_raw(json, S("payload"), view->origin.payload);
+    json_put_stored(json, S("payload"), view->origin.payload);
     json_close(json, '}');
     return ERR_OK;
 }
@@ -263,7 +263,7 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
     json_put_i64(json, S("send"), captured->send);
     json_put_i64(json, S("attempt"), captured->number);
     json_put_str(json, S("url"), message.url);
-    json_put_raw(json, S("body"), message_json(call->arena, &message));
+    json_put_stored(json, S("body"), message_json(call->arena, &message));
     json_close(json, '}');
 }
 

@@ -518,6 +518,14 @@ void json_put_raw(JsonOut *out, Str key, Str json)
     json_add_raw(out, json);
 }
 
+void json_put_stored(JsonOut *out, Str key, Str json)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    const Json *unused;
+    bool is_json = json_parse(&scratch, json, &unused, NULL) == ERR_OK;
+    json_put_raw(out, key, is_json ? json : STR_NONE);
+}
+
 void json_put_time(JsonOut *out, Str key, Instant at)
 {
     json_key(out, key);

@@ -79,4 +79,5 @@ void json_put_i64(JsonOut *out, Str key, int64_t n);
 void json_put_bool(JsonOut *out, Str key, bool b);
 void json_put_null(JsonOut *out, Str key);
 void json_put_raw(JsonOut *out, Str key, Str json);
+void json_put_stored(JsonOut *out, Str key, Str json); // what should be JSON; null where it is not
 void json_put_time(JsonOut *out, Str key, Instant at);

@@ -6,7 +6,8 @@
 
 void event_insert(Tx *tx, const Event *const *events, size_t count);
 
-// event_row reads one event, with payload and recipient parsed. ERR_NOT_FOUND for another tenant's.
+// event_row reads one event, with payload and recipient parsed: NULL where one of them is damaged,
+// for the rest can still be told. ERR_NOT_FOUND for another tenant's.
 Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *error) MUST_USE;
 
 // EventFilter says which events a page shows; what is none does not restrict.

@@ -307,5 +307,22 @@ def test_a_delivery_whose_event_is_lost_is_shown_and_acted_on(ctx):
     like(act(ctx.peal, id, "discard"), {"id": id, "state": "discarded"})
 
 
+def test_a_payload_that_is_no_json_is_shown_as_null(ctx):
+    make_trigger(ctx.peal)
+    id = ingest_one(ctx.peal)
+    settle(ctx.peal)
+    ctx.peal.stop()
+    ctx.sql("UPDATE event SET payload = '{\"half'")
+    ctx.peal.start()
+    equal(delivery(ctx.peal, id)["payload"], None)
+    equal([one["payload"] for one in deliveries(ctx.peal)], [None])
+    event = delivery(ctx.peal, id)["eventId"]
+    equal(ctx.peal.get(f"/v1/events/{event}", expect=200).json["payload"], None)
+    equal(ctx.peal.get(f"/v1/events/{event}/explain", expect=200).json["eventId"], event)
+    ctx.peal.get(f"/v1/events/{event}/timeline", expect=200)
+    for path, member in (("/v1/events", "payload"), ("/v1/captured", "body")):
+        equal([one[member] for one in ctx.peal.get(path, expect=200).json["items"]], [None], path)
+
+
 if __name__ == "__main__":
     main()

@@ -366,6 +366,8 @@ static void writing_puts_the_commas(void)
     json_put_null(&out, S("z"));
     json_put_raw(&out, S("r"), S("[1.50]"));
     json_put_raw(&out, S("r0"), STR_NONE);
+    json_put_stored(&out, S("k"), S("{\"a\":1}"));
+    json_put_stored(&out, S("k0"), S("{\"half"));
     json_put_time(&out, S("at"), 1778735554000000);
     json_put_time(&out, S("never"), INSTANT_NONE);
     json_key(&out, S("a"));
@@ -388,6 +390,7 @@ static void writing_puts_the_commas(void)
         str_eq(buf_str(&buf),
                S("{\"s\":\"x\",\"none\":null,\"empty\":\"\",\"n\":-9223372036854775808,\"t\":true,"
                  "\"f\":false,\"z\":null,\"r\":[1.50],\"r0\":null,"
+                 "\"k\":{\"a\":1},\"k0\":null,"
                  "\"at\":\"2026-05-14T05:12:34.000Z\",\"never\":null,"
                  "\"a\":[1,[],{},\"y\",true,null,{},\"1970-01-01T00:00:00.000Z\"],\"last\":0}")));
     parse(&arena, buf_str(&buf));
