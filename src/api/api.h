@@ -134,6 +134,10 @@ void call_refuse(Call *call, Err err, const Error *error);
 // call_write goes on with the route's write(), at the end of a START call: what it did is kept.
 void call_write(Call *call);
 
+// call_keep ends a call with the answer that RouteRun.after wrote: for an Idempotency-Key it is
+// kept instead of the one that was kept with the write.
+void call_keep(Call *call);
+
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);
 void call_fail(Call *call, Err err, const Error *error);

@@ -210,12 +210,19 @@ void tick_post(Call *call)
     engine_tick(call->api->engine, ticked, call);
 }
 
-static void write_hold(Call *call, bool is_held, Str reason)
+// write_held says null for what is under way where the engine was not asked: that is the answer
+// which is kept with the hold itself, in case that the program dies before it knows.
+static void write_held(Call *call, Str reason, const EngineReport *report)
 {
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
-    json_put_bool(json, S("held"), is_held);
+    json_put_bool(json, S("held"), true);
     json_put_str(json, S("reason"), reason);
+    json_key(json, S("inFlight"));
+    if (report)
+        json_add_i64(json, report->in_flight);
+    else
+        json_add_null(json);
     json_close(json, '}');
 }
 
@@ -235,7 +242,7 @@ Err hold_post(Call *call, Tx *tx, Error *error)
     meta_put(tx, META_HOLD, reason);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_HELD, 0, reason);
-    write_hold(call, true, reason);
+    write_held(call, reason, NULL);
     call->with = ARENA_NEW(call->arena, Str);
     *(Str *) call->with = reason;
     return ERR_OK;
@@ -246,13 +253,8 @@ static void hold_seen(void *with, const EngineReport *report)
     Call *call = with;
     if (is_refused(call, report))
         return;
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_put_bool(json, S("held"), true);
-    json_put_str(json, S("reason"), *(const Str *) call->with);
-    json_put_i64(json, S("inFlight"), report->in_flight);
-    json_close(json, '}');
-    call_reply(call);
+    write_held(call, *(const Str *) call->with, report);
+    call_keep(call);
 }
 
 // hold_after answers once nothing more is started, on this node; a repeated call is told what the
@@ -268,6 +270,10 @@ void hold_after(Call *call)
 Err release_post(Call *call, Tx *tx, Error *error)
 {
     TRY(epoch_release(tx, call->api->guard, error));
-    write_hold(call, false, STR_NONE);
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_bool(json, S("held"), false);
+    json_put_str(json, S("reason"), STR_NONE);
+    json_close(json, '}');
     return ERR_OK;
 }

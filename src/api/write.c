@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "base/log.h"
 #include "engine/engine.h"
 
 // A call inside a transaction: let in again, its Idempotency-Key taken, done alone or in a set with
@@ -175,6 +176,32 @@ void call_write(Call *call)
                      .is_urgent = run->is_first,
                      .weight = call->weight,
                      .bytes = call->exchange->body.len };
+    writer_submit(api_writer(call->api), &call->op);
+}
+
+static Err apply_keep(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        TRY(once_keep((Served *) call_of_op(ops[i]), tx, error));
+    return ERR_OK;
+}
+
+// keep_done answers in any case: what the call asked for is done, and committed.
+static void keep_done(Op *op, Err err, const Error *error)
+{
+    if (err != ERR_OK)
+        log_warn("answer.unkept", "detail=%s", log_quote(str_from(error->detail)));
+    call_reply(call_of_op(op));
+}
+
+void call_keep(Call *call)
+{
+    static const OpKind keep = { .name = "keep", .apply = apply_keep };
+    if (!call->idempotency_key.at) {
+        call_reply(call);
+        return;
+    }
+    call->op = (Op){ .kind = &keep, .done = keep_done, .is_urgent = call->route->run.is_first };
     writer_submit(api_writer(call->api), &call->op);
 }
 

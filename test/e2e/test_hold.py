@@ -18,8 +18,9 @@ def make_http(ctx, peal):
     return receiver
 
 
-def hold(peal, reason="the relay moves"):
-    return peal.post("/v1/hold", {"reason": reason}, expect=200).json
+def hold(peal, reason="the relay moves", key=None):
+    headers = {"Idempotency-Key": key} if key else {}
+    return peal.post("/v1/hold", {"reason": reason}, headers=headers, expect=200).json
 
 
 def release(peal):
@@ -85,10 +86,11 @@ def test_nothing_starts_after_a_hold_was_answered(ctx):
     receiver.answer(200, hold=gate)
     ingest(ctx.peal, *[visit() for _ in range(20)])
     receiver.wait_for(8 + 4)
-    told = hold(ctx.peal)
+    told = hold(ctx.peal, key="once")
     equal(told["inFlight"], 4)
     gate.set()
     settle(ctx.peal)
+    equal(hold(ctx.peal, key="once"), told)
     equal(receiver.count(), 8 + 4)
     equal(len(deliveries(ctx.peal, "&state=pending")), 16)
     release(ctx.peal)
