@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +46,24 @@ Err file_put(Arena *scratch, Str path, Str text, Error *error)
     }
     if (!file_sync_folder(scratch, path))
         return fail(error, ERR_INTERNAL, "cannot sync the folder of %.*s: %m", STR_ARG(path));
+    return ERR_OK;
+}
+
+Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error)
+{
+    *ret = STR_NONE;
+    int fd = open(str_z(arena, path), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+        return ERR_OK;
+    char *text = arena_alloc(arena, max);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, max);
+    if (len < 0)
+        fail(error, ERR_UNAVAILABLE, "cannot read %.*s: %m", STR_ARG(path));
+    if (fd >= 0)
+        close(fd);
+    if (len < 0)
+        return ERR_UNAVAILABLE;
+    *ret = (Str){ text, (size_t) len };
     return ERR_OK;
 }
 

@@ -10,6 +10,11 @@
 // made.
 Err file_put(Arena *scratch, Str path, Str text, Error *error) MUST_USE;
 
+// file_get reads a small file, up to max bytes. What is not there, or may not be read, is none;
+// what cannot be told now, as where no descriptor is left, is ERR_UNAVAILABLE: it says nothing
+// about the file.
+Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error) MUST_USE;
+
 // file_make_folders makes the folders in which path lies, where they are missing, for their owner
 // alone. What cannot be made is noticed by whoever uses it.
 void file_make_folders(Arena *scratch, Str path);

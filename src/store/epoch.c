@@ -6,9 +6,6 @@
 #include "store/generation.h"
 #include "store/meta.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 enum { OUTSIDE_MAX = 2, OUTSIDE_BYTES_MAX = 4096, ID_LEN = 32 };
 
 typedef struct Epoch {
@@ -106,20 +103,16 @@ static Str outside_path(Db *db, Arena *arena, const EpochGuard *guard)
                       STR_ARG(hex_text(arena, hash.b, 8)));
 }
 
-// read_outside takes a file that is not there, or that nobody can read, for one that says nothing.
-static Outside read_outside(Db *db, Arena *arena, const EpochGuard *guard)
+// read_outside takes a file that is not there, or that nobody may read, for one that says nothing;
+// one that cannot be read just now is no reason to doubt anything, and fails.
+static Err read_outside(Db *db, Arena *arena, const EpochGuard *guard, Outside *ret, Error *error)
 {
-    Outside outside = { .path = outside_path(db, arena, guard) };
-    int fd = open(str_z(arena, outside.path), O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return outside;
-    char *text = arena_alloc(arena, OUTSIDE_BYTES_MAX);
-    ssize_t len = read(fd, text, OUTSIDE_BYTES_MAX);
-    close(fd);
-    Str rest = { text, len > 0 ? (size_t) len : 0 };
-    while (rest.len > 0 && outside.count < OUTSIDE_MAX)
-        outside.count += parse(str_cut(&rest, '\n'), &outside.rows[outside.count]);
-    return outside;
+    Str rest;
+    *ret = (Outside){ .path = outside_path(db, arena, guard) };
+    TRY(file_get(arena, ret->path, OUTSIDE_BYTES_MAX, &rest, error));
+    while (rest.len > 0 && ret->count < OUTSIDE_MAX)
+        ret->count += parse(str_cut(&rest, '\n'), &ret->rows[ret->count]);
+    return ERR_OK;
 }
 
 static Str outside_text(Db *db, Arena *arena, const Outside *outside)
@@ -192,7 +185,8 @@ static Err find(Db *db, Arena *arena, const Statement *statement, const Outside 
 Err epoch_look(Db *db, Arena *arena, const EpochGuard *guard, EpochFinding *ret, Error *error)
 {
     Epoch inside;
-    Outside outside = read_outside(db, arena, guard);
+    Outside outside;
+    TRY(read_outside(db, arena, guard, &outside, error));
     return find(db, arena, &get, &outside, &inside, ret, error);
 }
 
@@ -255,7 +249,8 @@ static Err meet(Tx *tx, const EpochGuard *guard, bool adopts, Epoch *ret, Error 
 {
     EpochFinding finding;
     Epoch inside = { 0 };
-    Outside outside = read_outside(tx->db, &tx->arena, guard);
+    Outside outside;
+    TRY(read_outside(tx->db, &tx->arena, guard, &outside, error));
     TRY(find(tx->db, &tx->arena, &lock, &outside, &inside, &finding, error));
     if (finding == EPOCH_FIRST) {
         Rows rows;
@@ -336,6 +331,7 @@ Err epoch_release(Tx *tx, const EpochGuard *guard, Error *error)
     end_hold(tx);
     if (!doubt.at)
         return ERR_OK;
-    Outside outside = read_outside(tx->db, &tx->arena, guard);
+    Outside outside;
+    TRY(read_outside(tx->db, &tx->arena, guard, &outside, error));
     return renew(tx, &outside, &epoch, error);
 }

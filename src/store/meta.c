@@ -1,7 +1,11 @@
 #include "store/meta.h"
 
+#include "base/file.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
+
+enum { MACHINE_ID_MAX = 63 };
 
 static const Statement get = {
     .name = "meta_get",
@@ -56,17 +60,13 @@ void meta_remove(Tx *tx, Str key)
     db_send(tx->db, &tx->arena, &removed, args, NULL);
 }
 
-static Str machine_id(Arena *arena)
+// machine_id is empty where the machine has none.
+static Err machine_id(Arena *arena, Str *ret, Error *error)
 {
-    FILE *file = fopen("/etc/machine-id", "re");
-    char line[64] = "";
-    if (file) {
-        if (!fgets(line, sizeof line, file))
-            line[0] = '\0';
-        fclose(file);
-    }
-    line[strcspn(line, "\n")] = '\0';
-    return str_dup(arena, str_from(line));
+    Str text;
+    TRY(file_get(arena, S("/etc/machine-id"), MACHINE_ID_MAX, &text, error));
+    *ret = str_cut(&text, '\n');
+    return ERR_OK;
 }
 
 // file_identity names the file, not its path: moving it is no copy. The time of birth tells a
@@ -74,9 +74,11 @@ static Str machine_id(Arena *arena)
 static Err file_identity(Arena *arena, Str path, Str *ret, Error *error)
 {
     struct statx file;
+    Str machine;
+    TRY(machine_id(arena, &machine, error));
     if (statx(AT_FDCWD, str_z(arena, path), 0, STATX_INO | STATX_BTIME, &file) != 0)
         return fail(error, ERR_UNAVAILABLE, "cannot look at %.*s: %m", STR_ARG(path));
-    *ret = str_format(arena, "file %.*s/%llu/%lld.%09u", STR_ARG(machine_id(arena)),
+    *ret = str_format(arena, "file %.*s/%llu/%lld.%09u", STR_ARG(machine),
                       (unsigned long long) file.stx_ino, (long long) file.stx_btime.tv_sec,
                       file.stx_btime.tv_nsec);
     return ERR_OK;

@@ -2,6 +2,7 @@
 
 #include "store/meta.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 // What epoch.h promises, below the program: what is compared, and in which order the two sides are
@@ -174,12 +175,60 @@ static void a_database_that_nobody_knows_is_held(void)
     unlink(str_z(&of.store.arena, raised.path));
 }
 
+// use_up takes the descriptors that are free away, and returns the limit that was; what is open
+// stays so. The limit is not 0: no connection could be waited for then.
+static struct rlimit use_up(void)
+{
+    struct rlimit was, is;
+    int free = dup(STDOUT_FILENO);
+    close(free);
+    assert(free > 0 && getrlimit(RLIMIT_NOFILE, &was) == 0);
+    is = (struct rlimit){ (rlim_t) free, was.rlim_max };
+    assert(setrlimit(RLIMIT_NOFILE, &is) == 0);
+    return was;
+}
+
+static void put_limit(struct rlimit limit)
+{
+    assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static void what_cannot_be_read_now_is_no_reason_to_doubt(void)
+{
+    GUARDED(of);
+    EpochFinding finding;
+    Raising raising = { .of = &of };
+    EpochRaise raised = raise_both(&of);
+    struct rlimit was = use_up();
+    Err looked = epoch_look(of.store.db, &of.store.arena, &of.guard, &finding, &of.store.error);
+    Err raise = writer_run(of.store.writer, apply_raise, &raising, &of.store.error);
+    put_limit(was);
+    CHECK(looked == ERR_UNAVAILABLE && raise == ERR_UNAVAILABLE);
+    CHECK(str_contains(str_from(of.store.error.detail), S("cannot read")));
+    CHECK(look(&of) == EPOCH_SAME && !known(&of, META_HOLD).at);
+    unlink(str_z(&of.store.arena, raised.path));
+}
+
+// The machine's own name is a part of what a file is known by.
+static void an_identity_that_cannot_be_read_now_is_none(void)
+{
+    GUARDED(of);
+    Str identity;
+    MUST(&of.store, meta_identity(of.store.db, &of.store.arena, &identity, &of.store.error));
+    struct rlimit was = use_up();
+    Err err = meta_identity(of.store.db, &of.store.arena, &identity, &of.store.error);
+    put_limit(was);
+    CHECK(err == (suite_is_postgres() ? ERR_OK : ERR_UNAVAILABLE));
+}
+
 static const Test tests[] = {
     TEST(a_new_database_gets_an_epoch),
     TEST(a_crash_between_the_two_sides_holds_nothing),
     TEST(an_older_state_is_held_and_nothing_is_claimed),
     TEST(a_release_that_fails_leaves_what_was),
     TEST(a_database_that_nobody_knows_is_held),
+    TEST(what_cannot_be_read_now_is_no_reason_to_doubt),
+    TEST(an_identity_that_cannot_be_read_now_is_none),
 };
 
 PART(epoch_part, tests);
