@@ -1,5 +1,6 @@
 #include "app/doctor.h"
 
+#include "app/descriptors.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -161,6 +162,15 @@ static void check_files(Report *report, Db *db, Arena *arena, const Config *conf
             say(report, FINDING_WARN, "%.*s: others can read it; chmod 600", STR_ARG(paths[i]));
 }
 
+// check_descriptors speaks of the limit of whoever asks, which may not be the server's.
+static void check_descriptors(Report *report)
+{
+    Descriptors parts = descriptors_part(descriptors_raise());
+    say(report, parts.is_small ? FINDING_WARN : FINDING_OK,
+        "descriptors: %zu here (ulimit -Hn), for %zu connections and %zu deliveries in flight",
+        parts.limit, parts.connections_max, parts.flights_max);
+}
+
 static void examine(Report *report, Db *db, Arena *arena, const Config *config)
 {
     say(report, FINDING_OK, "store: %s answers", db->driver->name);
@@ -170,6 +180,7 @@ static void examine(Report *report, Db *db, Arena *arena, const Config *config)
     check_clock(report, db);
     check_key(report, db, arena, config);
     check_files(report, db, arena, config);
+    check_descriptors(report);
 }
 
 int doctor_run(Arena *arena, const Config *config, bool is_json)

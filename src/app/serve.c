@@ -2,6 +2,7 @@
 
 #include "api/api.h"
 #include "app/demo.h"
+#include "app/descriptors.h"
 #include "app/store.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +25,7 @@
 typedef struct Program {
     Arena *arena;
     const Config *config;
+    Descriptors descriptors;
     Clock clock, real;
     Random random;
     KeyRing ring;
@@ -96,7 +97,7 @@ int serve_run(Arena *arena, const Config *config)
     return 0;
 }
 
-// harden keeps secrets out of core files and asks for the descriptors that the limits promise.
+// harden keeps secrets out of core files, and the heap small.
 static void harden(void)
 {
     // Threads share what they free, and the heap keeps no more of it than a big batch needs again.
@@ -104,11 +105,17 @@ static void harden(void)
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
     prctl(PR_SET_DUMPABLE, 0);
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
-        (void) setrlimit(RLIMIT_NOFILE, &files);
-    }
+}
+
+// part_descriptors gives each side its part, so that neither takes what the other needs.
+static void part_descriptors(Program *program)
+{
+    program->descriptors = descriptors_part(descriptors_raise());
+    const Descriptors *parts = &program->descriptors;
+    if (parts->is_small)
+        log_warn("descriptors.few",
+                 "limit=%zu wanted=%d connections=%zu in_flight=%zu detail=\"raise ulimit -n\"",
+                 parts->limit, DESCRIPTORS_WANTED, parts->connections_max, parts->flights_max);
 }
 
 static Err make_data_folder(const Config *config, Error *error)
@@ -124,6 +131,7 @@ static Err open_program(Program *program, Error *error)
 {
     const Config *config = program->config;
     harden();
+    part_descriptors(program);
     clock_init_system(&program->real);
     clock_init_system(&program->clock);
     if (config->is_manual)
@@ -148,6 +156,7 @@ static Err open_program(Program *program, Error *error)
                           .version = PEAL_VERSION,
                           .started_at = clock_now(&program->real) };
     ServerOptions options = { .listen = config->listen,
+                              .connections_max = program->descriptors.connections_max,
                               .body_bytes_max = config->body_max,
                               .bodies_bytes_max = config->bodies_max,
                               .begin = api_begin,
@@ -188,6 +197,7 @@ static Err open_store(Program *program, Error *error)
     const Config *config = program->config;
     TRY(fill_store(program, error));
     program->transfers = transfers_new(&config->addresses);
+    transfers_limit(program->transfers, program->descriptors.flights_max);
     program->transport = transfers_transport(program->transfers);
     EngineOptions options = {
         .writer = program->store.writer,
@@ -198,6 +208,7 @@ static Err open_store(Program *program, Error *error)
         .node = program->store.node,
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
+        .flights_max = program->descriptors.flights_max,
         .payload_max = config->payload_max,
         .url_template = config->url_template,
     };

@@ -144,10 +144,11 @@ static Outcome judge_problem(TransferProblem problem)
         return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_CONNECTION };
     case TRANSFER_NO_ANSWER:
         return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_ANSWER };
-    case TRANSFER_ANSWERED:
+    case TRANSFER_NOT_TRIED: // is given back
+    case TRANSFER_ANSWERED:  // is judged by its status
         break;
     }
-    assert(!"an answer is judged by its status");
+    assert(!"this is no outcome of an attempt");
 }
 
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)

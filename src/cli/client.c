@@ -136,6 +136,9 @@ static int report_silence(const Client *client, const TransferResult *result)
         .why = result->problem_text,
     };
     switch (result->problem) {
+    case TRANSFER_NOT_TRIED:
+        failure.error = S("The request could not be made");
+        break;
     case TRANSFER_REFUSED:
         failure.exit = EXIT_INVALID;
         failure.error = S("The request could not be made");

@@ -89,7 +89,8 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
     if (count == 0)
         return;
     int64_t row = (int64_t) engine->options.payload_max;
-    Window window = { .max = { WINDOW_ROWS, later(WINDOW_BYTES, row * WINDOW_PAYLOADS) },
+    Window window = { .max = { (int64_t) engine->options.flights_max,
+                               later(WINDOW_BYTES, row * WINDOW_PAYLOADS) },
                       .held = engine->use,
                       .rows = CLAIM_MAX,
                       .bytes_row = row,

@@ -3,8 +3,11 @@
 #include "base/log.h"
 
 // From a claim to an outcome: each flight starts as soon as its lane has a slot free, goes out over
-// its channel, and is judged. What may not start any more, or has waited for WAIT_MAX, is given
-// back: it was never sent, so no attempt is spent and others may take it.
+// its channel, and is judged. What may not start any more, or has waited for WAIT_MAX, or could not
+// be tried because this machine lacked something, is given back: it was never sent, so no attempt
+// is spent and others may take it.
+
+#define PAUSE_LACKING SPAN_SECOND // of a lane for which this machine lacks something
 
 static const Outcome unreadable = { .verdict = VERDICT_PERMANENT, .reason = REASON_UNREADABLE };
 
@@ -72,10 +75,41 @@ static void land(Flight *flight, const Outcome *outcome)
     lane_freed(engine, lane);
 }
 
+// unclaim settles a flight of which nothing was sent: the delivery stands as it did before the
+// claim. One that cannot be read is parked all the same: how it stood before is not known.
+static void unclaim(Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    QueueRow row = claimed_row(claimed);
+    flight->settle = claimed->trigger
+                         ? settle_from(&row, delivery_release(&claimed->live, claimed->was))
+                         : settle_of(flight, &unreadable);
+    flight->engine->tally.released += claimed->trigger != NULL;
+    flight_move(flight, &flight->engine->finished);
+}
+
+// turn_back gives back what this machine could not try. Its lane pauses: the next would fare alike.
+static void turn_back(Flight *flight, Str why)
+{
+    Engine *engine = flight->engine;
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
+    Instant now = clock_now(engine->options.clock);
+    assert(flight->list == &engine->running && lane->running > 0);
+    lane->running--;
+    unclaim(flight);
+    if (lane->blocked_until <= now)
+        log_warn("send.lacking", "lane=%lld detail=%s", (long long) lane->number, log_quote(why));
+    lane_block(engine, lane, now + PAUSE_LACKING);
+}
+
 static void transfer_done(void *with, const TransferResult *result)
 {
     Flight *flight = with;
     Engine *engine = flight->engine;
+    if (result->problem == TRANSFER_NOT_TRIED) {
+        turn_back(flight, result->problem_text);
+        return;
+    }
     Outcome outcome = flight->type->judge(&flight->arena, result, clock_now(engine->options.clock));
     land(flight, &outcome);
     dispatch_waiting(engine, lane_at(engine, flight->claimed.promise.lane));
@@ -144,20 +178,13 @@ static bool may_start(const Flight *flight, const LaneState *lane)
     return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY;
 }
 
-// give_back settles a flight that never started: the delivery stands as it did before the claim.
-// One that cannot be read is parked all the same: how it stood before is not known.
+// give_back ends a flight that never started.
 static void give_back(Flight *flight)
 {
     Engine *engine = flight->engine;
-    const Claimed *claimed = &flight->claimed;
-    LaneState *lane = lane_at(engine, claimed->promise.lane);
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     assert(flight->list == &lane->waiting);
-    QueueRow row = claimed_row(claimed);
-    flight->settle = claimed->trigger
-                         ? settle_from(&row, delivery_release(&claimed->live, claimed->was))
-                         : settle_of(flight, &unreadable);
-    engine->tally.released += claimed->trigger != NULL;
-    flight_move(flight, &engine->finished);
+    unclaim(flight);
     flight_started(flight);
     lane_freed(engine, lane);
 }

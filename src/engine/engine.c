@@ -251,6 +251,8 @@ Engine *engine_new(const EngineOptions *options)
 {
     Engine *engine = memory_new(sizeof *engine);
     engine->options = *options;
+    if (engine->options.flights_max == 0 || engine->options.flights_max > WINDOW_ROWS)
+        engine->options.flights_max = WINDOW_ROWS;
     if (engine->options.payload_max == 0)
         engine->options.payload_max = EVENT_PAYLOAD_MAX;
     engine->settle_max = CLAIM_MAX;

@@ -31,6 +31,7 @@ typedef struct EngineOptions {
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures
+    size_t flights_max; // deliveries claimed and not yet settled; 0: WINDOW_ROWS, which is the most
     size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX
     Str url_template;   // {publicId}; none
 } EngineOptions;
@@ -63,7 +64,7 @@ bool engine_has_company(Engine *engine);
 // Tally counts what was done.
 typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;
-    int64_t released; // claims that were given back, never started
+    int64_t released; // claims that were given back, never sent
     int64_t purged;   // rows whose time was over
 } Tally;
 Tally engine_tally(Engine *engine); // since the start

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -43,6 +44,8 @@ struct Job {
     size_t received;
     bool was_cut;                     // the answer was longer than anyone wants
     bool has_opened_socket;           // to an address that is allowed
+    bool has_tried_ipv6;              // at least once
+    bool lacks_socket;                // this machine had none left, at least once
     char forbidden[INET6_ADDRSTRLEN]; // the address that is not; empty for none
     char text[CURL_ERROR_SIZE];
 };
@@ -68,6 +71,7 @@ typedef struct Refusal {
     struct Refusal *next;
     TransferDone *done;
     void *with;
+    TransferProblem problem;
     const char *text;
 } Refusal;
 
@@ -80,6 +84,8 @@ struct Transfers {
     size_t pool_count, pool_room;
     Refusal *refusals, **refusals_end;
     size_t running;
+    size_t open;     // connections, in use or kept
+    size_t kept_max; // of them; 0: no limit but the pool's own
     Instant purge_at;
 };
 
@@ -204,6 +210,12 @@ static Watch *watch_of(Transfers *transfers, int fd)
     return &transfers->watches[index];
 }
 
+// is_shortage tells what says something about this machine alone, and nothing about the far side.
+static bool is_shortage(long number)
+{
+    return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
+}
+
 // on_open sees the address that is about to be connected to, after the name was resolved.
 static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_sockaddr *address)
 {
@@ -215,9 +227,13 @@ static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_socka
         return CURL_SOCKET_BAD;
     }
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    if (fd < 0)
+    if (fd < 0) {
+        job->lacks_socket |= is_shortage(errno);
         return CURL_SOCKET_BAD;
+    }
     job->has_opened_socket = true;
+    job->has_tried_ipv6 |= address->family == AF_INET6;
+    transfers->open++;
     *watch_of(transfers, fd) = (Watch){ .is_ours = true };
     return fd;
 }
@@ -225,7 +241,10 @@ static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_socka
 // on_close gets the Transfers: the connection may outlive the job that opened it.
 static int on_close(void *with, curl_socket_t fd)
 {
-    *watch_of(with, fd) = (Watch){ 0 };
+    Transfers *transfers = with;
+    *watch_of(transfers, fd) = (Watch){ 0 };
+    assert(transfers->open > 0);
+    transfers->open--;
     return close(fd);
 }
 
@@ -347,7 +366,10 @@ static Pool *pool_new(Transfers *transfers, int64_t key)
     pool->key = key;
     pool->due_at = INSTANT_NONE;
     pool->multi = curl_multi_init();
-    must(pool->multi);
+    if (!pool->multi) {
+        free(pool); // newer versions of libcurl want descriptors for it
+        return NULL;
+    }
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, on_timer);
@@ -371,6 +393,7 @@ static void pool_free(Pool *pool)
     free(pool);
 }
 
+// pool_of returns NULL where a new one cannot be had.
 static Pool *pool_of(Transfers *transfers, int64_t key)
 {
     for (size_t i = 0; i < transfers->pool_count; i++)
@@ -382,6 +405,8 @@ static Pool *pool_of(Transfers *transfers, int64_t key)
             memory_grow(transfers->pools, transfers->pool_room * sizeof *transfers->pools);
     }
     Pool *pool = pool_new(transfers, key);
+    if (!pool)
+        return NULL;
     transfers->pools[transfers->pool_count++] = pool;
     return pool;
 }
@@ -477,27 +502,49 @@ static void describe(Job *job, const Transfer *transfer)
     SET(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(earlier(CONNECT_TIMEOUT, timeout)));
 }
 
+static void refuse(Transfers *transfers, const Refusal *refusal)
+{
+    Refusal *kept = memory_new(sizeof *kept);
+    *kept = *refusal;
+    *transfers->refusals_end = kept;
+    transfers->refusals_end = &kept->next;
+}
+
+// may_keep: every connection that may be kept is open, or its job is running; so there are never
+// more of them than kept_max.
+static bool may_keep(const Transfers *transfers)
+{
+    return !transfers->kept_max || transfers->open + transfers->running <= transfers->kept_max;
+}
+
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done, void *with)
 {
     const char *problem = find_problem(transfer);
     transfers->running++;
     if (problem) {
-        Refusal *refusal = memory_new(sizeof *refusal);
-        *refusal = (Refusal){ .done = done, .with = with, .text = problem };
-        *transfers->refusals_end = refusal;
-        transfers->refusals_end = &refusal->next;
+        refuse(
+            transfers,
+            &(Refusal){ .done = done, .with = with, .text = problem, .problem = TRANSFER_REFUSED });
         return;
     }
     Pool *pool = pool_of(transfers, transfer->pool);
+    if (!pool) {
+        refuse(transfers, &(Refusal){ .done = done,
+                                      .with = with,
+                                      .problem = TRANSFER_NOT_TRIED,
+                                      .text = "no descriptor is left for its connections" });
+        return;
+    }
     Job *job = take_job(pool);
     job->done = done;
     job->with = with;
     job->started_at = clock_machine_monotonic();
     job->answer = buf_new(&job->arena, transfer->response_max);
     job->received = 0;
-    job->was_cut = job->has_opened_socket = false;
+    job->was_cut = job->has_opened_socket = job->has_tried_ipv6 = job->lacks_socket = false;
     job->forbidden[0] = job->text[0] = '\0';
     describe(job, transfer);
+    SET(job->easy, CURLOPT_FORBID_REUSE, may_keep(transfers) ? 0L : 1L);
     must(curl_multi_add_handle(pool->multi, job->easy) == CURLM_OK);
 }
 
@@ -507,6 +554,32 @@ static Str header_value(CURL *easy, const char *name)
     if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
         return STR_NONE;
     return str_from(header->value);
+}
+
+static bool has_descriptor(const Transfers *transfers)
+{
+    int fd = fcntl(transfers->wake_fd, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+// is_local tells whether a connection failed for want of something on this machine. Names and
+// certificates are looked up in files and over sockets too, and no error number is told of those.
+static bool is_local(const Job *job, CURLcode code)
+{
+    long number = 0;
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_SSL_CACERT_BADFILE)
+        return !has_descriptor(job->pool->transfers);
+    if (code == CURLE_OUT_OF_MEMORY || (job->lacks_socket && !job->has_opened_socket))
+        return true;
+    if (code != CURLE_COULDNT_CONNECT)
+        return false;
+    curl_easy_getinfo(job->easy, CURLINFO_OS_ERRNO, &number);
+    // No port is left; but a machine without an address for IPv6 says the same, for ever.
+    if (number == EADDRNOTAVAIL)
+        return !job->has_tried_ipv6;
+    return is_shortage(number);
 }
 
 static TransferProblem judge(const Job *job, CURLcode code)
@@ -522,7 +595,9 @@ static TransferProblem judge(const Job *job, CURLcode code)
         return TRANSFER_NO_ANSWER;
     bool is_refused = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
                       code == CURLE_LOGIN_DENIED;
-    return is_refused ? TRANSFER_REFUSED : TRANSFER_NO_CONNECTION;
+    if (is_refused)
+        return TRANSFER_REFUSED;
+    return is_local(job, code) ? TRANSFER_NOT_TRIED : TRANSFER_NO_CONNECTION;
 }
 
 static void finish(Job *job, CURLcode code)
@@ -579,7 +654,7 @@ static size_t tell_refusals(Transfers *transfers)
     transfers->refusals = NULL;
     transfers->refusals_end = &transfers->refusals;
     for (Refusal *refusal = first, *next; refusal; refusal = next) {
-        TransferResult result = { .problem = TRANSFER_REFUSED,
+        TransferResult result = { .problem = refusal->problem,
                                   .problem_text = str_from(refusal->text) };
         next = refusal->next;
         transfers->running--;
@@ -631,16 +706,18 @@ static bool run_events(Transfers *transfers, int timeout_ms)
     return was_woken;
 }
 
-// purge frees pools that were idle for a while, with their connections.
+// purge frees pools that were idle for a while, with their connections; at once where there are
+// many, for each has descriptors of its own.
 static void purge(Transfers *transfers, Instant now)
 {
     size_t kept = 0;
-    if (now < transfers->purge_at)
+    bool is_crowded = transfers->kept_max && transfers->pool_count > transfers->kept_max;
+    if (!is_crowded && now < transfers->purge_at)
         return;
     transfers->purge_at = now + SPAN_SECOND;
     for (size_t i = 0; i < transfers->pool_count; i++) {
         Pool *pool = transfers->pools[i];
-        if (pool->running || now - pool->idle_since < POOL_IDLE_SPAN)
+        if (pool->running || (!is_crowded && now - pool->idle_since < POOL_IDLE_SPAN))
             transfers->pools[kept++] = pool;
         else
             pool_free(pool);
@@ -697,6 +774,11 @@ Transfers *transfers_new(const AddressPolicy *policy)
     must(transfers->epoll_fd >= 0 && transfers->wake_fd >= 0 &&
          epoll_ctl(transfers->epoll_fd, EPOLL_CTL_ADD, transfers->wake_fd, &event) == 0);
     return transfers;
+}
+
+void transfers_limit(Transfers *transfers, size_t kept_max)
+{
+    transfers->kept_max = kept_max;
 }
 
 void transfers_free(Transfers *transfers)

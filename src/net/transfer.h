@@ -33,6 +33,7 @@ typedef enum TransferProblem {
     TRANSFER_FORBIDDEN,     // the address is not allowed
     TRANSFER_NO_CONNECTION, // name not resolved, refused, TLS failed
     TRANSFER_NO_ANSWER,     // time-out, or the connection broke
+    TRANSFER_NOT_TRIED,     // this machine lacked a descriptor, a port or memory: nobody was asked
 } TransferProblem;
 
 typedef struct TransferResult {
@@ -57,6 +58,10 @@ bool transfer_same_origin(Str a, Str b);
 // The policy must outlive the transfers; without one (NULL) any address is allowed.
 Transfers *transfers_new(const AddressPolicy *policy);
 void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncalled
+
+// transfers_limit sets how many connections are kept open for later requests, over all pools; those
+// of requests under way come on top. Without it, a pool's number alone is bounded.
+void transfers_limit(Transfers *transfers, size_t kept_max);
 
 // transfers_start always calls done exactly once, later, from within transfers_wait().
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done,

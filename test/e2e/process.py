@@ -76,11 +76,13 @@ class Lines:
             return "\n".join(self.lines)
 
 
-def dies_with_parent(parent_id, death_signal, memory_max):
+def dies_with_parent(parent_id, death_signal, memory_max, files_max):
     def before_exec():
         LIBC.prctl(PR_SET_PDEATHSIG, death_signal)
         if memory_max:
             resource.setrlimit(resource.RLIMIT_DATA, (memory_max, memory_max))
+        if files_max:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
         if os.getppid() != parent_id:
             os._exit(1)
     return before_exec
@@ -90,13 +92,13 @@ class Process:
     """A running program. Start it from the main thread: it dies with the thread that started it."""
 
     def __init__(self, command, *, env=None, cwd=None, user=None,
-                 death_signal=signal.SIGKILL, memory_max=None):
+                 death_signal=signal.SIGKILL, memory_max=None, files_max=None):
         account = {"user": user, "group": user, "extra_groups": []} if user else {}
         self.command = [str(word) for word in command]
         self.child = subprocess.Popen(
             self.command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, **account,
-            preexec_fn=dies_with_parent(os.getpid(), death_signal, memory_max))
+            preexec_fn=dies_with_parent(os.getpid(), death_signal, memory_max, files_max))
         self.out = Lines(self.child.stdout)
         self.err = Lines(self.child.stderr)
 

@@ -106,7 +106,7 @@ class Peal(Client):
     """One node, started on a store. restart() keeps the store, the folder and the options."""
 
     def __init__(self, store, folder, *, clock=f"manual={START}", allow_private="127.0.0.0/8",
-                 args=(), env=None, memory_max=None):
+                 args=(), env=None, memory_max=None, files_max=None):
         super().__init__(host=None, key=ADMIN_KEY, exchanges=collections.deque(maxlen=8))
         self.store = store
         self.folder = folder
@@ -114,6 +114,7 @@ class Peal(Client):
         self.args = [*(["--allow-private", allow_private] if allow_private else []), *args]
         self.env = env or {}
         self.memory_max = memory_max  # bytes of data; None: whatever there is
+        self.files_max = files_max    # descriptors; None: as many as this process may have
         self.process = None
         self.start()
 
@@ -123,7 +124,7 @@ class Peal(Client):
             [peal_program(), "serve", "--store", self.store, "--listen", "127.0.0.1:0",
              "--clock", self.clock, *self.args], cwd=self.folder,
             env={**given, "HOME": str(self.folder), "PEAL_ADMIN_KEY": ADMIN_KEY, **self.env},
-            memory_max=self.memory_max)
+            memory_max=self.memory_max, files_max=self.files_max)
         listening = self.process.out.wait_for(LISTENING, seconds=30)
         if not listening:
             self.process.kill()

@@ -1,6 +1,8 @@
 """What Peal takes and gives is bounded in bytes as well as in numbers (H1)."""
-from harness import equal, main, once, run_peal
-from steps import ingest, make_trigger, problems, settle, visit
+import threading
+
+from harness import equal, eventually, main, once, run_peal
+from steps import deliveries, ingest, make_trigger, problems, settle, visit
 
 LARGE = "x" * (900 * 1024)  # nine of these make a page
 
@@ -91,6 +93,26 @@ def test_the_limits_are_options(ctx):
     equal(peal.post("/v1/events", {"kind": "k", "payload": {"n": "x" * 1900}}).status, 202)
     equal(peal.post("/v1/events", {"kind": "k", "payload": {"n": "x" * 2100}}).status, 413)
     equal(peal.post("/v1/events", raw=b" " * (1 << 20) + b"1").status, 413)
+
+
+def test_few_descriptors_cost_no_delivery_an_attempt(ctx):
+    """A far side that holds every request open uses up no descriptor that somebody else needs."""
+    peal, receiver = ctx.start(clock="system", files_max=256), ctx.receiver()
+    gate = threading.Event()
+    receiver.answer(hold=gate)
+    peal.post("/v1/channels", {"key": "http:out", "type": "http", "concurrency": 1000,
+                               "config": {"url": receiver.url}}, expect=201)
+    make_trigger(peal, channel="http:out", retry={"policy": "fixed", "interval": "1s", "max": 0})
+    for _ in range(3):
+        ingest(peal, *[visit() for _ in range(100)])
+    receiver.wait_for(10)
+    peal.get("/livez", expect=200)
+    gate.set()
+    receiver.wait_for(300, seconds=30)
+    eventually(lambda: len(deliveries(peal, "&state=delivered")) == 300)
+    equal({delivery["attemptCount"] for delivery in deliveries(peal)}, {1})
+    log = peal.log(1000)
+    assert "descriptors.few" in log and "store.doubted" not in log, log
 
 
 @once

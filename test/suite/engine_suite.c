@@ -214,6 +214,42 @@ static void what_waits_too_long_is_given_back_unspent(void)
     CHECK(rig.sent_count == 24);
 }
 
+static void what_this_machine_could_not_try_is_given_back_unspent(void)
+{
+    RIG(rig);
+    http(&rig, "host", "", ",'retry':{'policy':'fixed','interval':'1s','max':0}");
+    visits(&rig, "host", 3);
+    turn(&rig);
+    CHECK(rig.sent_count == 3);
+    for (int i = 0; i < 3; i++)
+        lack(&rig, i);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PENDING) == 3 && attempts(&rig) == 0);
+    CHECK(ask_i64(&rig.store, "SELECT MAX(attempt) FROM queue") == 0);
+    CHECK(rig.sent_count == 3); // its lane pauses
+    CHECK(engine_tally(rig.engine).released == 3);
+    rig.status = 200;
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 3 && attempts(&rig) == 3);
+    CHECK(rig.sent_count == 6);
+}
+
+static void no_more_are_in_flight_than_the_process_can_carry(void)
+{
+    RIG(rig);
+    rig.flights_max = 30;
+    restart(&rig);
+    http(&rig, "wide", ",'concurrency':1000", "");
+    http(&rig, "other", ",'concurrency':1000", "");
+    visits(&rig, "wide", 100);
+    visits(&rig, "other", 100);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count >= 10 && rig.sent_count <= 30);
+    rig.status = 200;
+    lapse(&rig, 10 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 200 && rig.sent_count == 200);
+}
+
 static void an_orderly_stop_gives_its_claims_back(void)
 {
     RIG(rig);
@@ -682,6 +718,8 @@ static const Test tests[] = {
     TEST(a_process_that_was_stopped_does_not_sweep_its_own),
     TEST(a_clock_that_jumps_for_a_while_is_not_obeyed),
     TEST(what_waits_too_long_is_given_back_unspent),
+    TEST(what_this_machine_could_not_try_is_given_back_unspent),
+    TEST(no_more_are_in_flight_than_the_process_can_carry),
     TEST(an_orderly_stop_gives_its_claims_back),
     TEST(claims_that_come_back_to_a_stopping_engine_are_given_back),
     TEST(nothing_starts_once_a_hold_is_seen),

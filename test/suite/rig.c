@@ -58,6 +58,7 @@ static void start_engine(Rig *rig)
         .transport = &rig->transport,
         .node = ++rig->node,
         .is_only_node = !suite_is_postgres(),
+        .flights_max = rig->flights_max,
     };
     rig->engine = engine_new(&options);
     writer_follow(rig->store.writer, engine_moved, rig->engine);
@@ -126,17 +127,29 @@ void jump(Rig *rig, Span span)
     clock_set(&rig->store.clock, now(&rig->store) + span);
 }
 
-void answer(Rig *rig, int number, int status)
+static void end(Rig *rig, int number, const TransferResult *result)
 {
     Sending *sending = &rig->sent[number];
     TransferDone *done = sending->done;
     MUST(&rig->store, number < rig->sent_count && done ? ERR_OK : ERR_INTERNAL);
     sending->done = NULL;
+    done(sending->with, result);
+}
+
+void answer(Rig *rig, int number, int status)
+{
     TransferResult result = { .problem = status ? TRANSFER_ANSWERED : TRANSFER_NO_ANSWER,
                               .problem_text = status ? STR_NONE : S("no answer"),
                               .status = status,
                               .body = rig->body ? str_from(rig->body) : S("as told") };
-    done(sending->with, &result);
+    end(rig, number, &result);
+}
+
+void lack(Rig *rig, int number)
+{
+    TransferResult result = { .problem = TRANSFER_NOT_TRIED,
+                              .problem_text = S("no descriptor is left") };
+    end(rig, number, &result);
 }
 
 void http_of(Rig *rig, int64_t tenant, const char *name, const char *members,

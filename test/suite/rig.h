@@ -30,6 +30,7 @@ typedef struct Rig {
     const char *body; // of every answer; NULL: any
     int status;       // what every request is answered at once; 0: nothing, until answer()
     int64_t node;
+    size_t flights_max; // from the next restart() on; 0: the engine's own
     const char *broken; // a statement that fails whenever it is sent; NULL
     bool is_away;       // no transaction begins
     Span clock_delay;   // how long the server's clock is under way to us
@@ -54,6 +55,9 @@ void jump(Rig *rig, Span span);  // wall time alone: the machine's clock is set
 
 // answer ends a request with a status; 0: no answer came.
 void answer(Rig *rig, int number, int status);
+
+// lack ends a request that this machine could not try: it had no descriptor, or no port.
+void lack(Rig *rig, int number);
 
 // http makes a channel "http:NAME" of the first tenant, further members as JSON, and a trigger that
 // listens to NAME. visits hands in count events of a kind, and tells the engine as the API does.

@@ -5,6 +5,8 @@
 #include "peer.h"
 #include "test.h"
 
+#include <sys/resource.h>
+
 enum { ASKED_MAX = 300 };
 
 // Asked keeps what came back for one request.
@@ -343,6 +345,54 @@ static void failures_are_told_apart(void)
     peer_server_stop(&server);
 }
 
+// ask_once sends one request in a pool and returns what came of it.
+static TransferProblem ask_once(Transfers *transfers, int port, int64_t pool)
+{
+    DEFER(asked_done) Asked asked = { 0 };
+    Transfer transfer = to(&asked.arena, port, "/");
+    transfer.pool = pool;
+    transfers_start(transfers, &transfer, keep, &asked);
+    finish(transfers);
+    CHECK(asked.calls == 1);
+    return asked.result.problem;
+}
+
+static void a_machine_that_lacks_descriptors_has_not_tried(void)
+{
+    PeerServer server = { .turn = answer_ok };
+    peer_server_start(&server);
+    AddressPolicy policy = loopback();
+    Transfers *transfers = transfers_new(&policy);
+    struct rlimit files, none;
+    assert(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    none = (struct rlimit){ 0, files.rlim_max };
+    assert(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    TransferProblem lacking = ask_once(transfers, server.port, 0);
+    assert(setrlimit(RLIMIT_NOFILE, &files) == 0);
+    CHECK(lacking == TRANSFER_NOT_TRIED);
+    CHECK(ask_once(transfers, server.port, 0) == TRANSFER_ANSWERED);
+    CHECK(server.requests == 1);
+    transfers_free(transfers);
+    peer_server_stop(&server);
+}
+
+static void connections_over_the_limit_are_not_kept(void)
+{
+    PeerServer servers[2] = { { .turn = answer_ok }, { .turn = answer_ok } };
+    AddressPolicy policy = loopback();
+    Transfers *transfers = transfers_new(&policy);
+    transfers_limit(transfers, 1);
+    for (int i = 0; i < 2; i++)
+        peer_server_start(&servers[i]);
+    for (int i = 0; i < 4; i++)
+        CHECK(ask_once(transfers, servers[i % 2].port, 0) == TRANSFER_ANSWERED);
+    CHECK(servers[0].requests == 2 && servers[1].requests == 2);
+    CHECK(servers[1].connections == 2);
+    transfers_free(transfers);
+    for (int i = 0; i < 2; i++)
+        peer_server_stop(&servers[i]);
+}
+
 static void answers_are_kept_up_to_a_limit(void)
 {
     static const struct {
@@ -571,6 +621,8 @@ static const Test tests[] = {
     TEST(private_addresses_are_not_reached),
     TEST(a_kept_connection_is_checked_again),
     TEST(failures_are_told_apart),
+    TEST(a_machine_that_lacks_descriptors_has_not_tried),
+    TEST(connections_over_the_limit_are_not_kept),
     TEST(answers_are_kept_up_to_a_limit),
     TEST(connections_are_shared_within_a_pool_only),
     TEST(proxies_of_the_environment_are_ignored),
