@@ -84,6 +84,20 @@ void call_reply(Call *call)
     answer(call);
 }
 
+// sentence is what a caller is told where the detail may be the database's own, with names of
+// statements, files and hosts: that is for the log. NULL: the detail is for the caller.
+static const char *sentence(Err err)
+{
+    static const char *const sentences[] = {
+        [ERR_UNAVAILABLE] = "the database cannot be reached; try again",
+        [ERR_BUSY] = "too much is waiting, or a table is locked; try again",
+        [ERR_DISK_FULL] = "the database has no room left to write",
+    };
+    if (err_http(err) == 500)
+        return "the log says more, under the request's id";
+    return err < ARRAY_LEN(sentences) ? sentences[err] : NULL;
+}
+
 void call_fail(Call *call, Err err, const Error *error)
 {
     const Exchange *exchange = call->exchange;
@@ -94,9 +108,9 @@ void call_fail(Call *call, Err err, const Error *error)
         log_error("call.failed", "method=%.*s path=%s code=%s request=%.*s detail=%s",
                   STR_ARG(exchange->method), log_quote(exchange->path), err_code(err),
                   STR_ARG(uuid_text(exchange->request_id, id)), log_quote(str_from(error->detail)));
-    // What broke inside is for the log; a caller can do nothing with it.
-    if (err_http(err) == 500)
-        fail(&told, err, "the log says more, under the request's id");
+    const char *known = sentence(err);
+    if (known)
+        fail(&told, err, "%s", known);
     reply_refuse(call, &told);
     answer(call);
 }

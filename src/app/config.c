@@ -84,7 +84,7 @@ static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
         for (const CommandOption *row = serve_options; row->name && !is_known; row++)
             is_known = row->value && str_eq(setting->name, str_from(row->name));
         if (!is_known || str_eq(setting->name, S("config")))
-            return fail(error, ERR_INVALID, "%.*s, line %zu: there is no setting \"%.*s\"",
+            return fail(error, ERR_SETUP, "%.*s, line %zu: there is no setting \"%.*s\"",
                         STR_ARG(path), setting->line, STR_ARG(setting->name));
     }
     return ERR_OK;
@@ -100,7 +100,7 @@ static Err read_clock(Str text, Config *ret, Error *error)
         return ERR_OK;
     if (str_starts(text, S("manual=")) && time_parse(str_skip(text, 7), &ret->manual_from))
         return ERR_OK;
-    return fail(error, ERR_INVALID,
+    return fail(error, ERR_SETUP,
                 "--clock is system, manual or manual=TIME (such as manual=2026-05-14T05:12:00Z),"
                 " not \"%.*s\"",
                 STR_ARG(text));
@@ -119,7 +119,7 @@ static Err read_size(const Sources *sources, const char *name, size_t least, siz
     digits.len -= factor > 1;
     if (!str_to_i64(digits, 1, (int64_t) most, &number) || (size_t) (number * factor) < least ||
         (size_t) (number * factor) > most)
-        return fail(error, ERR_INVALID,
+        return fail(error, ERR_SETUP,
                     "--%s is a size from %zuK to %zuM, such as %zuM, not \"%.*s\"", name,
                     least >> 10, most >> 20, usual >> 20, STR_ARG(text));
     *ret = (size_t) (number * factor);
@@ -136,7 +136,7 @@ static Err read_limits(const Sources *sources, Config *config, Error *error)
     TRY(read_size(sources, "bodies-max", M, (size_t) 4096 * M, 256 * M, &config->bodies_max,
                   error));
     if (config->payload_max > config->body_max || config->body_max > config->bodies_max)
-        return fail(error, ERR_INVALID,
+        return fail(error, ERR_SETUP,
                     "--payload-max, --body-max and --bodies-max must not fall below one another");
     return ERR_OK;
 }
@@ -196,7 +196,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
     Str level = option(&sources, "log-level");
     LogLevel lowest;
     if (level.at && !log_level_parse(level, &lowest))
-        return fail(error, ERR_INVALID, "--log-level is debug, info, warn, error or off");
+        return fail(error, ERR_SETUP, "--log-level is debug, info, warn, error or off");
     if (level.at)
         log_level(lowest);
     Str allowed = option(&sources, "allow-private");
@@ -272,7 +272,7 @@ Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
     const char *name = str_z(arena, config_key_path(arena, config, &may_make));
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail(error, errno == ENOENT && may_make ? ERR_NOT_FOUND : ERR_INVALID,
+        return fail(error, errno == ENOENT && may_make ? ERR_NOT_FOUND : ERR_SETUP,
                     "cannot read the master key %s: %m", name);
     char text[4096];
     ssize_t len = read(fd, text, sizeof text);
@@ -283,12 +283,12 @@ Err config_keys(Arena *arena, const Config *config, KeyRing *ret, Error *error)
         if (line.len == 0)
             continue;
         if (!hex_parse(arena, line, &key) || key.len != MASTER_KEY_LEN)
-            return fail(error, ERR_INVALID, "%s must hold one key of %d hex digits a line", name,
+            return fail(error, ERR_SETUP, "%s must hold one key of %d hex digits a line", name,
                         MASTER_KEY_LEN * 2);
         TRY(key_ring_add(ret, key, error));
     }
     crypto_wipe(text, sizeof text);
     if (ret->count == 0)
-        return fail(error, ERR_INVALID, "%s holds no key", name);
+        return fail(error, ERR_SETUP, "%s holds no key", name);
     return ERR_OK;
 }

@@ -12,7 +12,7 @@ static Err take(Arena *arena, Settings *settings, const yaml_event_t *event, boo
         settings->rows[settings->count - 1].value = text;
     } else {
         if (settings->count == SETTINGS_MAX)
-            return fail(error, ERR_INVALID, "more than %d settings", SETTINGS_MAX);
+            return fail(error, ERR_SETUP, "more than %d settings", SETTINGS_MAX);
         settings->rows[settings->count++] =
             (Setting){ .name = text, .line = event->start_mark.line + 1 };
     }
@@ -27,7 +27,7 @@ static Err read_events(Arena *arena, yaml_parser_t *parser, Settings *settings, 
     while (!is_over) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return fail(error, ERR_INVALID, "line %zu: %s", parser->problem_mark.line + 1,
+            return fail(error, ERR_SETUP, "line %zu: %s", parser->problem_mark.line + 1,
                         parser->problem);
         Err err = ERR_OK;
         bool nests = event.type == YAML_MAPPING_START_EVENT;
@@ -36,7 +36,7 @@ static Err read_events(Arena *arena, yaml_parser_t *parser, Settings *settings, 
             err = take(arena, settings, &event, &is_name, error);
         else if ((nests && depth > 1) || event.type == YAML_SEQUENCE_START_EVENT ||
                  event.type == YAML_ALIAS_EVENT || event.type == YAML_SCALAR_EVENT)
-            err = fail(error, ERR_INVALID, "line %zu: settings are lines of name: value",
+            err = fail(error, ERR_SETUP, "line %zu: settings are lines of name: value",
                        event.start_mark.line + 1);
         depth -= event.type == YAML_MAPPING_END_EVENT;
         is_over = event.type == YAML_STREAM_END_EVENT;
@@ -50,7 +50,7 @@ Err settings_read(Arena *arena, Str path, Settings *ret, Error *error)
 {
     FILE *file = fopen(str_z(arena, path), "re");
     if (!file)
-        return fail(error, ERR_INVALID, "cannot read %.*s: %m", STR_ARG(path));
+        return fail(error, ERR_SETUP, "cannot read %.*s: %m", STR_ARG(path));
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
         abort();

@@ -205,16 +205,16 @@ bool base64_parse(Arena *arena, Str text, Str *ret)
 Err key_ring_add(KeyRing *ring, Str key, Error *error)
 {
     if (key.len != MASTER_KEY_LEN)
-        return fail(error, ERR_INVALID, "a master key has %d bytes, this one %zu", MASTER_KEY_LEN,
+        return fail(error, ERR_SETUP, "a master key has %d bytes, this one %zu", MASTER_KEY_LEN,
                     key.len);
     if (ring->count == KEY_RING_MAX)
-        return fail(error, ERR_INVALID, "there are more than %d master keys", KEY_RING_MAX);
+        return fail(error, ERR_SETUP, "there are more than %d master keys", KEY_RING_MAX);
     Sha256 hash = sha256(key);
     uint32_t id = (uint32_t) hash.b[0] << 24 | (uint32_t) hash.b[1] << 16 |
                   (uint32_t) hash.b[2] << 8 | hash.b[3];
     for (size_t i = 0; i < ring->count; i++)
         if (ring->keys[i].id == id)
-            return fail(error, ERR_INVALID, "the master key %08x is given twice", id);
+            return fail(error, ERR_SETUP, "the master key %08x is given twice", id);
     ring->keys[ring->count].id = id;
     memcpy(ring->keys[ring->count].key, key.at, MASTER_KEY_LEN);
     ring->count++;

@@ -34,8 +34,10 @@
     X(HEADERS_TOO_LARGE,   431, 2, "headers-too-large",    "The request's headers are too large") \
     X(INTERNAL,            500, 1, "internal",             "Peal failed")                         \
     X(CORRUPT,             500, 1, "corrupt",              "Stored data breaks a rule")           \
+    X(SETUP,               500, 2, "bad-setup",            "Peal cannot work with this setup")    \
     X(UNAVAILABLE,         503, 6, "store-unavailable",    "The database is away")                \
     X(BUSY,                503, 6, "busy",                 "Too much is waiting; try again")      \
+    X(STOPPING,            503, 6, "stopping",             "Peal is stopping")                    \
     X(DISK_FULL,           507, 6, "disk-full",            "The disk is full")
 // clang-format on
 

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-#define STOPPING "Peal is stopping"
+#define STOPPING "try again when it is back"
 
 // Commands run between rounds. A tick ends when nothing that is due now is left to do. An advance
 // does the same at every due moment up to its goal, so that each sees the clock at its own time.
@@ -101,7 +101,7 @@ static void submit(Engine *engine, EngineCommand command)
         *last = made;
     pthread_mutex_unlock(&engine->lock);
     if (is_refused)
-        refuse(made, ERR_UNAVAILABLE, STOPPING);
+        refuse(made, ERR_STOPPING, STOPPING);
     else
         transport_wake(engine->options.transport);
 }
@@ -110,7 +110,7 @@ static void refuse_list(EngineCommand *list)
 {
     for (EngineCommand *command = list, *next; command; command = next) {
         next = command->next;
-        refuse(command, ERR_UNAVAILABLE, STOPPING);
+        refuse(command, ERR_STOPPING, STOPPING);
     }
 }
 
@@ -122,7 +122,7 @@ void command_refuse_all(Engine *engine)
     engine->commands = engine->quiets = NULL;
     pthread_mutex_unlock(&engine->lock);
     if (engine->command)
-        refuse(engine->command, ERR_UNAVAILABLE, STOPPING);
+        refuse(engine->command, ERR_STOPPING, STOPPING);
     engine->command = NULL;
     refuse_list(waiting);
     refuse_list(quiets);

@@ -115,9 +115,9 @@ Err address_policy_parse(Str text, AddressPolicy *ret, Error *error)
     while (!is_empty && text.at) {
         Str part = str_trim(str_cut(&text, ','));
         if (policy.count == ADDRESS_RANGES_MAX)
-            return fail(error, ERR_INVALID, "at most %d ranges may be allowed", ADDRESS_RANGES_MAX);
+            return fail(error, ERR_SETUP, "at most %d ranges may be allowed", ADDRESS_RANGES_MAX);
         if (!parse_range(part, &policy.allowed[policy.count]))
-            return fail(error, ERR_INVALID,
+            return fail(error, ERR_SETUP,
                         "\"%.*s\" is not an address or a range such as 10.0.0.0/8", STR_ARG(part));
         policy.count++;
     }

@@ -455,7 +455,7 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
     Exchange *exchange = &wire->exchange;
     Error error = { .arena = &exchange->arena };
     if (atomic_load(&server->is_closing))
-        return refuse_with(wire, ERR_BUSY, "the server is stopping", true);
+        return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
     wire->body_max = server->options.body_bytes_max;
     if (server->options.begin) {
         Err err = server->options.begin(server->options.with, exchange, &wire->body_max, &error);
@@ -577,7 +577,7 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     atomic_fetch_add(&server->owed, 1);
     if (atomic_load(&server->is_closing)) {
         count_down(server, &server->owed);
-        return refuse_with(wire, ERR_BUSY, "the server is stopping", true);
+        return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
     }
     if (!wire->exchange.body.at)
         wire->exchange.body = S("");
@@ -724,7 +724,7 @@ static Err listen_on(Str text, int *ret_fd, Error *error)
     struct addrinfo *found = NULL;
     if (host.len == 0 || !str_to_i64(port, 0, 65535, &number) ||
         getaddrinfo(str_z(&arena, host), str_z(&arena, port), &hints, &found) != 0)
-        return fail(error, ERR_INVALID, "\"%.*s\" is not an address to listen on; use HOST:PORT",
+        return fail(error, ERR_SETUP, "\"%.*s\" is not an address to listen on; use HOST:PORT",
                     STR_ARG(text));
 
     int on = 1;

@@ -53,7 +53,7 @@ Err db_open(const DbOptions *options, Db **ret, Error *error)
     const DbDriver *driver = db_driver_for(options->url);
     if (!driver)
         // The URL is not repeated: a mistyped one may hold a password.
-        return fail(error, ERR_INVALID, "a store is sqlite:PATH or postgres://…; this is neither");
+        return fail(error, ERR_SETUP, "a store is sqlite:PATH or postgres://…; this is neither");
     DEFER(arena_done) Arena scratch = { 0 };
     return driver->open(&scratch, options, ret, error);
 }

@@ -218,7 +218,7 @@ static Err ensure_given(Tx *tx, Str given, const Rows *system, int64_t *ret_repl
 Err key_bootstrap(Tx *tx, Arena *arena, Str given, KeyStart *ret, Error *error)
 {
     if (given.at && given.len < KEY_GIVEN_MIN)
-        return fail(error, ERR_INVALID, "the admin key must have at least %d characters",
+        return fail(error, ERR_SETUP, "the admin key must have at least %d characters",
                     KEY_GIVEN_MIN);
     Rows system;
     KeyStart start = { 0 };

@@ -1,5 +1,6 @@
-"""Stores that are refused at the start, and how."""
-from harness import Cluster, main, once, only, run_peal
+"""Stores and settings that are refused at the start, and what is told of a store that fails."""
+from harness import Cluster, equal, main, once, only, run_peal
+from steps import make_trigger
 
 
 def refusal(ctx, command, url):
@@ -19,7 +20,26 @@ def test_a_database_in_another_encoding_is_refused(ctx):
     ctx.closers.append(lambda: cluster.drop_database(cluster.url_of(name)))
     for command in ("serve", "migrate", "doctor"):
         said = refusal(ctx, command, cluster.url_of(name))
-        assert "LATIN1" in said and "UTF8" in said, said
+        assert "LATIN1" in said and "UTF8" in said and "request" not in said, said
+
+
+@once
+def test_a_master_key_that_is_none_is_refused_as_a_setting(ctx):
+    key = ctx.write("bad.key", "not hex\n")
+    ran = run_peal("serve", "--master-key-file", key, cwd=ctx.folder,
+                   env={"HOME": str(ctx.folder), "PEAL_LISTEN": "127.0.0.1:0"})
+    equal(ran.code, 2)
+    assert "Error: Peal cannot work with this setup" in ran.err, ran
+
+
+@only("postgres")
+def test_what_the_database_says_is_for_the_log(ctx):
+    make_trigger(ctx.peal)
+    with Cluster.get().locked("peal.event", ctx.store_url):
+        told = ctx.peal.post("/v1/events", {"kind": "a"}, seconds=60, expect=503).json
+    equal((told["code"], told["detail"]),
+          ("busy", "too much is waiting, or a table is locked; try again"))
+    assert "lock timeout" in ctx.peal.log(), ctx.peal.log()
 
 
 @only("postgres")

@@ -1,5 +1,6 @@
 """T16: the engine runs by itself; an administrator's call runs one tick and says what it did."""
 import http.client
+import json
 import threading
 
 from harness import equal, eventually, like, main
@@ -72,7 +73,9 @@ def test_the_program_ends_while_a_tick_waits_for_a_slow_receiver(ctx):
     for _ in range(2):  # the loop has been around once: it has seen the tick
         ctx.peal.get("/livez", expect=200)
     equal(ctx.peal.stop(), 0)
-    equal(ticking.getresponse().status, 503)
+    answer = ticking.getresponse()
+    told = json.loads(answer.read())
+    equal((answer.status, told["code"], told["title"]), (503, "stopping", "Peal is stopping"))
     ticking.close()
 
 

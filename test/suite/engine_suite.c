@@ -400,7 +400,7 @@ static void a_stop_refuses_what_is_outstanding(void)
     CHECK(!ticked.refused); // it waits for the receiver
     engine_stop(rig.engine, SPAN_SECOND);
     engine_tick(rig.engine, note_report, &later_on);
-    CHECK(ticked.err == ERR_UNAVAILABLE && later_on.err == ERR_UNAVAILABLE);
+    CHECK(ticked.err == ERR_STOPPING && later_on.err == ERR_STOPPING);
 }
 
 static void a_hold_is_told_what_is_in_flight(void)

@@ -597,7 +597,7 @@ static void a_start_finds_or_makes_the_first_key(void)
     MUST(&store, writer_run(store.writer, apply_bootstrap, &again, &store.error));
     CHECK(!again.start.made.at && generation(&store) == before);
     again.given = S("too short");
-    CHECK(writer_run(store.writer, apply_bootstrap, &again, &store.error) == ERR_INVALID);
+    CHECK(writer_run(store.writer, apply_bootstrap, &again, &store.error) == ERR_SETUP);
 
     Key *page;
     size_t count;

@@ -348,8 +348,8 @@ static void a_file_belongs_to_one_process(void)
     if (suite_is_postgres())
         return;
     CHECK(db_open(&(DbOptions){ .url = store.url }, &db, &store.error) == ERR_CONFLICT && !db);
-    CHECK(db_open(&(DbOptions){ .url = S("mysql://x") }, &db, &store.error) == ERR_INVALID);
-    CHECK(db_open(&(DbOptions){ .url = S("sqlite:") }, &db, &store.error) == ERR_INVALID);
+    CHECK(db_open(&(DbOptions){ .url = S("mysql://x") }, &db, &store.error) == ERR_SETUP);
+    CHECK(db_open(&(DbOptions){ .url = S("sqlite:") }, &db, &store.error) == ERR_SETUP);
 }
 
 static const Statement round_trip = {

@@ -534,10 +534,10 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     // such a letter would fail its settle for ever.
     const char *encoding = PQparameterStatus(self->conn, "server_encoding");
     if (!encoding || strcmp(encoding, "UTF8") != 0) {
-        fail(error, ERR_INVALID, "the database's encoding is %s; Peal needs one in UTF8",
+        fail(error, ERR_SETUP, "the database's encoding is %s; Peal needs one in UTF8",
              encoding ? encoding : "unknown");
         close_db(&self->db);
-        return ERR_INVALID;
+        return ERR_SETUP;
     }
     PQenterPipelineMode(self->conn);
     *ret = &self->db;

@@ -62,7 +62,7 @@ static Err settings_for(Arena *arena, const char *url, bool is_reader, const cha
     Str options = options_of(arena, url);
     Str twice = clash(ours, options);
     if (twice.at)
-        return fail(error, ERR_INVALID,
+        return fail(error, ERR_SETUP,
                     "the store's URL sets %.*s in its options, but Peal sets that itself; leave it "
                     "out",
                     STR_ARG(twice));

@@ -426,7 +426,7 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     path = str_cut(&vfs, '?');
     vfs = str_starts(vfs, S("vfs=")) ? str_skip(vfs, 4) : STR_NONE;
     if (path.len == 0)
-        return fail(error, ERR_INVALID, "sqlite: needs a path, such as sqlite:peal.db");
+        return fail(error, ERR_SETUP, "sqlite: needs a path, such as sqlite:peal.db");
 
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_up_library);

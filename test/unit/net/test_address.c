@@ -141,7 +141,7 @@ static void a_range_that_cannot_be_read_is_told(void)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         AddressPolicy policy = { .count = 7 };
         Error error = { 0 };
-        CHECK_AT(bad[i], address_policy_parse(str_from(bad[i]), &policy, &error) == ERR_INVALID);
+        CHECK_AT(bad[i], address_policy_parse(str_from(bad[i]), &policy, &error) == ERR_SETUP);
         CHECK_AT(bad[i], policy.count == 7 && error.detail[0]);
     }
 }
@@ -159,7 +159,7 @@ static void no_ranges_and_too_many(void)
     CHECK(address_policy_parse(buf_str(&many), &policy, NULL) == ERR_OK);
     CHECK(policy.count == ADDRESS_RANGES_MAX);
     buf_add(&many, S(",10.0.1.0"));
-    CHECK(address_policy_parse(buf_str(&many), &policy, NULL) == ERR_INVALID);
+    CHECK(address_policy_parse(buf_str(&many), &policy, NULL) == ERR_SETUP);
 }
 
 static const Test tests[] = {

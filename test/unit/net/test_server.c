@@ -450,7 +450,7 @@ static void an_address_that_cannot_be_used_is_told(void)
                                        "127.0.0.1:-1" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         options.listen = str_from(bad[i]);
-        CHECK_AT(bad[i], server_open(&options, &server, &error) == ERR_INVALID && !server);
+        CHECK_AT(bad[i], server_open(&options, &server, &error) == ERR_SETUP && !server);
     }
     options.listen = S("192.0.2.1:0");
     CHECK(server_open(&options, &server, &error) == ERR_INTERNAL && !server);
