@@ -575,16 +575,16 @@ static Str seen_by(Arena *arena, const Leaf *leaf, const Event *event, Str templ
     return buf_str(&buf);
 }
 
-FilterReason filter_explain(Arena *arena, const Filter *filter, int at, const Event *event,
+FilterReason filter_explain(Arena *arena, const Filter *filter, int leaf, const Event *event,
                             Str template_id)
 {
-    if (!filter || at < 0 || at >= filter->count)
+    if (!filter || leaf < 0 || leaf >= filter->count)
         return (FilterReason){ 0 };
-    const Leaf *leaf = &filter->leaves[at];
+    const Leaf *found = &filter->leaves[leaf];
     return (FilterReason){
-        .path = leaf->pointer,
-        .predicate = predicate_of(arena, leaf),
-        .seen = seen_by(arena, leaf, event, template_id),
-        .would_match_if = would_match_if(arena, leaf),
+        .path = found->pointer,
+        .predicate = predicate_of(arena, found),
+        .seen = seen_by(arena, found, event, template_id),
+        .would_match_if = would_match_if(arena, found),
     };
 }
