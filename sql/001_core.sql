@@ -176,7 +176,7 @@ CREATE TABLE queue (
     holder {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
-CREATE INDEX queue_send ON queue (lane, due_at) WHERE step = 1;
+CREATE INDEX queue_send ON queue (lane, due_at, id) WHERE step = 1;
 CREATE INDEX queue_sweep ON queue (due_at) WHERE step > 1;
 
 -- Where a delivery ended: parked (a person may revive it) or final, with its figures and the attempt

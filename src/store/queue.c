@@ -50,14 +50,14 @@ static const Statement claim_pick = {
     .many = true,
     .sql = "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL
            "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1"
-           "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at LIMIT $2) AS p) AS w"
+           "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at, id LIMIT $2) AS p) AS w"
            CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3"),
     .postgres =
         "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3) AS l (number, free, most),"
         "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM ("
         "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue"
         "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
-        "   ORDER BY due_at LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
+        "   ORDER BY due_at, id LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
         "  WHERE " CLAIM_FITS("l.most") "),"
         " c AS (UPDATE queue q SET " CLAIM_SET("q")
         "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
@@ -240,7 +240,7 @@ static const Statement lapsed_find = {
     .sql = LAPSED_COLUMNS
     " FROM (SELECT tenant, id FROM queue WHERE lane = $1 AND step = 1"
     "  AND due_at <= " FRONT_UNTIL(
-        "$2", "$5") " ORDER BY due_at LIMIT $6) AS f"
+        "$2", "$5") " ORDER BY due_at, id LIMIT $6) AS f"
                     " CROSS JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
                     " CROSS JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
                         "$2", "$4", "$5") " LIMIT $3",
@@ -248,7 +248,7 @@ static const Statement lapsed_find = {
     " FROM unnest($1) AS l (number), LATERAL (SELECT * FROM queue"
     "  WHERE lane = l.number AND step = 1 AND due_at <= " FRONT_UNTIL(
         "($2)[1]",
-        "($5)[1]") "  ORDER BY due_at LIMIT ($6)[1]) AS f"
+        "($5)[1]") "  ORDER BY due_at, id LIMIT ($6)[1]) AS f"
                    " JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
                    " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
                        "($2)[1]", "($4)[1]",
