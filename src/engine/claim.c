@@ -127,7 +127,6 @@ static void ask_probe(Engine *engine, Round *round)
         lanes[i] = all ? registry->lanes[i].lane : round->lanes[i].lane;
     round->upcoming = (QueueNext){ .lanes = lanes, .lane_count = count, .arena = &round->arena };
     round->probes = engine->is_probing = true;
-    round->probes_all = all;
     if (all)
         engine->wants_probe = false;
     if (polls)

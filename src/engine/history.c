@@ -25,7 +25,6 @@ Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
 
 Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    (void) ret;
-    TRY(sequence_purge(tx, PURGED, error));
+    TRY(sequence_purge(tx, PURGED, &ret->has_more, error));
     return counter_gather(tx->db, &tx->arena, clock_now(options->real), error);
 }

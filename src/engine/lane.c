@@ -201,6 +201,12 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane)
 void lanes_take_registry(Engine *engine)
 {
     const Registry *registry = engine->registry;
+    // A store that was put back may know fewer lanes than before.
+    for (size_t i = 0; i < engine->lanes.room; i++)
+        if (engine->lanes.at[i] && !registry_lane(registry, engine->lanes.at[i]->number)) {
+            engine->lanes.at[i]->may_send = false;
+            place(engine, engine->lanes.at[i]);
+        }
     for (size_t i = 0; i < registry->lane_count; i++) {
         LaneState *lane = lane_at(engine, registry->lanes[i].lane);
         lane->tenant = registry->lanes[i].tenant;

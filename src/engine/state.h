@@ -125,7 +125,7 @@ struct Round {
     Wish *wishes; // those that were given something
     ClaimLane *lanes;
     Claim claim;
-    bool probes, probes_all;
+    bool probes;
     QueueNext upcoming;
 
     Err err;

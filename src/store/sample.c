@@ -125,7 +125,7 @@ Err sample_take(Tx *tx, Error *error)
     size_t count;
     bool is_ours = false;
     // Held for this transaction alone, like the sequencer's: who comes next finds the minute done.
-    TRY(duty_lease(tx, DUTY_SAMPLE, tx->writer, tx->now, &is_ours, error));
+    TRY(duty_lease(tx, DUTY_SAMPLE, tx->writer, 0, &is_ours, error));
     if (!is_ours)
         return ERR_OK;
     TRY(read_now(tx, tx->now - tx->now % SPAN_MINUTE, &samples, &count, error));

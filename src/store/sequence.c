@@ -82,14 +82,17 @@ static const Statement forget = {
     .sql = "DELETE FROM journal_seen WHERE NOT EXISTS"
            " (SELECT 1 FROM journal j WHERE j.writer = journal_seen.writer)",
 };
+// Each tenant's numbers go up to the first whose row is still there, and its last one stays: the
+// next number follows from it.
 static const Statement purge_numbers = {
     .name = "sequence_purge",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
-    .sql = "DELETE FROM sequence WHERE (tenant, first) IN (SELECT s.tenant, s.first FROM sequence s"
-           " WHERE s.first < (SELECT MAX(m.first) FROM sequence m WHERE m.tenant = s.tenant)"
-           " AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.writer = s.writer AND j.n = s.n)"
-           " ORDER BY s.tenant, s.first LIMIT $1)",
+    .sql = "DELETE FROM sequence WHERE (tenant, first) IN (SELECT s.tenant, s.first FROM tenant t"
+           " JOIN sequence s ON s.tenant = t.tenant AND s.first < COALESCE("
+           "(SELECT k.first FROM sequence k JOIN journal j ON j.writer = k.writer AND j.n = k.n"
+           " WHERE k.tenant = t.tenant ORDER BY k.first LIMIT 1),"
+           " (SELECT MAX(m.first) FROM sequence m WHERE m.tenant = t.tenant)) LIMIT $1)",
 };
 static const Statement page = {
     .name = "journal_page",
@@ -333,7 +336,7 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
         return ERR_OK;
     // Held for this transaction alone: whoever has something new may do it next. What another has
     // done meanwhile is seen by looking again.
-    TRY(duty_lease(tx, DUTY_SEQUENCE, tx->writer, tx->now, &is_ours, error));
+    TRY(duty_lease(tx, DUTY_SEQUENCE, tx->writer, 0, &is_ours, error));
     if (!is_ours)
         return ERR_OK;
     TRY(look(tx, limit, &slice, &is_wanted, error));
@@ -350,9 +353,10 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
     return tx_sync(tx, error);
 }
 
-Err sequence_purge(Tx *tx, int limit, Error *error)
+Err sequence_purge(Tx *tx, int limit, bool *ret_more, Error *error)
 {
     Slice slice = { 0 };
+    Rows rows = { 0 }, numbers;
     Value most = value_i64(limit);
     TRY(read_lines(tx, &slice, error));
     Value *values = ARENA_ARRAY(&tx->arena, Value, slice.line_count * 4 + 1);
@@ -362,10 +366,12 @@ Err sequence_purge(Tx *tx, int limit, Error *error)
         values[i * 4 + 2] = value_i64(tx->now - JOURNAL_KEPT);
         values[i * 4 + 3] = value_i64(limit);
     }
-    db_send_many(tx->db, &tx->arena, &purge, values, slice.line_count, NULL);
+    db_send_many(tx->db, &tx->arena, &purge, values, slice.line_count, &rows);
     db_send(tx->db, &tx->arena, &forget, NULL, NULL);
-    db_send(tx->db, &tx->arena, &purge_numbers, &most, NULL);
-    return tx_sync(tx, error);
+    db_send(tx->db, &tx->arena, &purge_numbers, &most, &numbers);
+    TRY(tx_sync(tx, error));
+    *ret_more = rows.changed >= limit || numbers.changed >= limit;
+    return ERR_OK;
 }
 
 Err journal_read(Db *db, Arena *arena, int64_t tenant, int64_t after, size_t limit,

@@ -18,8 +18,9 @@
 // says that some are left.
 Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
 
-// sequence_purge takes away what is old, at most limit rows of each writer and tenant.
-Err sequence_purge(Tx *tx, int limit, Error *error) MUST_USE;
+// sequence_purge takes away what is old: at most limit rows of each writer, and as many numbers.
+// ret_more says that some may be left.
+Err sequence_purge(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
 
 // JournalEntry is one fact of a tenant, or of the installation for tenant 0, in its place.
 typedef struct JournalEntry {

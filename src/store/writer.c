@@ -24,6 +24,7 @@ typedef struct Pen {
     int64_t last_n; // of its transactions
     Tx tx;
     bool is_stuck; // writer->waiting.stuck names the kind
+    bool is_open;  // what became of its last COMMIT is not known: to be found out before the next
     Op *batch[BATCH_OPS_MAX];
     Op *sorted[BATCH_OPS_MAX];
 } Pen;
@@ -51,6 +52,7 @@ static void *pen_main(void *with);
 static size_t take_batch(Pen *pen);
 static void come_free(Pen *pen);
 static void run_batch(Pen *pen, Op **ops, size_t count);
+static void tell(Pen *pen);
 static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error);
 static bool connect_pen(Pen *pen, Error *error);
 
@@ -407,7 +409,7 @@ typedef struct Run {
     size_t count;
     Err err;
     Error error;
-    bool is_open; // what became of the last COMMIT is not known
+    bool is_open; // the pen's open COMMIT is of this batch
     int replays;
 } Run;
 
@@ -416,16 +418,24 @@ static void drop_impatient_of(Run *run, Err err)
     run->count = drop_impatient(run->pen, run->ops, run->count, err, &run->error);
 }
 
-// reach connects where that is needed and finds out about a lost COMMIT. Where it cannot, whoever
-// is out of patience is told, and it is to be tried again.
+// reach connects where that is needed and finds out about a lost COMMIT, be it of a batch before:
+// none is begun while one is undecided. Where it cannot, whoever is out of patience is told, and it
+// is to be tried again.
 static bool reach(Run *run, bool *ret_committed)
 {
     Pen *pen = run->pen;
+    bool is_committed = false;
     bool ok = pen->db || connect_pen(pen, &run->error);
-    if (ok && run->is_open && !resolve(pen, ret_committed, &run->error)) {
+    if (ok && pen->is_open && !resolve(pen, &is_committed, &run->error)) {
         db_close(pen->db);
         pen->db = NULL;
         ok = false;
+    }
+    if (ok) {
+        *ret_committed = is_committed && run->is_open;
+        if (is_committed && !run->is_open)
+            tell(pen); // those who wanted it have been turned away meanwhile
+        pen->is_open = run->is_open = false;
     }
     if (!ok) {
         drop_impatient_of(run, ERR_UNAVAILABLE);
@@ -564,7 +574,7 @@ static void run_batch(Pen *pen, Op **ops, size_t count)
         }
         if (stops(pen, &run.error))
             return;
-        run.is_open = pen->db->commit_unknown;
+        run.is_open = pen->is_open = pen->db->commit_unknown;
         if (pen->db->is_broken) {
             db_close(pen->db);
             pen->db = NULL;

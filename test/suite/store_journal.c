@@ -195,7 +195,8 @@ static void two_nodes_give_each_number_once(void)
 
 static Err do_purge(Tx *tx, void *with, Error *error)
 {
-    return sequence_purge(tx, *(int *) with, error);
+    bool has_more;
+    return sequence_purge(tx, *(int *) with, &has_more, error);
 }
 
 static void what_is_old_goes_in_slices_and_the_numbers_go_on(void)
