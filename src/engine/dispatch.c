@@ -258,6 +258,9 @@ void dispatch(Engine *engine, Round *round)
         flight_new(round, &round->claim.claimed[i]);
         round->claim.claimed[i].trigger = NULL; // the flight holds it now
     }
+    size_t off_count = engine->off_count;
+    dispatch_called_off(engine, engine->off,
+                        off_count < CALLED_OFF_MAX ? off_count : CALLED_OFF_MAX);
     for (size_t i = 0; i < round->claim.lane_count; i++)
         dispatch_waiting(engine, lane_at(engine, round->lanes[i].lane));
     if (--round->unstarted == 0)

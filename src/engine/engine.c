@@ -68,6 +68,18 @@ static void take_registry(Engine *engine)
     lanes_take_registry(engine);
 }
 
+// keep_called_off remembers them for the rounds that are out: one that was claimed and called off
+// in one transaction comes back after the word of it.
+static void keep_called_off(Engine *engine, const Uuid *ids, size_t count)
+{
+    for (size_t i = 0; i < count && i < CALLED_OFF_MAX; i++)
+        engine->off[engine->off_count++ % CALLED_OFF_MAX] = ids[i];
+    if (count > 0)
+        engine->off_rounds = engine->rounds_out;
+    if (engine->off_rounds == 0)
+        engine->off_count = 0;
+}
+
 static void take_notes(Engine *engine)
 {
     Uuid called_off[CALLED_OFF_MAX];
@@ -89,6 +101,7 @@ static void take_notes(Engine *engine)
     engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
     dispatch_called_off(engine, called_off, called_off_count);
+    keep_called_off(engine, called_off, called_off_count);
 }
 
 static void note_health(Engine *engine, const Round *round)
@@ -145,6 +158,8 @@ static void take_round(Engine *engine, Round *round, Instant now)
     duty_take(engine, round);
     claim_take(engine, round, now);
     dispatch(engine, round);
+    if (engine->off_rounds > 0 && --engine->off_rounds == 0)
+        engine->off_count = 0;
 }
 
 static void take_rounds(Engine *engine, Instant now)

@@ -180,6 +180,9 @@ struct Engine {
     Instant store_retry_at, wary_until; // monotonic
     int failures;                       // of rounds, in a row
     size_t part;                        // of a narrow round, in turn
+    Uuid off[CALLED_OFF_MAX]; // called off of late: a round that is out may still bring one
+    size_t off_count;         // in all; the newest are kept
+    int off_rounds;           // that were out then and are not back
     ClockWatch watch;
     _Atomic int64_t other_nodes; // that live
     Instant sweeps_until;        // monotonic: leases are looked for at every beat (sweep.c)
