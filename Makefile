@@ -38,6 +38,11 @@ asan: ## the tests under the address and undefined-behaviour sanitizers
 	@tools/build.sh build-asan -Db_sanitize=address,undefined
 	@tools/run_tests.py --build build-asan --quick
 
+sanitize: ## unit tests, suites and fuzz corpora under the same two: what CI runs
+	@$(SETUP) test
+	@tools/build.sh build-asan -Db_sanitize=address,undefined
+	@tools/run_tests.py --build build-asan --only meson --suites unit,suite,fuzz
+
 tsan: ## the tests under the thread sanitizer
 	@$(SETUP) test
 	@tools/build.sh build-tsan -Db_sanitize=thread
@@ -58,6 +63,6 @@ clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test bench sim lint asan tsan fuzz docs format clean help
+.PHONY: all run test bench sim lint asan sanitize tsan fuzz docs format clean help

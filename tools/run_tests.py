@@ -6,7 +6,7 @@ knows (unit tests and suites) and the files of test/e2e, several at a time. One 
 serves the whole run; its URL is in PEAL_TEST_POSTGRES. What fails is printed in full. A program
 that dies without having reported a failure counts as one.
 
-    tools/run_tests.py [--build build] [--lint] [--quick] [--only meson|e2e] [FILE OF test/e2e …]
+    tools/run_tests.py [--build build] [--lint] [--quick] [--only meson|e2e] [--suites unit,suite,fuzz] [FILE OF test/e2e …]
 """
 import argparse
 import concurrent.futures
@@ -77,11 +77,12 @@ def tally_meson_test(row):
     return tally
 
 
-def run_meson(build, env, patience):
+def run_meson(build, env, patience, suites):
+    chosen = [word for suite in suites for word in ("--suite", suite)]
     log = build / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     done = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--timeout-multiplier",
-                           str(patience)], env=env, capture_output=True, text=True)
+                           str(patience), *chosen], env=env, capture_output=True, text=True)
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     tally = sum((tally_meson_test(row) for row in rows), NOTHING)
     if done.returncode != 0 and not tally.failed:
@@ -142,6 +143,8 @@ def parse_arguments():
     parser.add_argument("--lint", action="store_true", help="begin with tools/lint.sh")
     parser.add_argument("--quick", action="store_true", help="leave out the slow end-to-end tests")
     parser.add_argument("--only", choices=("meson", "e2e"))
+    parser.add_argument("--suites", type=lambda text: text.split(","), default=[],
+                        help="of Meson: unit, suite, fuzz, survive, sim; all without it")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     return parser.parse_args()
 
@@ -158,7 +161,7 @@ def main():
     files = arguments.files or sorted(E2E.glob("test_*.py"), key=longest_first)
     tally = run_lint(build, env) if arguments.lint else NOTHING
     if arguments.only != "e2e" and not arguments.files:
-        tally += run_meson(build, env, patience)
+        tally += run_meson(build, env, patience, arguments.suites)
     if arguments.only != "meson":
         tally += run_e2e(files, env, ["--quick"] if arguments.quick else [], patience)
     print(f"{tally.passed} passed, {tally.failed} failed", flush=True)

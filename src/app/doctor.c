@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/output.h"
+#include "store/durability.h"
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
@@ -47,29 +48,19 @@ static void say(Report *report, Finding finding, const char *format, ...)
     json_close(&report->json, '}');
 }
 
-static const Statement settings = {
-    .name = "doctor_settings",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT 'integrity', integrity_check FROM pragma_integrity_check(10)",
-    .postgres = "SELECT name, setting FROM pg_settings WHERE name IN"
-                " ('fsync', 'full_page_writes', 'synchronous_commit')",
-};
-
 // check_promises looks at what durability hangs on.
 static void check_promises(Report *report, Db *db, Arena *arena)
 {
-    Rows rows;
+    DurabilityFact *facts;
+    size_t count;
     Error error = { 0 };
-    if (db_query(db, arena, &settings, NULL, &rows, &error) != ERR_OK) {
+    if (durability_look(db, arena, &facts, &count, &error) != ERR_OK) {
         say(report, FINDING_FAIL, "cannot read the settings: %s", error.detail);
         return;
     }
-    for (size_t i = 0; i < rows.count; i++) {
-        Str name = value_to_str(&rows_at(&rows, i)[0]), is = value_to_str(&rows_at(&rows, i)[1]);
-        bool is_fine = db_is_postgres(db) ? !str_eq(is, S("off")) : str_eq(is, S("ok"));
-        say(report, is_fine ? FINDING_OK : FINDING_FAIL, "%.*s: %.*s", STR_ARG(name), STR_ARG(is));
-    }
+    for (size_t i = 0; i < count; i++)
+        say(report, facts[i].is_fine ? FINDING_OK : FINDING_FAIL, "%.*s: %.*s",
+            STR_ARG(facts[i].name), STR_ARG(facts[i].is));
 }
 
 static void check_schema(Report *report, Db *db)

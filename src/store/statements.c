@@ -7,6 +7,7 @@
 #include "store/dedup.h"
 #include "store/definition.h"
 #include "store/delivery.h"
+#include "store/durability.h"
 #include "store/epoch.h"
 #include "store/duty.h"
 #include "store/event.h"
@@ -34,6 +35,7 @@ const Statement *const *const all_statements[] = {
     dedup_statements,
     definition_statements,
     delivery_statements,
+    durability_statements,
     epoch_statements,
     duty_statements,
     event_statements,
