@@ -1,7 +1,8 @@
 // journal.h - what every transaction did, in a row that it commits with.
 //
-// A writer (one pen of one node) numbers its transactions 1, 2, 3 … in the order in which they
-// commit: it begins one when the last is decided. Its row holds the facts (domain/fact.h), packed.
+// A writer (one pen of one node) numbers its transactions upwards in the order in which they
+// commit: it begins one when the last is decided. The number of one that failed is not used again.
+// A row holds the facts (domain/fact.h), packed, and the moment at which the transaction began.
 //
 // By that row a COMMIT whose reply was lost is resolved. The resolver takes the number for itself:
 // if it can, the transaction was not committed and never will be, even where its COMMIT still waits

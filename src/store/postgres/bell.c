@@ -134,14 +134,13 @@ static void *bell_main(void *with)
 {
     Bell *bell = with;
     while (!bell->is_stopping) {
-        if (bell->conn || connect_bell(bell)) {
-            rest(bell, next_ring(bell));
-            hear(bell);
-        }
-        if (bell->conn)
+        // What the server said while it was told something lies in libpq's memory, where poll()
+        // does not see it: it is heard before the rest.
+        if (bell->conn || connect_bell(bell))
             tell(bell);
-        else
-            rest(bell, clock_machine_monotonic() + RETRY_EVERY);
+        if (bell->conn)
+            hear(bell);
+        rest(bell, bell->conn ? next_ring(bell) : clock_machine_monotonic() + RETRY_EVERY);
     }
     PQfinish(bell->conn);
     return NULL;
