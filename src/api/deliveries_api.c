@@ -247,13 +247,11 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
         .promise = captured->promise,
         .event_kind = captured->event_kind,
         .trigger_id = captured->trigger_id,
-        .channel = captured->channel,
         .send = captured->send,
         .attempt = captured->number,
         .url = message_link(call->arena, call->api->url_template, captured->promise.public_id),
         .occurred_at = captured->occurred_at,
         .payload = captured->payload,
-        .now = captured->started_at,
     };
     json_open(json, '{');
     json_put_time(json, S("at"), captured->started_at);

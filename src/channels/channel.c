@@ -6,9 +6,10 @@
 
 enum { PROVIDER_ID_MAX = 200 };
 
-static const ChannelType *const channel_types[] = {
+const ChannelType *const channel_types[] = {
     &channel_memory,
     &channel_http,
+    NULL,
 };
 
 const ChannelType *channel_type_at(size_t index)
@@ -16,12 +17,17 @@ const ChannelType *channel_type_at(size_t index)
     return index < ARRAY_LEN(channel_types) ? channel_types[index] : NULL;
 }
 
+const ChannelType *channel_type_in(const ChannelType *const *types, Str type)
+{
+    for (; *types; types++)
+        if (str_eq(type, str_from((*types)->type)))
+            return *types;
+    return NULL;
+}
+
 const ChannelType *channel_type_find(Str type)
 {
-    for (size_t i = 0; i < ARRAY_LEN(channel_types); i++)
-        if (str_eq(type, str_from(channel_types[i]->type)))
-            return channel_types[i];
-    return NULL;
+    return channel_type_in(channel_types, type);
 }
 
 Secrecy channel_secrecy(const ChannelType *type, Str member)
@@ -32,6 +38,13 @@ Secrecy channel_secrecy(const ChannelType *type, Str member)
             return rest.at ? SECRECY_EACH : SECRECY_WHOLE;
     }
     return SECRECY_NONE;
+}
+
+void parcel_judge(const Parcel *parcel, const Outcome *outcome)
+{
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t j = 0; j < parcel->messages[i].target_count; j++)
+            parcel->messages[i].targets[j].outcome = *outcome;
 }
 
 Str message_link(Arena *arena, Str template, Str public_id)

@@ -1,9 +1,14 @@
-// channel.h - how a message leaves Peal.
+// channel.h - how messages leave Peal.
 //
-// A channel type turns one Message into one Outcome. It knows nothing of queues, retries, leases
-// or the database, and it cannot make Peal fail. A type is two pure functions around a transfer:
-// request() says what to send, judge() says what the answer means. A type without request() has
-// capture() instead: nothing leaves the machine, the attempt itself is the record.
+// A channel type turns a parcel into outcomes: one or more messages of one channel, each to one or
+// more targets, that leave together, by one request and one judgement. It knows nothing of queues,
+// retries, leases or the database, and it cannot make Peal fail. How a parcel travels is its type's
+// carrier, and the carrier says which functions the type has:
+//
+//     CARRIER_CAPTURE   capture: nothing leaves the machine, the attempt itself is the record
+//     CARRIER_TRANSFER  request says what to send, judge what the answer means
+//
+// Whoever judges gives every target of every message an outcome.
 //
 // To add one: write channels/<type>.c with a single exported ChannelType, and add a line to
 // channel_types[] in channel.c.
@@ -14,19 +19,36 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "domain/delivery.h"
+#include "domain/target.h"
 #include "net/transfer.h"
 
-// Message is what one attempt sends.
+// Message is what an attempt of one delivery sends. Its strings are there until the request is
+// made; a judgement has its numbers, its ids and its targets.
 typedef struct Message {
     Promise promise;
-    Str event_kind, trigger_id, channel;
+    Str event_kind, trigger_id;
     int send, attempt;
     Str url; // the link, made from the installation's template; none
     Instant occurred_at;
     Str payload; // JSON
-    Instant now;
+    Target *targets;
+    size_t target_count;
 } Message;
+
+// PARCEL_TARGETS_MAX is how many targets a parcel has at most, over all its messages.
+enum { PARCEL_TARGETS_MAX = 100 };
+
+// Parcel is what one request carries.
+typedef struct Parcel {
+    const Json *config; // of the channel, its secrets opened; NULL: it captures for another
+    Message *messages;
+    size_t count;
+    Arena *arena; // of the request and the outcomes
+    Instant now;
+} Parcel;
+
+// parcel_judge gives all targets of a parcel the same outcome.
+void parcel_judge(const Parcel *parcel, const Outcome *outcome);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);
@@ -34,8 +56,12 @@ Str message_json(Arena *arena, const Message *message);
 // message_link fills the installation's template of links; none where there is no template.
 Str message_link(Arena *arena, Str template, Str public_id);
 
+typedef enum Carrier { CARRIER_CAPTURE, CARRIER_TRANSFER } Carrier;
+
 typedef struct ChannelType {
     const char *type;
+    Carrier carrier;
+    int parcel_max; // messages in one parcel
 
     // secrets names the members of config that are sealed at rest and never shown; a name that
     // ends in "/*" is an object each of whose members is.
@@ -48,20 +74,23 @@ typedef struct ChannelType {
     // It runs when a channel is saved, so that a typo is told to the person who made it.
     void (*check)(const Json *config, Str pointer, Error *error);
 
-    // request describes what to send. config has its secrets opened. An error here parks the
-    // delivery with bad-request and the sentence.
-    Err (*request)(Arena *arena, const Message *message, const Json *config, Transfer *ret,
-                   Error *error);
+    // request describes what to send. An error here parks the deliveries with bad-request and the
+    // sentence.
+    Err (*request)(const Parcel *parcel, Transfer *ret, Error *error);
 
     // judge never fails: every answer means something.
-    Outcome (*judge)(Arena *arena, const TransferResult *result, Instant now);
+    void (*judge)(const Parcel *parcel, const TransferResult *result);
 
-    // capture stands in for both where there is no request: it says at once what became of the
-    // attempt. config may be NULL.
-    Outcome (*capture)(Arena *arena, const Message *message, const Json *config);
+    // capture says at once what became of the attempt.
+    void (*capture)(const Parcel *parcel);
 } ChannelType;
 
-const ChannelType *channel_type_find(Str type);   // NULL when unknown
+// channel_types are those that Peal knows; it ends with NULL.
+extern const ChannelType *const channel_types[];
+
+// channel_type_in finds a type in a list that ends with NULL; NULL when it is not there.
+const ChannelType *channel_type_in(const ChannelType *const *types, Str type);
+const ChannelType *channel_type_find(Str type);   // of those that Peal knows; NULL when unknown
 const ChannelType *channel_type_at(size_t index); // NULL past the end: for lists in messages
 
 // channel_secrecy says what of a member of config is secret.

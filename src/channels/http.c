@@ -17,18 +17,20 @@ enum {
 };
 
 static void check(const Json *config, Str pointer, Error *error);
-static Err request(Arena *arena, const Message *message, const Json *config, Transfer *ret,
-                   Error *error);
+static Err request(const Parcel *parcel, Transfer *ret, Error *error);
+static void judge(const Parcel *parcel, const TransferResult *result);
 
 static const char *const secrets[] = { "signingSecret", "authorization", "headers/*", NULL };
 
 const ChannelType channel_http = {
     .type = "http",
+    .carrier = CARRIER_TRANSFER,
+    .parcel_max = 1,
     .secrets = secrets,
     .url = "url",
     .check = check,
     .request = request,
-    .judge = judge_http,
+    .judge = judge,
 };
 
 // read_secret turns "whsec_<base64>" into the bytes of the key.
@@ -223,10 +225,12 @@ static void add_configured(HeaderList *list, const Json *config)
         add(list, S("authorization"), authorization);
 }
 
-static Err request(Arena *arena, const Message *message, const Json *config, Transfer *ret,
-                   Error *error)
+static Err request(const Parcel *parcel, Transfer *ret, Error *error)
 {
     char delivery[UUID_TEXT_LEN + 1];
+    const Message *message = parcel->messages;
+    const Json *config = parcel->config;
+    Arena *arena = parcel->arena;
     Str url = json_str(json_get(config, S("url")));
     if (!url.at)
         return fail(error, ERR_CHANNEL_INVALID, "the channel has no URL");
@@ -234,7 +238,7 @@ static Err request(Arena *arena, const Message *message, const Json *config, Tra
     Str body = message_json(arena, message);
     uuid_text(message->promise.id, delivery);
     Str id = str_format(arena, "%s.%d", delivery, message->send);
-    Str timestamp = str_format(arena, "%lld", (long long) (message->now / SPAN_SECOND));
+    Str timestamp = str_format(arena, "%lld", (long long) (parcel->now / SPAN_SECOND));
     Str signature = STR_NONE;
     Buf signed_text = buf_new(arena, id.len + timestamp.len + body.len + 2);
     buf_add(&signed_text, id);
@@ -264,4 +268,10 @@ static Err request(Arena *arena, const Message *message, const Json *config, Tra
         .pool = message->promise.tenant,
     };
     return ERR_OK;
+}
+
+static void judge(const Parcel *parcel, const TransferResult *result)
+{
+    Outcome outcome = judge_http(parcel->arena, result, parcel->now);
+    parcel_judge(parcel, &outcome);
 }

@@ -13,10 +13,12 @@ typedef struct Rehearsal {
 } Rehearsal;
 
 static void check(const Json *config, Str pointer, Error *error);
-static Outcome capture(Arena *arena, const Message *message, const Json *config);
+static void capture(const Parcel *parcel);
 
 const ChannelType channel_memory = {
     .type = "memory",
+    .carrier = CARRIER_CAPTURE,
+    .parcel_max = 1,
     .check = check,
     .capture = capture,
 };
@@ -43,18 +45,15 @@ static void check(const Json *config, Str pointer, Error *error)
                      "must be delivered, transient or permanent");
 }
 
-static Outcome capture(Arena *arena, const Message *message, const Json *config)
+static Outcome rehearse(Arena *arena, const Message *message, const Rehearsal *rehearsal)
 {
     char id[UUID_TEXT_LEN + 1];
-    Error ignored = { 0 }; // what was saved was checked
-    Members members = members_open(config, S(""), &ignored);
-    Rehearsal rehearsal = read_rehearsal(&members);
-    if (message->attempt <= rehearsal.fail_first || str_eq(rehearsal.answer, S("transient")))
+    if (message->attempt <= rehearsal->fail_first || str_eq(rehearsal->answer, S("transient")))
         return (Outcome){ .verdict = VERDICT_TRANSIENT,
                           .reason = REASON_UNWELL,
                           .detail = S("the memory channel is set to fail"),
-                          .retry_after = rehearsal.retry_after };
-    if (str_eq(rehearsal.answer, S("permanent")))
+                          .retry_after = rehearsal->retry_after };
+    if (str_eq(rehearsal->answer, S("permanent")))
         return (Outcome){ .verdict = VERDICT_PERMANENT,
                           .reason = REASON_REFUSED,
                           .detail = S("the memory channel is set to refuse") };
@@ -63,4 +62,13 @@ static Outcome capture(Arena *arena, const Message *message, const Json *config)
                       .reason = REASON_ACCEPTED,
                       .is_captured = true,
                       .provider_id = str_format(arena, "mem-%s.%d", id, message->attempt) };
+}
+
+static void capture(const Parcel *parcel)
+{
+    Error ignored = { 0 }; // what was saved was checked
+    Members members = members_open(parcel->config, S(""), &ignored);
+    Rehearsal rehearsal = read_rehearsal(&members);
+    Outcome outcome = rehearse(parcel->arena, parcel->messages, &rehearsal);
+    parcel_judge(parcel, &outcome);
 }

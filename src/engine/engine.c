@@ -268,6 +268,8 @@ Engine *engine_new(const EngineOptions *options)
     engine->options = *options;
     if (engine->options.flights_max == 0 || engine->options.flights_max > WINDOW_ROWS)
         engine->options.flights_max = WINDOW_ROWS;
+    if (!engine->options.types)
+        engine->options.types = channel_types;
     if (engine->options.payload_max == 0)
         engine->options.payload_max = EVENT_PAYLOAD_MAX;
     engine->settle_max = CLAIM_MAX;

@@ -27,7 +27,8 @@ typedef struct EngineOptions {
     Clock *clock;
     Clock *real; // the system's, whatever clock runs deliveries
     Random *random;
-    const Transport *transport; // outlives the engine
+    const Transport *transport;      // outlives the engine
+    const ChannelType *const *types; // of channels; ends with NULL. NULL: those that Peal knows
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures

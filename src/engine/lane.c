@@ -159,12 +159,19 @@ void lane_list(Engine *engine, LaneState *lane)
     lanes->waiting[lanes->waiting_count++] = lane;
 }
 
+const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane)
+{
+    if (!lane || !lane->channel)
+        return NULL;
+    return channel_type_in(engine->options.types, lane->channel->definition.type);
+}
+
 int lane_concurrency(const Engine *engine, const RegistryLane *lane)
 {
-    if (!lane || !lane->channel || engine->options.is_dev)
+    const ChannelType *type = lane_type(engine, lane);
+    if (engine->options.is_dev || !type || type->carrier == CARRIER_CAPTURE)
         return CAPTURE_CONCURRENCY;
-    const ChannelType *type = channel_type_find(lane->channel->definition.type);
-    return type && type->request ? lane->channel->definition.concurrency : CAPTURE_CONCURRENCY;
+    return lane->channel->definition.concurrency;
 }
 
 static Use *tenant_use(Lanes *lanes, int64_t tenant)

@@ -57,6 +57,9 @@ struct Flight {
     Instant claimed_at; // monotonic
     Instant started_at; // monotonic
     const ChannelType *type;
+    Parcel parcel; // what it goes out in …
+    Message message;
+    Target target; // … where it has but one
     RetryPolicy policy;
     Arena arena; // request and outcome
     Settle settle;
@@ -229,6 +232,7 @@ void lane_block(Engine *engine, LaneState *lane, Instant until);
 void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
 void lane_freed(Engine *engine, LaneState *lane); // it may have one again
 void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
+const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane); // NULL: none
 int lane_concurrency(const Engine *engine, const RegistryLane *lane);
 void lanes_take_registry(Engine *engine);
 void lanes_wake(Engine *engine, Instant now); // those whose time has come are due

@@ -76,7 +76,7 @@ static void read_request(Sim *sim, const Transfer *transfer, Send *ret)
                    str_to_i64(header(transfer, S("peal-attempt")), 1, 1000, &attempt);
     ret->send = (int) send;
     ret->attempt = (int) attempt;
-    ret->parcel = is_good ? parcel_of(sim, id, false) : NULL;
+    ret->track = is_good ? track_of(sim, id, false) : NULL;
 }
 
 static int lane_of_url(const Sim *sim, Str url)

@@ -15,9 +15,9 @@ static const Node *node_numbered(const Sim *sim, int64_t number)
     return NULL;
 }
 
-static int name_of(const Sim *sim, const Parcel *parcel)
+static int name_of(const Sim *sim, const Track *track)
 {
-    return (int) (parcel - sim->parcels);
+    return (int) (track - sim->tracks);
 }
 
 // could_lapse: whether others could rightly take this node's lease for over, since then. Alone, a
@@ -51,44 +51,44 @@ static bool is_explained(const Sim *sim, const Send *send)
 static void i19_twice(Sim *sim, const Send *send)
 {
     for (int a = 1; a < send->attempt && a < ATTEMPTS_MAX; a++) {
-        const Send *before = send->parcel->sends[a];
+        const Send *before = send->track->sends[a];
         if (!before || before->send != send->send)
             continue;
         bool was_taken = before->answer == ANSWER_TAKEN || before->answer == ANSWER_LOST;
         if (was_taken && !is_explained(sim, before))
-            broken(sim, "I19", "parcel %d, send %d comes twice: attempts %d and %d",
-                   name_of(sim, send->parcel), send->send, a, send->attempt);
+            broken(sim, "I19", "track %d, send %d comes twice: attempts %d and %d",
+                   name_of(sim, send->track), send->send, a, send->attempt);
     }
 }
 
 // I12: a byte leaves only after a durable claim, of this node, and once for each attempt.
 static void i12_claimed(Sim *sim, const Send *send)
 {
-    const Parcel *parcel = send->parcel;
+    const Track *track = send->track;
     int64_t number = sim->nodes[send->node].number;
-    if (!parcel->is_claimed[send->attempt] || parcel->claimed_by[send->attempt] != number)
-        broken(sim, "I12", "parcel %d: attempt %d is sent without a durable claim of node %lld",
-               name_of(sim, parcel), send->attempt, (long long) number);
-    if (parcel->sends[send->attempt])
-        broken(sim, "I12", "parcel %d: attempt %d is sent twice", name_of(sim, parcel),
+    if (!track->is_claimed[send->attempt] || track->claimed_by[send->attempt] != number)
+        broken(sim, "I12", "track %d: attempt %d is sent without a durable claim of node %lld",
+               name_of(sim, track), send->attempt, (long long) number);
+    if (track->sends[send->attempt])
+        broken(sim, "I12", "track %d: attempt %d is sent twice", name_of(sim, track),
                send->attempt);
 }
 
 // I9: whoever sends holds the lease, and it is not over.
 static void i9_leased(Sim *sim, const Send *send)
 {
-    const Parcel *parcel = send->parcel;
+    const Track *track = send->track;
     const Node *node = &sim->nodes[send->node];
-    const Row *row = &parcel->row;
-    if (parcel->closed_at != INSTANT_NONE)
+    const Row *row = &track->row;
+    if (track->closed_at != INSTANT_NONE)
         return; // I13 has an opinion on that
     if (row->state != DELIVERY_SENDING || row->attempt != send->attempt ||
         row->holder != node->number)
-        broken(sim, "I9", "parcel %d: attempt %d is sent, but is no longer node %lld's",
-               name_of(sim, parcel), send->attempt, (long long) node->number);
+        broken(sim, "I9", "track %d: attempt %d is sent, but is no longer node %lld's",
+               name_of(sim, track), send->attempt, (long long) node->number);
     else if (row->lease_until < clock_now(&node->clock) && node->jumped_at == INSTANT_NONE)
-        broken(sim, "I9", "parcel %d: attempt %d is sent under a lease that is over",
-               name_of(sim, parcel), send->attempt);
+        broken(sim, "I9", "track %d: attempt %d is sent under a lease that is over",
+               name_of(sim, track), send->attempt);
 }
 
 // patience_of is how long a node may take to learn what another, or it itself, has committed.
@@ -101,36 +101,36 @@ static Span patience_of(const Node *node, int64_t by)
 // attempt that was claimed, for as long as its node may not yet know.
 static void i13_called_off(Sim *sim, const Send *send)
 {
-    const Parcel *parcel = send->parcel;
+    const Track *track = send->track;
     const Node *node = &sim->nodes[send->node];
-    if (parcel->closed_at != INSTANT_NONE) {
-        bool was_in_flight = parcel->closed_in_flight == send->attempt;
-        bool is_known = sim->now > parcel->closed_at + patience_of(node, parcel->closed_by);
+    if (track->closed_at != INSTANT_NONE) {
+        bool was_in_flight = track->closed_in_flight == send->attempt;
+        bool is_known = sim->now > track->closed_at + patience_of(node, track->closed_by);
         if (!was_in_flight || is_known)
-            broken(sim, "I13", "parcel %d: attempt %d is sent %lld ms after it was %s",
-                   name_of(sim, parcel), send->attempt,
-                   (long long) ((sim->now - parcel->closed_at) / SPAN_MILLISECOND),
-                   delivery_state_text(parcel->row.state));
+            broken(sim, "I13", "track %d: attempt %d is sent %lld ms after it was %s",
+                   name_of(sim, track), send->attempt,
+                   (long long) ((sim->now - track->closed_at) / SPAN_MILLISECOND),
+                   delivery_state_text(track->row.state));
     }
     bool is_own = node->number == sim->held_by;
     bool is_quiet = is_own ? sim->quiet_at != INSTANT_NONE && sim->now > sim->quiet_at
                            : sim->now > sim->held_at + RENEW + 2 * SPAN_SECOND;
     if (sim->is_held && is_quiet)
-        broken(sim, "I13 held", "parcel %d: attempt %d is sent %lld ms after the hold",
-               name_of(sim, parcel), send->attempt,
+        broken(sim, "I13 held", "track %d: attempt %d is sent %lld ms after the hold",
+               name_of(sim, track), send->attempt,
                (long long) ((sim->now - sim->held_at) / SPAN_MILLISECOND));
 }
 
 // I16: what was refused for good is sent again only when a person says so.
 static void i16_refused(Sim *sim, const Send *send)
 {
-    const Parcel *parcel = send->parcel;
+    const Track *track = send->track;
     Instant gone_at = sim->lanes[send->lane].gone_at;
     if (gone_at != INSTANT_NONE && sim->now > gone_at + RENEW + 2 * SPAN_SECOND)
-        broken(sim, "I16", "parcel %d is sent, but %s is gone", name_of(sim, parcel),
+        broken(sim, "I16", "track %d is sent, but %s is gone", name_of(sim, track),
                sim->lanes[send->lane].key);
-    if (parcel->permanent && parcel->by_hand == 0)
-        broken(sim, "I16", "parcel %d: attempt %d follows a refusal", name_of(sim, parcel),
+    if (track->permanent && track->by_hand == 0)
+        broken(sim, "I16", "track %d: attempt %d follows a refusal", name_of(sim, track),
                send->attempt);
 }
 
@@ -149,12 +149,12 @@ static void i18_concurrency(Sim *sim, const Send *send)
 
 void laws_on_send(Sim *sim, Send *send)
 {
-    Parcel *parcel = send->parcel;
-    if (!parcel || send->attempt >= ATTEMPTS_MAX) {
+    Track *track = send->track;
+    if (!track || send->attempt >= ATTEMPTS_MAX) {
         broken(sim, "I12", "a send of nothing that was promised");
         return;
     }
-    trace(sim, "n%d sends parcel %d, send %d, attempt %d: %s", send->node, name_of(sim, parcel),
+    trace(sim, "n%d sends track %d, send %d, attempt %d: %s", send->node, name_of(sim, track),
           send->send, send->attempt, answer_text(send->answer));
     i12_claimed(sim, send);
     i9_leased(sim, send);
@@ -162,7 +162,7 @@ void laws_on_send(Sim *sim, Send *send)
     i16_refused(sim, send);
     i18_concurrency(sim, send);
     i19_twice(sim, send);
-    parcel->sends[send->attempt] = send;
+    track->sends[send->attempt] = send;
 }
 
 // I18: claims within a window of the channel's rate, on each node. The engine counts a claim where
@@ -183,39 +183,39 @@ static void i18_rate(Sim *sim, const Row *is)
     }
 }
 
-static void i25_doubted(Sim *sim, const Parcel *parcel, const char *what);
+static void i25_doubted(Sim *sim, const Track *track, const char *what);
 
 // I9, I11: a claim makes the fence grow; I21, I15: none is made before it is due.
-static void on_claim(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static void on_claim(Sim *sim, Track *track, const Row *was, const Row *is)
 {
     if (was && is->fence <= was->fence)
-        broken(sim, "I9", "parcel %d: the fence stays %d", name_of(sim, parcel), is->fence);
+        broken(sim, "I9", "track %d: the fence stays %d", name_of(sim, track), is->fence);
     if (is->attempt < 1 || is->attempt >= ATTEMPTS_MAX)
-        broken(sim, "I11", "parcel %d: attempt %d", name_of(sim, parcel), is->attempt);
+        broken(sim, "I11", "track %d: attempt %d", name_of(sim, track), is->attempt);
     bool was_due = !was || was->state == DELIVERY_SENDING || was->state == DELIVERY_PARKED ||
                    is->started_at >= was->due_at;
     if (!was_due)
-        broken(sim, "I21", "parcel %d is claimed %lld ms early", name_of(sim, parcel),
+        broken(sim, "I21", "track %d is claimed %lld ms early", name_of(sim, track),
                (long long) ((was->due_at - is->started_at) / SPAN_MILLISECOND));
     if (!was || was->state != DELIVERY_SENDING) // else given back and claimed again at once
-        parcel->before = was ? *was : *is;
-    parcel->is_claimed[is->attempt] = true;
-    parcel->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
-    parcel->claimed_at[is->attempt] = sim->now;
+        track->before = was ? *was : *is;
+    track->is_claimed[is->attempt] = true;
+    track->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
+    track->claimed_at[is->attempt] = sim->now;
     if (is->state == DELIVERY_SENDING) {
         i18_rate(sim, is);
-        i25_doubted(sim, parcel, "claimed");
+        i25_doubted(sim, track, "claimed");
     }
 }
 
 // I9, I25: the lease of a claim that goes on never shortens.
-static void i9_renewed(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+static void i9_renewed(Sim *sim, const Track *track, const Row *was, const Row *is)
 {
     if (is->lease_until < was->lease_until)
-        broken(sim, "I25", "parcel %d: its lease shortens by %lld ms", name_of(sim, parcel),
+        broken(sim, "I25", "track %d: its lease shortens by %lld ms", name_of(sim, track),
                (long long) ((was->lease_until - is->lease_until) / SPAN_MILLISECOND));
     if (is->holder != was->holder)
-        broken(sim, "I9", "parcel %d: its lease goes from node %lld to %lld", name_of(sim, parcel),
+        broken(sim, "I9", "track %d: its lease goes from node %lld to %lld", name_of(sim, track),
                (long long) was->holder, (long long) is->holder);
 }
 
@@ -225,12 +225,12 @@ static Span wait_of(const Pattern *pattern, int failures)
 }
 
 // I15: a retry falls due when its schedule says, not before Retry-After, never past the deadline.
-static void i15_retry(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+static void i15_retry(Sim *sim, const Track *track, const Row *was, const Row *is)
 {
-    const Pattern *pattern = parcel->pattern;
-    const Send *send = parcel->sends[was->attempt];
+    const Pattern *pattern = track->pattern;
+    const Send *send = track->sends[was->attempt];
     if (is->failures != was->failures + 1 || is->failures > pattern->max)
-        broken(sim, "I15", "parcel %d: %d failures of %d", name_of(sim, parcel), is->failures,
+        broken(sim, "I15", "track %d: %d failures of %d", name_of(sim, track), is->failures,
                pattern->max);
     if (!send || !send->is_told || is_orphan(sim, send) ||
         could_lapse(sim, &sim->nodes[send->node], send->started_at))
@@ -242,53 +242,53 @@ static void i15_retry(Sim *sim, const Parcel *parcel, const Row *was, const Row 
     Instant failed_at = later(send->told_at, was->started_at); // a clock may be set back
     if (is->due_at < earlier(failed_at + wait, last) ||
         is->due_at > earlier(failed_at + most, last))
-        broken(sim, "I15", "parcel %d: retry %d is due %lld ms after the failure",
-               name_of(sim, parcel), is->failures,
+        broken(sim, "I15", "track %d: retry %d is due %lld ms after the failure",
+               name_of(sim, track), is->failures,
                (long long) ((is->due_at - failed_at) / SPAN_MILLISECOND));
 }
 
 // I21: reminders, and after them the expiry, fall due as the plan says.
-static void i21_plan(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+static void i21_plan(Sim *sim, const Track *track, const Row *was, const Row *is)
 {
-    const Pattern *pattern = parcel->pattern;
+    const Pattern *pattern = track->pattern;
     Span after = pattern->expires_after;
     if (is->step == STEP_SEND) {
         int sent = pattern->reminder_count - was->reminders_left;
         if (sent < 0 || sent >= pattern->reminder_count ||
             is->reminders_left != was->reminders_left - 1)
-            broken(sim, "I21", "parcel %d has more reminders than its plan", name_of(sim, parcel));
+            broken(sim, "I21", "track %d has more reminders than its plan", name_of(sim, track));
         else
             after = pattern->reminders[sent];
     }
     if (is->due_at != is->last_sent_at + after || is->last_sent_at != was->started_at)
-        broken(sim, "I21", "parcel %d: what follows is due at another time", name_of(sim, parcel));
+        broken(sim, "I21", "track %d: what follows is due at another time", name_of(sim, track));
 }
 
 // I10, I16: what an attempt came to is what the far side said.
-static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static void i16_outcome(Sim *sim, Track *track, const Row *was, const Row *is)
 {
-    const Send *send = parcel->sends[was->attempt];
+    const Send *send = track->sends[was->attempt];
     // After a long outage an answer is settled, and what waited for the next expires, at once.
     bool is_over = is->state == DELIVERY_EXPIRED && is->last_sent_at == was->started_at;
     bool is_good = is->state == DELIVERY_DELIVERED || is->state == DELIVERY_WAITING || is_over;
     if (!send || !send->is_told) {
         if (is_good)
-            broken(sim, "I10", "parcel %d is %s, but nobody said so", name_of(sim, parcel),
+            broken(sim, "I10", "track %d is %s, but nobody said so", name_of(sim, track),
                    delivery_state_text(is->state));
         return;
     }
     bool was_taken = send->answer == ANSWER_TAKEN;
     bool was_refused = send->answer == ANSWER_REFUSED || send->answer == ANSWER_GONE;
     if (is_good && !was_taken)
-        broken(sim, "I10", "parcel %d is %s, but the answer was %s", name_of(sim, parcel),
+        broken(sim, "I10", "track %d is %s, but the answer was %s", name_of(sim, track),
                delivery_state_text(is->state), answer_text(send->answer));
     if (!is_good && was_taken && !is_explained(sim, send))
-        broken(sim, "I10", "parcel %d is %s, but it was taken", name_of(sim, parcel),
+        broken(sim, "I10", "track %d is %s, but it was taken", name_of(sim, track),
                delivery_state_text(is->state));
     if (was_refused && is->state == DELIVERY_RETRYING && !is_explained(sim, send))
-        broken(sim, "I16", "parcel %d is tried again after %d", name_of(sim, parcel), send->status);
+        broken(sim, "I16", "track %d is tried again after %d", name_of(sim, track), send->status);
     if (was_refused && is->state == DELIVERY_PARKED)
-        parcel->permanent = was->attempt;
+        track->permanent = was->attempt;
     Lane *lane = &sim->lanes[send->lane];
     if (is->state == DELIVERY_PARKED && is->reason == REASON_GONE) {
         lane->was_off = true;
@@ -297,9 +297,9 @@ static void i16_outcome(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
 }
 
 // I11: a claim that is given back leaves no trace but its fence.
-static bool i11_released(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
 {
-    const Row *before = &parcel->before;
+    const Row *before = &track->before;
     if (is->attempt != was->attempt - 1)
         return false;
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
@@ -307,138 +307,138 @@ static bool i11_released(Sim *sim, Parcel *parcel, const Row *was, const Row *is
         return true; // in the same batch
     if (is->state != before->state || is->due_at != before->due_at || is->send != before->send ||
         is->failures != before->failures || is->reminders_left != before->reminders_left)
-        broken(sim, "I11", "parcel %d is given back changed", name_of(sim, parcel));
-    if (parcel->sends[was->attempt])
-        broken(sim, "I11", "parcel %d is given back, but was sent", name_of(sim, parcel));
+        broken(sim, "I11", "track %d is given back changed", name_of(sim, track));
+    if (track->sends[was->attempt])
+        broken(sim, "I11", "track %d is given back, but was sent", name_of(sim, track));
     return true;
 }
 
 // I16: a channel is off when a person or a 410 switched it off, and only then.
-static void i16_off(Sim *sim, const Parcel *parcel, const Row *is)
+static void i16_off(Sim *sim, const Track *track, const Row *is)
 {
     bool says_off = is->state == DELIVERY_PARKED && is->reason == REASON_CHANNEL_DISABLED;
-    if (says_off && !sim->lanes[parcel->pattern->lane].was_off)
-        broken(sim, "I16", "parcel %d is parked, but nobody switched its channel off",
-               name_of(sim, parcel));
+    if (says_off && !sim->lanes[track->pattern->lane].was_off)
+        broken(sim, "I16", "track %d is parked, but nobody switched its channel off",
+               name_of(sim, track));
 }
 
 // I19: whoever makes an attempt never takes itself for dead.
-static void i19_own(Sim *sim, const Parcel *parcel, const Row *was)
+static void i19_own(Sim *sim, const Track *track, const Row *was)
 {
     const Node *node = &sim->nodes[sim->last_writer];
-    const Send *send = parcel->sends[was->attempt];
+    const Send *send = track->sends[was->attempt];
     if (send && !send->is_told && was->holder == node->number && node_hears(node))
-        broken(sim, "I19", "n%d gives parcel %d up while it sends it", node->index,
-               name_of(sim, parcel));
+        broken(sim, "I19", "n%d gives track %d up while it sends it", node->index,
+               name_of(sim, track));
 }
 
-static void on_settle(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
 {
-    if (is->fence != was->fence || i11_released(sim, parcel, was, is))
+    if (is->fence != was->fence || i11_released(sim, track, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
-    i16_off(sim, parcel, is);
+    i16_off(sim, track, is);
     if (!is_called_off) {
-        i19_own(sim, parcel, was);
-        i16_outcome(sim, parcel, was, is);
+        i19_own(sim, track, was);
+        i16_outcome(sim, track, was, is);
     }
     if (is->state == DELIVERY_RETRYING)
-        i15_retry(sim, parcel, was, is);
+        i15_retry(sim, track, was, is);
     if (is->state == DELIVERY_WAITING)
-        i21_plan(sim, parcel, was, is);
+        i21_plan(sim, track, was, is);
 }
 
 // I25: a clock that jumped far is not obeyed until it has held for a while. What was at the writer
 // when it jumped may still be done.
-static void i25_doubted(Sim *sim, const Parcel *parcel, const char *what)
+static void i25_doubted(Sim *sim, const Track *track, const char *what)
 {
     const Node *node = &sim->nodes[sim->last_writer];
     Span since = sim->now - node->lost_time_at;
     if (sim->now - node->frozen_until < 8 * SPAN_SECOND)
         return; // it could not look
     if (node->lost_time_at != INSTANT_NONE && since > 8 * SPAN_SECOND && since < DOUBTED)
-        broken(sim, "I25", "parcel %d is %s %lld ms after the clock jumped", name_of(sim, parcel),
+        broken(sim, "I25", "track %d is %s %lld ms after the clock jumped", name_of(sim, track),
                what, (long long) (since / SPAN_MILLISECOND));
 }
 
 // I22: nothing expires before its deadline.
-static void i22_expired(Sim *sim, const Parcel *parcel, const Row *was, const Row *is)
+static void i22_expired(Sim *sim, const Track *track, const Row *was, const Row *is)
 {
-    i25_doubted(sim, parcel, "expired");
+    i25_doubted(sim, track, "expired");
     bool had_deadline = was->step == STEP_EXPIRE || was->state == DELIVERY_PARKED;
     if (had_deadline && (was->due_at == INSTANT_NONE || is->ended_at < was->due_at))
-        broken(sim, "I22", "parcel %d expires too early", name_of(sim, parcel));
-    if (!parcel->pattern->awaits)
-        broken(sim, "I22", "parcel %d expires, but awaits no answer", name_of(sim, parcel));
+        broken(sim, "I22", "track %d expires too early", name_of(sim, track));
+    if (!track->pattern->awaits)
+        broken(sim, "I22", "track %d expires, but awaits no answer", name_of(sim, track));
 }
 
 // I14: final states stay; I16: parked ones are moved by people and by their expiry alone.
-static void i14_moved(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static void i14_moved(Sim *sim, Track *track, const Row *was, const Row *is)
 {
     if (delivery_is_final(was->state) && is->state != was->state)
-        broken(sim, "I14", "parcel %d goes from %s to %s", name_of(sim, parcel),
+        broken(sim, "I14", "track %d goes from %s to %s", name_of(sim, track),
                delivery_state_text(was->state), delivery_state_text(is->state));
     if (is->attempt < was->attempt - (was->state == DELIVERY_SENDING) || is->fence < was->fence)
-        broken(sim, "I11", "parcel %d: attempt %d after %d, fence %d after %d",
-               name_of(sim, parcel), is->attempt, was->attempt, is->fence, was->fence);
+        broken(sim, "I11", "track %d: attempt %d after %d, fence %d after %d", name_of(sim, track),
+               is->attempt, was->attempt, is->fence, was->fence);
     if (was->state == DELIVERY_PARKED && is->state != DELIVERY_PARKED &&
-        is->state != DELIVERY_EXPIRED && parcel->by_hand == 0)
-        broken(sim, "I16", "parcel %d is no longer parked, and nobody asked", name_of(sim, parcel));
+        is->state != DELIVERY_EXPIRED && track->by_hand == 0)
+        broken(sim, "I16", "track %d is no longer parked, and nobody asked", name_of(sim, track));
 }
 
-static void note_closed(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+static void note_closed(Sim *sim, Track *track, const Row *was, const Row *is)
 {
     bool is_live = delivery_is_live(is->state);
     if (is_live || is->state == DELIVERY_PARKED) {
-        parcel->closed_at = INSTANT_NONE;
+        track->closed_at = INSTANT_NONE;
         return;
     }
-    if (parcel->closed_at != INSTANT_NONE)
+    if (track->closed_at != INSTANT_NONE)
         return;
     bool was_sending = was && (was->state == DELIVERY_SENDING || is->attempt > was->attempt);
-    parcel->closed_at = sim->now;
-    parcel->closed_in_flight = was_sending ? is->attempt : 0;
-    parcel->closed_by = sim->nodes[sim->last_writer].number;
+    track->closed_at = sim->now;
+    track->closed_in_flight = was_sending ? is->attempt : 0;
+    track->closed_by = sim->nodes[sim->last_writer].number;
 }
 
 // I7: one delivery for each key of a trigger.
-static void i7_key(Sim *sim, const Parcel *parcel)
+static void i7_key(Sim *sim, const Track *track)
 {
-    for (size_t i = 0; i < sim->parcel_count && parcel->pattern->is_keyed; i++) {
-        const Parcel *other = &sim->parcels[i];
-        if (other != parcel && other->pattern == parcel->pattern && other->key == parcel->key)
-            broken(sim, "I7", "parcels %d and %d have one key", name_of(sim, other),
-                   name_of(sim, parcel));
+    for (size_t i = 0; i < sim->track_count && track->pattern->is_keyed; i++) {
+        const Track *other = &sim->tracks[i];
+        if (other != track && other->pattern == track->pattern && other->key == track->key)
+            broken(sim, "I7", "tracks %d and %d have one key", name_of(sim, other),
+                   name_of(sim, track));
     }
 }
 
-void laws_on_change(Sim *sim, Parcel *parcel, const Row *was, const Row *is)
+void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is)
 {
-    trace(sim, "parcel %d (%s): %s -> %s, attempt %d, fence %d, due %.3f", name_of(sim, parcel),
-          parcel->pattern->id, was ? delivery_state_text(was->state) : "nothing",
+    trace(sim, "track %d (%s): %s -> %s, attempt %d, fence %d, due %.3f", name_of(sim, track),
+          track->pattern->id, was ? delivery_state_text(was->state) : "nothing",
           delivery_state_text(is->state), is->attempt, is->fence,
           is->due_at == INSTANT_NONE ? 0 : (double) (is->due_at - BEGINNING) / SPAN_SECOND);
     if (!was)
-        i7_key(sim, parcel);
+        i7_key(sim, track);
     else
-        i14_moved(sim, parcel, was, is);
+        i14_moved(sim, track, was, is);
     bool is_claim = is->attempt > (was ? was->attempt : 0) ||
                     (is->state == DELIVERY_SENDING && was && is->fence != was->fence);
     if (is_claim)
-        on_claim(sim, parcel, was, is);
+        on_claim(sim, track, was, is);
     if (was && was->state == DELIVERY_SENDING && is->state == DELIVERY_SENDING && !is_claim)
-        i9_renewed(sim, parcel, was, is);
+        i9_renewed(sim, track, was, is);
     if (was && was->state == DELIVERY_SENDING && is->state != DELIVERY_SENDING)
-        on_settle(sim, parcel, was, is);
+        on_settle(sim, track, was, is);
     if (was && is->state == DELIVERY_EXPIRED && was->state != DELIVERY_EXPIRED)
-        i22_expired(sim, parcel, was, is);
-    note_closed(sim, parcel, was, is);
+        i22_expired(sim, track, was, is);
+    note_closed(sim, track, was, is);
 }
 
 // I1, I35: nothing that was committed is ever gone.
-void laws_on_vanish(Sim *sim, const Parcel *parcel)
+void laws_on_vanish(Sim *sim, const Track *track)
 {
-    broken(sim, "I1", "parcel %d is gone", name_of(sim, parcel));
+    broken(sim, "I1", "track %d is gone", name_of(sim, track));
 }
 
 void laws_on_answer(Sim *sim, const Call *call)
@@ -457,12 +457,12 @@ void laws_on_stop(Sim *sim, const Node *node, Span took)
     if (took > GRACE + 8 * SPAN_SECOND && had_store)
         broken(sim, "I37", "n%d takes %lld ms to stop", node->index,
                (long long) (took / SPAN_MILLISECOND));
-    for (size_t i = 0; i < sim->parcel_count && had_store; i++) {
-        const Parcel *parcel = &sim->parcels[i];
-        const Send *send = parcel->sends[parcel->row.attempt];
-        bool is_held = parcel->row.state == DELIVERY_SENDING && parcel->row.holder == node->number;
+    for (size_t i = 0; i < sim->track_count && had_store; i++) {
+        const Track *track = &sim->tracks[i];
+        const Send *send = track->sends[track->row.attempt];
+        bool is_held = track->row.state == DELIVERY_SENDING && track->row.holder == node->number;
         if (is_held && (!send || send->is_told))
-            broken(sim, "I37", "n%d stops and keeps parcel %d", node->index, (int) i);
+            broken(sim, "I37", "n%d stops and keeps track %d", node->index, (int) i);
     }
 }
 
@@ -502,15 +502,15 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
 {
     size_t at = 0;
     for (; at < count;) {
-        const Parcel *parcel = parcel_of(sim, tried[at].delivery, false);
+        const Track *track = track_of(sim, tried[at].delivery, false);
         int number = 0;
-        for (; at < count && parcel_of(sim, tried[at].delivery, false) == parcel; at++) {
+        for (; at < count && track_of(sim, tried[at].delivery, false) == track; at++) {
             if (tried[at].number != ++number)
-                broken(sim, "I11", "parcel %d has no attempt %d", name_of(sim, parcel), number);
+                broken(sim, "I11", "track %d has no attempt %d", name_of(sim, track), number);
         }
-        if (number != parcel->row.attempt - (parcel->row.state == DELIVERY_SENDING))
-            broken(sim, "I11", "parcel %d is at attempt %d, but %d are on record",
-                   name_of(sim, parcel), parcel->row.attempt, number);
+        if (number != track->row.attempt - (track->row.state == DELIVERY_SENDING))
+            broken(sim, "I11", "track %d is at attempt %d, but %d are on record",
+                   name_of(sim, track), track->row.attempt, number);
     }
 }
 
@@ -518,20 +518,20 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
 // what a living node was told is not forgotten.
 static void i11_unknown(Sim *sim, const Tried *tried)
 {
-    const Parcel *parcel = parcel_of(sim, tried->delivery, false);
-    const Send *send = parcel->sends[tried->number];
+    const Track *track = track_of(sim, tried->delivery, false);
+    const Send *send = track->sends[tried->number];
     const Node *node = node_numbered(sim, tried->node);
-    if (tried->verdict != VERDICT_UNKNOWN || !node || !parcel->is_claimed[tried->number])
+    if (tried->verdict != VERDICT_UNKNOWN || !node || !track->is_claimed[tried->number])
         return;
-    if (could_lapse(sim, node, parcel->claimed_at[tried->number]) ||
-        parcel->closed_in_flight == tried->number)
+    if (could_lapse(sim, node, track->claimed_at[tried->number]) ||
+        track->closed_in_flight == tried->number)
         return;
     if (!send)
-        broken(sim, "I11 one try", "parcel %d: attempt %d was never made, and counts",
-               name_of(sim, parcel), tried->number);
+        broken(sim, "I11 one try", "track %d: attempt %d was never made, and counts",
+               name_of(sim, track), tried->number);
     else
-        broken(sim, "I19", "parcel %d: attempt %d is unknown, but its node lives",
-               name_of(sim, parcel), tried->number);
+        broken(sim, "I19", "track %d: attempt %d is unknown, but its node lives",
+               name_of(sim, track), tried->number);
 }
 
 void laws_often(Sim *sim)
@@ -572,15 +572,15 @@ static bool is_idle(const Sim *sim, int lane, Instant since)
 // I20: a sound node that is alone leaves nothing due lying in a lane where nothing happens.
 static void i20_prompt(Sim *sim, const Node *node, size_t at)
 {
-    const Row *row = &sim->parcels[at].row;
-    const Lane *lane = &sim->lanes[sim->parcels[at].pattern->lane];
+    const Row *row = &sim->tracks[at].row;
+    const Lane *lane = &sim->lanes[sim->tracks[at].pattern->lane];
     Instant since = sim->now - PROMPT_SECONDS * SPAN_SECOND;
     bool is_waiting = delivery_is_live(row->state) && row->state != DELIVERY_SENDING;
     if (!is_waiting || row->step != STEP_SEND || row->due_at >= since || lane->rate_max ||
         (lane->changed_at != INSTANT_NONE && lane->changed_at >= since) ||
         !is_idle(sim, (int) (lane - sim->lanes), since))
         return;
-    broken(sim, "I20", "parcel %zu is due since %lld ms, and n%d does nothing", at,
+    broken(sim, "I20", "track %zu is due since %lld ms, and n%d does nothing", at,
            (long long) ((sim->now - row->due_at) / SPAN_MILLISECOND), node->index);
 }
 
@@ -589,7 +589,7 @@ void laws_on_time(Sim *sim)
     const Node *node = &sim->nodes[0];
     if (is_several(sim) || !is_sound(sim, node))
         return;
-    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
+    for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         i20_prompt(sim, node, i);
 }
 
@@ -598,7 +598,7 @@ static Span backlog_of(const Sim *sim, int64_t number)
 {
     for (int i = 0; i < sim->lane_count; i++)
         if (sim->lanes[i].number == number && sim->lanes[i].rate_max)
-            return (Span) sim->parcel_count * sim->lanes[i].rate_per / sim->lanes[i].rate_max;
+            return (Span) sim->track_count * sim->lanes[i].rate_per / sim->lanes[i].rate_max;
     return 0;
 }
 
@@ -606,14 +606,14 @@ static Span backlog_of(const Sim *sim, int64_t number)
 void laws_at_peace(Sim *sim)
 {
     Instant now = clock_now(&sim->nodes[0].clock);
-    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++) {
-        const Row *row = &sim->parcels[i].row;
+    for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++) {
+        const Row *row = &sim->tracks[i].row;
         if (!delivery_is_live(row->state))
             continue;
         bool is_sending = row->state == DELIVERY_SENDING;
         Instant due = is_sending ? row->lease_until : row->due_at;
         if (due < now - 2 * LEASE - backlog_of(sim, row->lane))
-            broken(sim, "I20", "parcel %zu is %s, and due since %lld s", i,
+            broken(sim, "I20", "track %zu is %s, and due since %lld s", i,
                    delivery_state_text(row->state), (long long) ((now - due) / SPAN_SECOND));
     }
 }
@@ -621,8 +621,8 @@ void laws_at_peace(Sim *sim)
 // I20, I22: in the end everything has ended, or waits for a person.
 void laws_at_end(Sim *sim)
 {
-    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
-        if (delivery_is_live(sim->parcels[i].row.state))
-            broken(sim, "I20", "parcel %zu never ends: it is %s", i,
-                   delivery_state_text(sim->parcels[i].row.state));
+    for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
+        if (delivery_is_live(sim->tracks[i].row.state))
+            broken(sim, "I20", "track %zu never ends: it is %s", i,
+                   delivery_state_text(sim->tracks[i].row.state));
 }

@@ -96,32 +96,32 @@ static int *place_of(Sim *sim, Uuid id)
     uint64_t hash;
     memcpy(&hash, id.b + 8, sizeof hash);
     size_t at = (size_t) (hash * 0x9e3779b97f4a7c15u % ARRAY_LEN(sim->places));
-    while (sim->places[at] && uuid_cmp(sim->parcels[sim->places[at] - 1].id, id) != 0)
+    while (sim->places[at] && uuid_cmp(sim->tracks[sim->places[at] - 1].id, id) != 0)
         at = (at + 1) % ARRAY_LEN(sim->places);
     return &sim->places[at];
 }
 
-Parcel *parcel_of(Sim *sim, Uuid id, bool make)
+Track *track_of(Sim *sim, Uuid id, bool make)
 {
     int *place = place_of(sim, id);
     if (*place)
-        return &sim->parcels[*place - 1];
+        return &sim->tracks[*place - 1];
     if (!make)
         return NULL;
-    assert(sim->parcel_count < PARCELS_MAX);
-    Parcel *parcel = &sim->parcels[sim->parcel_count++];
-    *place = (int) sim->parcel_count;
+    assert(sim->track_count < TRACKS_MAX);
+    Track *track = &sim->tracks[sim->track_count++];
+    *place = (int) sim->track_count;
     Value args[] = { value_uuid(&id) };
     Rows rows = query(sim, &promise, args);
     assert(rows.count == 1);
     int64_t key = 0;
     (void) str_to_i64(value_to_str(&rows.values[1]), 0, KEYS, &key);
-    *parcel = (Parcel){ .id = id,
-                        .pattern = pattern_named(value_to_str(&rows.values[0])),
-                        .key = (int) key,
-                        .event = value_to_uuid(&rows.values[2]),
-                        .closed_at = INSTANT_NONE };
-    return parcel;
+    *track = (Track){ .id = id,
+                      .pattern = pattern_named(value_to_str(&rows.values[0])),
+                      .key = (int) key,
+                      .event = value_to_uuid(&rows.values[2]),
+                      .closed_at = INSTANT_NONE };
+    return track;
 }
 
 static Row read_row(const Value *row)
@@ -148,15 +148,15 @@ static Row read_row(const Value *row)
 static void look_at(Sim *sim, const Value *values)
 {
     Row row = read_row(values);
-    Parcel *parcel = parcel_of(sim, value_to_uuid(&values[0]), true);
-    Row was = parcel->row;
-    bool is_new = !parcel->is_there;
-    parcel->seen = sim->commits;
-    parcel->is_there = true;
+    Track *track = track_of(sim, value_to_uuid(&values[0]), true);
+    Row was = track->row;
+    bool is_new = !track->is_there;
+    track->seen = sim->commits;
+    track->is_there = true;
     if (!is_new && memcmp(&was, &row, sizeof row) == 0)
         return;
-    parcel->row = row;
-    laws_on_change(sim, parcel, is_new ? NULL : &was, &parcel->row);
+    track->row = row;
+    laws_on_change(sim, track, is_new ? NULL : &was, &track->row);
 }
 
 void look(Sim *sim)
@@ -166,9 +166,9 @@ void look(Sim *sim)
     Rows rows = query(sim, &rows_now, NULL);
     for (size_t i = 0; i < rows.count && !sim->has_failed; i++)
         look_at(sim, rows_at(&rows, i));
-    for (size_t i = 0; i < sim->parcel_count && !sim->has_failed; i++)
-        if (sim->parcels[i].seen != sim->commits)
-            laws_on_vanish(sim, &sim->parcels[i]);
+    for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
+        if (sim->tracks[i].seen != sim->commits)
+            laws_on_vanish(sim, &sim->tracks[i]);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)

@@ -222,13 +222,13 @@ static Err apply_act(Tx *tx, Op **ops, size_t count, Error *error)
     return ERR_OK;
 }
 
-// draw_parcel prefers what the action may move.
-static Parcel *draw_parcel(Sim *sim, DeliveryAction action)
+// draw_track prefers what the action may move.
+static Track *draw_track(Sim *sim, DeliveryAction action)
 {
-    for (int tries = 0; tries < 12 && sim->parcel_count > 0; tries++) {
-        Parcel *parcel = &sim->parcels[draw(sim, (int) sim->parcel_count)];
-        if (delivery_may(parcel->row.state, action) || chance(sim, 5))
-            return parcel;
+    for (int tries = 0; tries < 12 && sim->track_count > 0; tries++) {
+        Track *track = &sim->tracks[draw(sim, (int) sim->track_count)];
+        if (delivery_may(track->row.state, action) || chance(sim, 5))
+            return track;
     }
     return NULL;
 }
@@ -240,15 +240,15 @@ static void ask_act(Sim *sim, Node *node)
                                               DELIVERY_ACTION_COMPLETE, DELIVERY_ACTION_RETRY,
                                               DELIVERY_ACTION_RETRY,    DELIVERY_ACTION_DISCARD };
     DeliveryAction action = actions[draw(sim, ARRAY_LEN(actions))];
-    Parcel *parcel = draw_parcel(sim, action);
-    if (!parcel)
+    Track *track = draw_track(sim, action);
+    if (!track)
         return;
     Call *call = call_new(sim, node, CALL_ACT);
-    call->delivery = parcel->id;
+    call->delivery = track->id;
     call->action = action;
-    parcel->by_hand++;
+    track->by_hand++;
     trace(sim, "client: n%d %s %zu", node->index, delivery_action_text(action),
-          (size_t) (parcel - sim->parcels));
+          (size_t) (track - sim->tracks));
     submit(call, &kind, op_done);
 }
 

@@ -33,7 +33,7 @@ enum {
     NODES_MAX = 3,
     LANES_MAX = 3,
     KEYS = 6,
-    PARCELS_MAX = 1024,
+    TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
     CALLS_MAX = 1024,
     ATTEMPTS_MAX = 64,
@@ -93,8 +93,8 @@ typedef enum Answer {
     ANSWER_NEVER,         // it hangs: nothing was taken, nothing comes
 } Answer;
 
-// Parcel is one delivery as it was followed from outside.
-typedef struct Parcel {
+// Track is one delivery, as it is followed from outside.
+typedef struct Track {
     Uuid id, event;
     const Pattern *pattern;
     int key;
@@ -111,11 +111,11 @@ typedef struct Parcel {
     int64_t claimed_by[ATTEMPTS_MAX];
     Instant claimed_at[ATTEMPTS_MAX];
     struct Send *sends[ATTEMPTS_MAX];
-} Parcel;
+} Track;
 
 // Send is one transfer that began: a byte left.
 typedef struct Send {
-    Parcel *parcel;
+    Track *track;
     int node, life, lane;
     int send, attempt;
     Instant started_at, ends_at;
@@ -218,9 +218,9 @@ struct Sim {
     int calls_left;
     Db *eye;             // reads the rows
     struct Store *suite; // the same for test/suite's fixture
-    Parcel *parcels;
-    size_t parcel_count;
-    int places[PARCELS_MAX * 2]; // of parcels, by id
+    Track *tracks;
+    size_t track_count;
+    int places[TRACKS_MAX * 2]; // of tracks, by id
     Send *sends;
     size_t send_count, first_open;
     Call **calls;
@@ -282,8 +282,8 @@ const char *answer_text(Answer answer);
 // look.c
 void look_open(Sim *sim);
 void look_close(Sim *sim);
-void look(Sim *sim); // brings the parcels up to date; every change goes through laws.c
-Parcel *parcel_of(Sim *sim, Uuid id, bool make);
+void look(Sim *sim); // brings the tracks up to date; every change goes through laws.c
+Track *track_of(Sim *sim, Uuid id, bool make);
 
 typedef struct Tried {
     Uuid delivery;
@@ -299,8 +299,8 @@ int64_t look_lane(Sim *sim, const char *key);
 bool look_agrees(Sim *sim); // what test/suite wants of every store: counters, places, columns
 
 // laws.c
-void laws_on_change(Sim *sim, Parcel *parcel, const Row *was, const Row *is);
-void laws_on_vanish(Sim *sim, const Parcel *parcel);
+void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is);
+void laws_on_vanish(Sim *sim, const Track *track);
 void laws_on_send(Sim *sim, Send *send);
 void laws_on_answer(Sim *sim, const Call *call);
 void laws_on_stop(Sim *sim, const Node *node, Span took);

@@ -227,7 +227,7 @@ static void sim_open(Sim *sim)
     sim->now = BEGINNING;
     sim->hash = 0xcbf29ce484222325u;
     sim->trace = memory_new(sizeof *sim->trace);
-    sim->parcels = memory_new(PARCELS_MAX * sizeof *sim->parcels);
+    sim->tracks = memory_new(TRACKS_MAX * sizeof *sim->tracks);
     sim->sends = memory_new(SENDS_MAX * sizeof *sim->sends);
     sim->calls = memory_new(CALLS_MAX * sizeof(Call *));
     powerloss_forget();
@@ -251,7 +251,7 @@ static void sim_close(Sim *sim)
     look_close(sim);
     powerloss_forget();
     free(sim->trace);
-    free(sim->parcels);
+    free(sim->tracks);
     free(sim->sends);
     free(sim->calls);
     arena_done(&sim->arena);
@@ -260,8 +260,8 @@ static void sim_close(Sim *sim)
 
 static bool has_live(const Sim *sim)
 {
-    for (size_t i = 0; i < sim->parcel_count; i++)
-        if (delivery_is_live(sim->parcels[i].row.state))
+    for (size_t i = 0; i < sim->track_count; i++)
+        if (delivery_is_live(sim->tracks[i].row.state))
             return true;
     return false;
 }
@@ -284,8 +284,8 @@ bool sim_run(Sim *sim)
         world_run(sim, sim->now + 20 * SPAN_SECOND);
     laws_often(sim);
     laws_at_end(sim);
-    for (size_t i = 0; i < sim->parcel_count; i++)
-        sim->reached[sim->parcels[i].row.state]++;
+    for (size_t i = 0; i < sim->track_count; i++)
+        sim->reached[sim->tracks[i].row.state]++;
     sim_close(sim);
     return !sim->has_failed;
 }

@@ -23,7 +23,6 @@ static Message sample(void)
                      .locale = S("ar") },
         .event_kind = S("order.paid"),
         .trigger_id = S("csi"),
-        .channel = S("http:bi"),
         .send = 1,
         .attempt = 2,
         .url = S("https://peal.example/s/q7AbC"),
@@ -31,10 +30,25 @@ static Message sample(void)
     };
     bool is_good = uuid_parse(S("01970000-0000-7000-8000-000000000001"), &message.promise.id) &&
                    uuid_parse(S("01970000-0000-7000-8000-0000000000ee"), &message.promise.event) &&
-                   time_parse(S("2026-05-14T05:12:34Z"), &message.occurred_at) &&
-                   time_parse(S("2026-05-14T05:13:00.900Z"), &message.now);
+                   time_parse(S("2026-05-14T05:12:34Z"), &message.occurred_at);
     assert(is_good);
     return message;
+}
+
+// parcel_of carries one message.
+static Parcel parcel_of(Arena *arena, Message *message, const Json *config)
+{
+    Parcel parcel = { .config = config, .messages = message, .count = 1, .arena = arena };
+    bool is_good = time_parse(S("2026-05-14T05:13:00.900Z"), &parcel.now);
+    assert(is_good);
+    return parcel;
+}
+
+static Err request_http(Arena *arena, Message *message, const Json *config, Transfer *ret,
+                        Error *error)
+{
+    Parcel parcel = parcel_of(arena, message, config);
+    return channel_http.request(&parcel, ret, error);
 }
 
 static Str header_of(const Transfer *transfer, const char *name)
@@ -71,7 +85,7 @@ static void a_request_carries_id_time_and_trace(void)
     Transfer transfer;
     const Json *config =
         parse(&arena, "{\"url\":\"https://bi.example/in\",\"headers\":{\"X-Team\":\"csi\"}}");
-    CHECK(channel_http.request(&arena, &message, config, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, config, &transfer, NULL) == ERR_OK);
     CHECK(str_eq(transfer.method, S("POST")));
     CHECK(str_eq(transfer.url, S("https://bi.example/in")));
     CHECK(str_eq(transfer.body, message_json(&arena, &message)));
@@ -97,11 +111,11 @@ static void a_request_carries_id_time_and_trace(void)
 
     // A retry keeps the id; the next send has another.
     message.attempt = 3;
-    CHECK(channel_http.request(&arena, &message, config, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, config, &transfer, NULL) == ERR_OK);
     CHECK(str_eq(header_of(&transfer, "webhook-id"), S("01970000-0000-7000-8000-000000000001.1")));
     CHECK(str_ends(header_of(&transfer, "traceparent"), S("-8000000000000002-01")));
     message.send = 2;
-    CHECK(channel_http.request(&arena, &message, config, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, config, &transfer, NULL) == ERR_OK);
     CHECK(str_eq(header_of(&transfer, "webhook-id"), S("01970000-0000-7000-8000-000000000001.2")));
 }
 
@@ -113,7 +127,7 @@ static void the_config_may_set_method_agent_and_authorization(void)
     const Json *config = parse(&arena, "{\"url\":\"http://x/\",\"method\":\"PUT\","
                                        "\"authorization\":\"Bearer t\","
                                        "\"headers\":{\"User-Agent\":\"mine\"}}");
-    CHECK(channel_http.request(&arena, &message, config, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, config, &transfer, NULL) == ERR_OK);
     CHECK(str_eq(transfer.method, S("PUT")));
     CHECK(str_eq(header_of(&transfer, "user-agent"), S("mine")));
     CHECK(str_eq(header_of(&transfer, "authorization"), S("Bearer t")));
@@ -139,13 +153,13 @@ static void a_request_is_signed_with_each_secret(void)
     Message message = sample();
     Transfer transfer;
     const Json *one = parse(&arena, "{\"url\":\"http://x/\",\"signingSecret\":\"" SECRET_A "\"}");
-    CHECK(channel_http.request(&arena, &message, one, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, one, &transfer, NULL) == ERR_OK);
     Str a = expected_signature(&arena, S(SECRET_A), &transfer);
     CHECK(str_eq(header_of(&transfer, "webhook-signature"), a));
 
     const Json *two = parse(&arena, "{\"url\":\"http://x/\",\"signingSecret\":[\"" SECRET_A
                                     "\",\"" SECRET_B "\"]}");
-    CHECK(channel_http.request(&arena, &message, two, &transfer, NULL) == ERR_OK);
+    CHECK(request_http(&arena, &message, two, &transfer, NULL) == ERR_OK);
     Str both = str_format(&arena, "%.*s %.*s", STR_ARG(a),
                           STR_ARG(expected_signature(&arena, S(SECRET_B), &transfer)));
     CHECK(str_eq(header_of(&transfer, "webhook-signature"), both));
@@ -160,8 +174,8 @@ static void a_request_is_signed_with_each_secret(void)
 
     Error error = { 0 };
     const Json *broken = parse(&arena, "{\"url\":\"http://x/\",\"signingSecret\":\"whsec_x\"}");
-    CHECK(channel_http.request(&arena, &message, broken, &transfer, &error) == ERR_CHANNEL_INVALID);
-    CHECK(channel_http.request(&arena, &message, parse(&arena, "{}"), &transfer, &error) ==
+    CHECK(request_http(&arena, &message, broken, &transfer, &error) == ERR_CHANNEL_INVALID);
+    CHECK(request_http(&arena, &message, parse(&arena, "{}"), &transfer, &error) ==
           ERR_CHANNEL_INVALID);
 }
 
@@ -290,7 +304,13 @@ static void every_answer_means_something(void)
         char row[16];
         snprintf(row, sizeof row, "%d", cases[i].status);
         TransferResult result = { .status = cases[i].status, .body = S("said") };
-        Outcome outcome = channel_http.judge(&arena, &result, 0);
+        Message message = sample();
+        Target target = { 0 };
+        message.targets = &target;
+        message.target_count = 1;
+        Parcel parcel = parcel_of(&arena, &message, NULL);
+        channel_http.judge(&parcel, &result);
+        Outcome outcome = target.outcome;
         CHECK_AT(row, outcome.verdict == cases[i].verdict && outcome.reason == cases[i].reason);
         CHECK_AT(row, outcome.code == cases[i].status && str_eq(outcome.detail, S("said")));
         CHECK_AT(row, outcome.retry_after == 0);
@@ -443,10 +463,16 @@ static void the_memory_channel_captures_or_rehearses(void)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
         Message message = sample();
+        Target targets[2] = { 0 };
         message.attempt = cases[i].attempt;
+        message.targets = targets;
+        message.target_count = ARRAY_LEN(targets);
         const char *row = cases[i].config ? cases[i].config : "none";
         const Json *config = cases[i].config ? parse(&arena, cases[i].config) : NULL;
-        Outcome outcome = channel_memory.capture(&arena, &message, config);
+        Parcel parcel = parcel_of(&arena, &message, config);
+        channel_memory.capture(&parcel);
+        Outcome outcome = targets[0].outcome;
+        CHECK_AT(row, targets[1].outcome.verdict == outcome.verdict);
         CHECK_AT(row, outcome.verdict == cases[i].verdict && outcome.reason == cases[i].reason);
         CHECK_AT(row, outcome.retry_after == cases[i].retry_after);
         Str id = str_format(&arena, "mem-01970000-0000-7000-8000-000000000001.%d", message.attempt);
@@ -478,8 +504,10 @@ static void types_are_found_by_name(void)
     size_t count = 0;
     for (const ChannelType *type; (type = channel_type_at(count)); count++) {
         CHECK_AT(type->type, channel_type_find(str_from(type->type)) == type && type->check);
-        // A type either asks and judges, or captures.
-        CHECK_AT(type->type, !type->request == !type->judge && !type->request == !!type->capture);
+        // The carrier says which functions there are.
+        CHECK_AT(type->type, !type->request == !type->judge && type->parcel_max > 0);
+        CHECK_AT(type->type, !!type->capture == (type->carrier == CARRIER_CAPTURE));
+        CHECK_AT(type->type, !!type->request == (type->carrier == CARRIER_TRANSFER));
     }
     CHECK(count == 2);
     CHECK(strcmp(channel_http.secrets[0], "signingSecret") == 0);
