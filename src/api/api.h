@@ -8,9 +8,14 @@
 // route's write() as for a WRITE route. Large bodies are read, and much is decided, on threads of
 // their own (thinkers), never on the server's.
 //
-// Idempotency-Key is handled for every POST, in the same transaction as the work (once.c).
+// What else is to be known of a route stands in its row: what it takes, which query parameters
+// (param.h), what it answers. Serving and the OpenAPI document read the same row.
+//
+// Idempotency-Key is handled for every row that keeps its answer, in the same transaction as the
+// work (once.c).
 #pragma once
 
+#include "api/param.h"
 #include "net/server.h"
 #include "store/epoch.h"
 #include "store/reader.h"
@@ -60,11 +65,6 @@ typedef struct RouteSet {
     void (*answer)(Call *call);
 } RouteSet;
 
-enum {
-    BODY_LARGE = 1, // up to the Api's body_max
-    BODY_ANY = 2,   // of any content type; think() reads it
-};
-
 typedef struct RouteRun {
     RouteWork work;
     Err (*read)(Call *call, Db *db, Error *error);
@@ -74,16 +74,33 @@ typedef struct RouteRun {
     void (*start)(Call *call);
     Err (*think)(Call *call, Error *error);
     const RouteSet *set; // with think, instead of write
-    unsigned body;
 } RouteRun;
+
+// Media is what a body may be.
+typedef enum Media {
+    MEDIA_NONE, // no body: one that comes all the same is dropped
+    MEDIA_JSON, // parsed into call->body
+    MEDIA_ANY,  // of any content type; think() reads it
+} Media;
+
+// Bytes of a body at most. BODY_LARGE is whatever the operator allows (Api.body_max).
+#define BODY_USUAL ((size_t) 1 << 20)
+#define BODY_LARGE SIZE_MAX
 
 typedef struct Route {
     const char *method, *path; // {name} stands for one segment
     uint32_t roles;
     RouteRun run;
-    const char *summary;  // one line, for OpenAPI
-    const char *request;  // example body, or NULL
-    const char *response; // status and what it holds, for OpenAPI
+    const char *summary; // one line
+    size_t body_max;
+    Media media;
+    bool keeps_answer;   // for an Idempotency-Key
+    const Param *params; // of the query; NULL: none
+    bool is_page;        // takes limit and cursor as well; answers {items, next, complete}
+    int status;          // of an answer that is no refusal
+    const char *answers; // what that holds, in words
+    const char *type;    // its content type; NULL: application/json
+    const char *example; // a body, or NULL
 } Route;
 
 extern const Route routes[];
@@ -98,7 +115,8 @@ struct Call {
     Registry *registry;     // the snapshot it was let in with
     const RegistryKey *key; // NULL for routes open to anyone
     int64_t tenant;
-    Str params[CALL_PARAMS_MAX]; // what stood for {name}, in order
+    Str params[CALL_PARAMS_MAX]; // what stood for {name} in the path, in order
+    Given *given;                // what the query says, by row; NULL: nothing (param.h)
     const Json *body;            // parsed; NULL when there was none
     Arena *arena;                // the exchange's
     Reply reply;                 // what the handler made
@@ -155,6 +173,7 @@ Err call_body(Call *call, Error *error) MUST_USE;
 Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
 
 // Page is what ?limit= and ?cursor= ask for. Cursors are opaque text made by page_cursor().
+extern const Param page_params[]; // they stand behind the route's own rows
 typedef struct Page {
     int64_t limit; // 1 to 500, default 50
     Str cursor;    // decoded; none on the first page
@@ -164,6 +183,10 @@ Err call_page(const Call *call, Page *ret, Error *error) MUST_USE;
 
 // page_text returns the cursor as text; ERR_MALFORMED where it cannot be one.
 Err page_text(const Page *page, Str *ret, Error *error) MUST_USE;
+
+// page_id returns the cursor of a page whose rows are ordered by id, kept in *room; NULL on the
+// first page.
+Err page_id(const Page *page, Uuid *room, const Uuid **ret, Error *error) MUST_USE;
 
 // page_shown is how many of count rows (one more than the limit was asked for) are shown, and
 // *ret_has_more whether others follow.

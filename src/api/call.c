@@ -3,15 +3,11 @@
 // A request passes through this file from top to bottom: begun when its head is in, handled when
 // its body is, thought about, and handed to its route's work: a read, a write (write.c), a start.
 
-enum {
-    BODY_BYTES_MAX = 1 << 20,
-    REFUSED_BYTES_MAX = 64 * 1024, // read and dropped before a refusal that has a header
-};
+enum { DROPPED_BYTES_MAX = 64 * 1024 }; // of a body that nobody will look at
 
 static Err check_head(Served *served, Error *error);
 static void look_again(Served *served);
 static void proceed(Served *served);
-static Err read_body(Served *served, Error *error);
 static void dispatch(Served *served);
 
 // needs_store is false for the few routes that answer while the store is away.
@@ -26,6 +22,21 @@ static bool is_doubtful(const Served *served, Err err)
     return err == ERR_NO_KEY && served->has_key && writer_is_shared(api_writer(served->call.api));
 }
 
+// body_max is how many bytes the request's body may have.
+static size_t body_max(const Served *served)
+{
+    const Route *route = served->call.route;
+    if (served->allow.at || route->media == MEDIA_NONE)
+        return DROPPED_BYTES_MAX;
+    return route->body_max == BODY_LARGE ? served->call.api->body_max : route->body_max;
+}
+
+static void lower(size_t *limit, size_t to)
+{
+    if (to < *limit)
+        *limit = to;
+}
+
 Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
 {
     Api *api = with;
@@ -36,13 +47,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     call->arena = &exchange->arena;
     exchange->with = served;
     TRY(route_find(served, error));
-    size_t max = BODY_BYTES_MAX;
-    if (served->allow.at)
-        max = REFUSED_BYTES_MAX;
-    else if (call->route->run.body & BODY_LARGE)
-        max = call->api->body_max;
-    if (max < *ret_body_max)
-        *ret_body_max = max;
+    lower(ret_body_max, body_max(served));
     if (served->allow.at)
         return ERR_OK; // refused when it is handled: only then can a header go with it
     if (!needs_store(call->route))
@@ -60,8 +65,7 @@ Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error
     if (!is_doubtful(served, err))
         return err;
     // The body of somebody who is perhaps nobody is kept short.
-    if (BODY_BYTES_MAX < *ret_body_max)
-        *ret_body_max = BODY_BYTES_MAX;
+    lower(ret_body_max, BODY_USUAL);
     return ERR_OK;
 }
 
@@ -118,23 +122,17 @@ static Err check_head(Served *served, Error *error)
     Str coding = exchange_header(exchange, S("Content-Encoding"));
     if (coding.len > 0 && !str_eq_nocase(coding, S("identity")))
         return fail(error, ERR_MEDIA_TYPE, "send the body as it is, without a content encoding");
-    bool is_any = (call->route->run.body & BODY_ANY) != 0;
-    if (type.at && has_body(exchange) && !is_any && !is_json(type))
+    if (type.at && has_body(exchange) && call->route->media == MEDIA_JSON && !is_json(type))
         return fail(error, ERR_MEDIA_TYPE, "send application/json");
     return once_read(served, error);
 }
 
-static Err read_body(Served *served, Error *error)
+static Err read_body(Call *call, Error *error)
 {
-    Call *call = &served->call;
-    const Exchange *exchange = call->exchange;
-    bool is_post = str_eq(exchange->method, S("POST"));
-    once_hash(served);
-    // An event may be a CloudEvent, whose content need not be JSON: its handler reads it.
-    if (exchange->body.len == 0 || (call->route->run.body & BODY_ANY) ||
-        (!is_post && !str_eq(exchange->method, S("PUT"))))
+    Str body = call->exchange->body;
+    if (body.len == 0 || call->route->media != MEDIA_JSON)
         return ERR_OK;
-    return json_parse(call->arena, exchange->body, &call->body, error);
+    return json_parse(call->arena, body, &call->body, error);
 }
 
 static Call *call_of_read(Read *read)
@@ -168,7 +166,9 @@ static Err read_call(Served *served, Error *error)
 {
     Call *call = &served->call;
     served->is_read = true;
-    TRY(read_body(served, error));
+    once_hash(served);
+    TRY(params_read(call, error));
+    TRY(read_body(call, error));
     return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
 }
 

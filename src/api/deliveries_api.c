@@ -1,6 +1,5 @@
 #include "api/handlers.h"
 
-#include "api/query.h"
 #include "channels/channel.h"
 #include "domain/members.h"
 #include "store/attempt.h"
@@ -93,24 +92,58 @@ static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *v
     return ERR_OK;
 }
 
-static Err read_filter(const Call *call, DeliveryFilter *ret, Error *error)
+static const char *const state_words[] = {
+#define STATE_WORD(name, text, ...) [DELIVERY_##name] = (text),
+    DELIVERY_STATE_TABLE(STATE_WORD)
+#undef STATE_WORD
+        [DELIVERY_STATE_COUNT] = NULL,
+};
+
+enum {
+    LIST_STATE,
+    LIST_TRIGGER,
+    LIST_CHANNEL,
+    LIST_EVENT,
+    LIST_ENTITY,
+    LIST_Q,
+    LIST_STUCK,
+    LIST_FROM,
+    LIST_TO,
+};
+
+// clang-format off
+const Param delivery_params[] = {
+    [LIST_STATE]   = { "state",   PARAM_WORD, .words = state_words, .help = "In this state" },
+    [LIST_TRIGGER] = { "trigger", PARAM_TEXT, .max = TRIGGER_ID_MAX, .help = "Made by this trigger" },
+    [LIST_CHANNEL] = { "channel", PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "Sent on this channel" },
+    [LIST_EVENT]   = { "event",   PARAM_ID,   .help = "Made of this event" },
+    [LIST_ENTITY]  = { "entity",  PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
+    [LIST_Q]       = { "q",       PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "Whose address or reference has this text" },
+    [LIST_STUCK]   = { "stuck",   PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
+    [LIST_FROM]    = { "from",    PARAM_TIME, .help = "Triggered at this time or later" },
+    [LIST_TO]      = { "to",      PARAM_TIME, .help = "Triggered before this time" },
+    { 0 },
+};
+// clang-format on
+
+static DeliveryFilter read_filter(const Call *call)
 {
     DeliveryFilter filter = delivery_filter_any();
+    size_t state = 0;
     bool stuck = false;
-    TRY(query_check(call, "state trigger channel event entity q stuck from to", error));
-    TRY(query_state(call, &filter.has_state, &filter.state, error));
-    TRY(query_text(call, "trigger", TRIGGER_ID_MAX, &filter.trigger, error));
-    TRY(query_text(call, "channel", CHANNEL_KEY_MAX, &filter.channel, error));
-    TRY(query_text(call, "entity", EVENT_ENTITY_MAX, &filter.entity, error));
-    TRY(query_text(call, "q", DELIVERY_QUERY_MAX, &filter.q, error));
-    TRY(query_id(call, "event", &filter.has_event, &filter.event, error));
-    TRY(query_time(call, "from", &filter.from, error));
-    TRY(query_time(call, "to", &filter.to, error));
-    TRY(query_flag(call, "stuck", &stuck, error));
+    filter.has_state = param_word(call, LIST_STATE, &state);
+    filter.state = (DeliveryState) state;
+    param_text(call, LIST_TRIGGER, &filter.trigger);
+    param_text(call, LIST_CHANNEL, &filter.channel);
+    filter.has_event = param_id(call, LIST_EVENT, &filter.event);
+    param_text(call, LIST_ENTITY, &filter.entity);
+    param_text(call, LIST_Q, &filter.q);
+    param_time(call, LIST_FROM, &filter.from);
+    param_time(call, LIST_TO, &filter.to);
+    param_bool(call, LIST_STUCK, &stuck);
     if (stuck)
         filter.stuck_before = clock_now(call->api->clock) - STUCK_AFTER;
-    *ret = filter;
-    return ERR_OK;
+    return filter;
 }
 
 Err delivery_list(Call *call, Db *db, Error *error)
@@ -118,12 +151,11 @@ Err delivery_list(Call *call, Db *db, Error *error)
     Page page;
     Uuid room;
     const Uuid *before;
-    DeliveryFilter filter;
+    DeliveryFilter filter = read_filter(call);
     DeliveryView *views;
     size_t count;
     TRY(call_page(call, &page, error));
-    TRY(query_after(&page, &room, &before, error));
-    TRY(read_filter(call, &filter, error));
+    TRY(page_id(&page, &room, &before, error));
     TRY(delivery_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &views,
                       &count, &page.is_cut, error));
     bool has_more;
@@ -278,6 +310,16 @@ static Err read_captured_key(const Page *page, CapturedKey *ret, Error *error)
     return ERR_OK;
 }
 
+enum { CAPTURED_DELIVERY, CAPTURED_CHANNEL };
+
+// clang-format off
+const Param captured_params[] = {
+    [CAPTURED_DELIVERY] = { "delivery", PARAM_ID,   .help = "Of this delivery" },
+    [CAPTURED_CHANNEL]  = { "channel",  PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "By this channel" },
+    { 0 },
+};
+// clang-format on
+
 Err captured_list(Call *call, Db *db, Error *error)
 {
     Page page;
@@ -287,9 +329,8 @@ Err captured_list(Call *call, Db *db, Error *error)
     size_t count;
     TRY(call_page(call, &page, error));
     TRY(read_captured_key(&page, &after, error));
-    TRY(query_check(call, "delivery channel", error));
-    TRY(query_id(call, "delivery", &filter.has_delivery, &filter.delivery, error));
-    TRY(query_text(call, "channel", CHANNEL_KEY_MAX, &filter.channel, error));
+    filter.has_delivery = param_id(call, CAPTURED_DELIVERY, &filter.delivery);
+    param_text(call, CAPTURED_CHANNEL, &filter.channel);
     TRY(captured_page(db, call->arena, call->tenant, &filter, after, page.limit + 1, &all, &count,
                       &page.is_cut, error));
     bool has_more;

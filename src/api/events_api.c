@@ -1,6 +1,5 @@
 #include "api/handlers.h"
 
-#include "api/query.h"
 #include "store/attempt.h"
 #include "store/decision.h"
 #include "store/delivery.h"
@@ -29,6 +28,17 @@ static void put_event(Call *call, JsonOut *json, const Event *event)
     json_close(json, '}');
 }
 
+enum { EVENTS_KIND, EVENTS_FROM, EVENTS_TO };
+
+// clang-format off
+const Param event_params[] = {
+    [EVENTS_KIND] = { "kind", PARAM_TEXT, .max = EVENT_KIND_MAX, .help = "Of this kind" },
+    [EVENTS_FROM] = { "from", PARAM_TIME, .help = "Received at this time or later" },
+    [EVENTS_TO]   = { "to",   PARAM_TIME, .help = "Received before this time" },
+    { 0 },
+};
+// clang-format on
+
 Err event_list(Call *call, Db *db, Error *error)
 {
     Page page;
@@ -38,11 +48,10 @@ Err event_list(Call *call, Db *db, Error *error)
     Event *events;
     size_t count;
     TRY(call_page(call, &page, error));
-    TRY(query_after(&page, &room, &before, error));
-    TRY(query_check(call, "kind from to", error));
-    TRY(query_text(call, "kind", EVENT_KIND_MAX, &filter.kind, error));
-    TRY(query_time(call, "from", &filter.from, error));
-    TRY(query_time(call, "to", &filter.to, error));
+    TRY(page_id(&page, &room, &before, error));
+    param_text(call, EVENTS_KIND, &filter.kind);
+    param_time(call, EVENTS_FROM, &filter.from);
+    param_time(call, EVENTS_TO, &filter.to);
     TRY(event_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &events, &count,
                    &page.is_cut, error));
     bool has_more;

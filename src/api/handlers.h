@@ -19,6 +19,7 @@ Err channel_delete(Call *call, Tx *tx, Error *error);
 Err tenant_list(Call *call, Db *db, Error *error);
 Err tenant_get(Call *call, Db *db, Error *error);
 Err tenant_create(Call *call, Tx *tx, Error *error);
+extern const Param key_params[];
 Err key_list(Call *call, Db *db, Error *error);
 Err key_create(Call *call, Tx *tx, Error *error);
 Err key_delete(Call *call, Tx *tx, Error *error);
@@ -29,12 +30,14 @@ Err event_read(Call *call, Error *error);
 extern const RouteSet event_set;
 
 // events_api.c
+extern const Param event_params[];
 Err event_list(Call *call, Db *db, Error *error);
 Err event_get(Call *call, Db *db, Error *error);
 Err event_explain(Call *call, Db *db, Error *error);
 Err event_timeline(Call *call, Db *db, Error *error);
 
 // deliveries_api.c
+extern const Param delivery_params[];
 Err delivery_list(Call *call, Db *db, Error *error);
 Err delivery_get(Call *call, Db *db, Error *error);
 Err delivery_attempts(Call *call, Db *db, Error *error);
@@ -42,6 +45,7 @@ Err delivery_retry(Call *call, Tx *tx, Error *error);
 Err delivery_discard(Call *call, Tx *tx, Error *error);
 Err delivery_cancel(Call *call, Tx *tx, Error *error);
 Err delivery_complete(Call *call, Tx *tx, Error *error);
+extern const Param captured_params[];
 Err captured_list(Call *call, Db *db, Error *error);
 
 // operations_api.c

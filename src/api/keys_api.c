@@ -92,22 +92,30 @@ static Err whose_keys(const Call *call, Db *db, Arena *arena, Str id, Tenant *re
     return fail(error, ERR_NOT_FOUND, "there is no tenant %.*s", STR_ARG(id));
 }
 
+enum { KEYS_TENANT };
+
+const Param key_params[] = {
+    [KEYS_TENANT] = { .name = "tenant",
+                      .kind = PARAM_TEXT,
+                      .max = TENANT_ID_MAX,
+                      .help = "Whose keys; one's own unless said. Others need the system right" },
+    { 0 },
+};
+
 Err key_list(Call *call, Db *db, Error *error)
 {
     Page page;
     Tenant tenant;
     Key *rows;
     size_t count;
-    Uuid after;
+    Uuid room;
+    const Uuid *after;
+    Str whose = STR_NONE;
     TRY(call_page(call, &page, error));
-    if (page.cursor.at && page.cursor.len != sizeof after.b)
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    if (page.cursor.at)
-        memcpy(after.b, page.cursor.at, sizeof after.b);
-    TRY(whose_keys(call, db, call->arena, exchange_query(call->exchange, S("tenant")), &tenant,
-                   error));
-    TRY(key_page(db, call->arena, tenant.tenant, page.cursor.at ? &after : NULL, page.limit, &rows,
-                 &count, error));
+    TRY(page_id(&page, &room, &after, error));
+    param_text(call, KEYS_TENANT, &whose);
+    TRY(whose_keys(call, db, call->arena, whose, &tenant, error));
+    TRY(key_page(db, call->arena, tenant.tenant, after, page.limit, &rows, &count, error));
     bool has_more;
     size_t shown = page_shown(&page, count, &has_more);
     JsonOut *out = call_json(call, 200);
@@ -119,7 +127,7 @@ Err key_list(Call *call, Db *db, Error *error)
     Str next = STR_NONE;
     if (count > shown)
         next =
-            page_cursor(call->arena, (Str){ (const char *) rows[shown - 1].id.b, sizeof after.b });
+            page_cursor(call->arena, (Str){ (const char *) rows[shown - 1].id.b, sizeof room.b });
     page_close(call, &page, next);
     return ERR_OK;
 }

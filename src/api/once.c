@@ -21,7 +21,7 @@ Err once_read(Served *served, Error *error)
 {
     const Exchange *exchange = served->call.exchange;
     Str key = exchange_header(exchange, S("Idempotency-Key"));
-    if (!key.at || !str_eq(exchange->method, S("POST")))
+    if (!key.at || !served->call.route->keeps_answer)
         return ERR_OK;
     if (key.len == 0 || key.len > IDEMPOTENCY_KEY_MAX || !str_is_utf8(key) ||
         !str_is_printable(key))

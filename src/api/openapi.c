@@ -26,11 +26,6 @@ static bool is_method(const Route *route, const char *method)
     return strcmp(route->method, method) == 0;
 }
 
-static bool is_page(const Route *route)
-{
-    return str_contains(str_from(route->response), S("a page"));
-}
-
 static void open_member(JsonOut *out, Str key, char bracket)
 {
     json_key(out, key);
@@ -85,6 +80,47 @@ static void put_parameter(JsonOut *out, Str in, Str name, Str description, const
     json_close(out, '}');
 }
 
+// put_kind writes the schema of a query parameter's value.
+static void put_kind(JsonOut *out, const Param *param)
+{
+    static const char *const types[] = {
+        [PARAM_TEXT] = "string", [PARAM_WORD] = "string", [PARAM_BOOL] = "boolean",
+        [PARAM_INT] = "integer", [PARAM_TIME] = "string", [PARAM_ID] = "string",
+    };
+    open_member(out, S("schema"), '{');
+    json_put_str(out, S("type"), str_from(types[param->kind]));
+    if (param->kind == PARAM_TEXT)
+        json_put_i64(out, S("maxLength"), param->max);
+    if (param->kind == PARAM_TIME)
+        json_put_str(out, S("format"), S("date-time"));
+    if (param->kind == PARAM_ID)
+        json_put_str(out, S("format"), S("uuid"));
+    if (param->kind == PARAM_INT) {
+        json_put_i64(out, S("minimum"), param->min);
+        json_put_i64(out, S("maximum"), param->max);
+    }
+    if (param->kind == PARAM_WORD) {
+        open_member(out, S("enum"), '[');
+        for (size_t i = 0; param->words[i]; i++)
+            json_add_str(out, str_from(param->words[i]));
+        json_close(out, ']');
+    }
+    json_close(out, '}');
+}
+
+static void put_query(JsonOut *out, const Param *params)
+{
+    for (size_t i = 0; i < param_count(params); i++) {
+        json_open(out, '{');
+        json_put_str(out, S("name"), str_from(params[i].name));
+        json_put_str(out, S("in"), S("query"));
+        json_put_bool(out, S("required"), false);
+        json_put_str(out, S("description"), str_from(params[i].help));
+        put_kind(out, &params[i]);
+        json_close(out, '}');
+    }
+}
+
 static void put_parameters(JsonOut *out, const Route *route)
 {
     open_member(out, S("parameters"), '[');
@@ -95,13 +131,10 @@ static void put_parameters(JsonOut *out, const Route *route)
             put_parameter(out, S("path"), (Str){ word.at + 1, word.len - 2 }, STR_NONE,
                           "{\"type\":\"string\"}");
     }
-    if (is_page(route)) {
-        put_parameter(out, S("query"), S("limit"), S("How many rows at most"),
-                      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500,\"default\":50}");
-        put_parameter(out, S("query"), S("cursor"), S("The next of the page before"),
-                      "{\"type\":\"string\"}");
-    }
-    if (is_method(route, "POST"))
+    put_query(out, route->params);
+    if (route->is_page)
+        put_query(out, page_params);
+    if (route->keeps_answer)
         put_parameter(out, S("header"), S("Idempotency-Key"),
                       S("The same key with the same request gets the same answer for 24 hours, a "
                         "refusal too, and is done once"),
@@ -128,13 +161,14 @@ static void put_roles(JsonOut *out, const Route *route)
 
 static void put_request(JsonOut *out, const Route *route)
 {
-    if (!route->request)
+    if (route->media == MEDIA_NONE)
         return;
     open_member(out, S("requestBody"), '{');
     open_member(out, S("content"), '{');
     open_member(out, S("application/json"), '{');
     json_put_raw(out, S("schema"), S("{\"type\":\"object\"}"));
-    json_put_raw(out, S("example"), str_from(route->request));
+    if (route->example)
+        json_put_raw(out, S("example"), str_from(route->example));
     json_close(out, '}');
     json_close(out, '}');
     json_close(out, '}');
@@ -144,10 +178,10 @@ static void put_request(JsonOut *out, const Route *route)
 // (429, 500, 503 …) is told once, under default.
 static bool is_possible(const Route *route, int status)
 {
-    bool has_body = is_method(route, "POST") || is_method(route, "PUT");
+    bool has_body = route->media != MEDIA_NONE;
     switch (status) {
     case 400:
-        return has_body || is_page(route);
+        return has_body || route->is_page;
     case 401:
     case 403:
         return route->roles != ANYONE;
@@ -161,7 +195,7 @@ static bool is_possible(const Route *route, int status)
     case 415:
         return has_body;
     case 422:
-        return has_body || is_page(route);
+        return true; // a query parameter that it does not know
     default:
         return false;
     }
@@ -178,15 +212,14 @@ static bool is_first_of(size_t row)
 
 static void put_responses(JsonOut *out, Arena *arena, const Route *route)
 {
-    Str rest = str_from(route->response);
-    Str status = str_cut(&rest, ' ');
     open_member(out, S("responses"), '{');
-    open_member(out, status, '{');
-    json_put_str(out, S("description"), rest.len ? rest : S("done"));
-    if (!str_eq(status, S("204")))
-        json_put_raw(out, S("content"),
-                     str_starts(rest, S("text")) ? S("{\"text/plain\":{}}")
-                                                 : S("{\"application/json\":{}}"));
+    open_member(out, str_format(arena, "%d", route->status), '{');
+    json_put_str(out, S("description"), str_from(route->answers));
+    if (route->status != 204) {
+        open_member(out, S("content"), '{');
+        json_put_raw(out, str_from(route->type ? route->type : "application/json"), S("{}"));
+        json_close(out, '}');
+    }
     json_close(out, '}');
     for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
         if (!is_first_of(i) || !is_possible(route, errors[i].http))

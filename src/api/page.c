@@ -4,18 +4,29 @@
 
 enum { CURSOR_MAX = 1024, LIMIT_DEFAULT = 50, LIMIT_MAX = 500 };
 
+enum { PAGE_LIMIT, PAGE_CURSOR };
+
+const Param page_params[] = {
+    [PAGE_LIMIT] = { .name = "limit",
+                     .kind = PARAM_INT,
+                     .min = 1,
+                     .max = LIMIT_MAX,
+                     .help = "How many rows at most; 50 unless said" },
+    [PAGE_CURSOR] = { .name = "cursor",
+                      .kind = PARAM_TEXT,
+                      .max = CURSOR_MAX,
+                      .help = "The next of the page before" },
+    { 0 },
+};
+
 Err call_page(const Call *call, Page *ret, Error *error)
 {
-    Str limit = exchange_query(call->exchange, S("limit"));
-    Str cursor = exchange_query(call->exchange, S("cursor"));
+    size_t first = param_count(call->route->params);
     Page page = { .limit = LIMIT_DEFAULT };
-    if (limit.at && !str_to_i64(limit, 1, LIMIT_MAX, &page.limit)) {
-        error_add(error, S("/limit"), "bad-value", "must be a whole number from 1 to %d",
-                  LIMIT_MAX);
-        return error_close(error, ERR_INVALID);
-    }
-    if (cursor.len > 0 &&
-        (cursor.len > CURSOR_MAX || !base64_parse(call->arena, cursor, &page.cursor)))
+    Str cursor;
+    param_int(call, first + PAGE_LIMIT, &page.limit);
+    if (param_text(call, first + PAGE_CURSOR, &cursor) &&
+        !base64_parse(call->arena, cursor, &page.cursor))
         return fail(error, ERR_MALFORMED, "the cursor is none that was given");
     *ret = page;
     return ERR_OK;
@@ -26,6 +37,18 @@ Err page_text(const Page *page, Str *ret, Error *error)
     if (page->cursor.at && !str_is_utf8(page->cursor))
         return fail(error, ERR_MALFORMED, "the cursor is none that was given");
     *ret = page->cursor;
+    return ERR_OK;
+}
+
+Err page_id(const Page *page, Uuid *room, const Uuid **ret, Error *error)
+{
+    *ret = NULL;
+    if (!page->cursor.at)
+        return ERR_OK;
+    if (page->cursor.len != sizeof room->b)
+        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    memcpy(room->b, page->cursor.at, sizeof room->b);
+    *ret = room;
     return ERR_OK;
 }
 

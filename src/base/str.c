@@ -162,6 +162,20 @@ size_t str_distance(Str a, Str b)
     return d[a.len][b.len];
 }
 
+const char *str_nearest(Str word, const char *const *known, size_t known_count)
+{
+    const char *closest = NULL;
+    size_t closest_distance = 3;
+    for (size_t i = 0; i < known_count; i++) {
+        size_t letters = str_distance(word, str_from(known[i]));
+        if (letters < closest_distance && letters * 2 <= word.len) {
+            closest = known[i];
+            closest_distance = letters;
+        }
+    }
+    return closest;
+}
+
 int str_hex_value(char c)
 {
     if (c >= '0' && c <= '9')

@@ -43,6 +43,10 @@ bool str_to_i64(Str s, int64_t min, int64_t max, int64_t *ret);
 enum { STR_DISTANCE_MAX = 64 };
 size_t str_distance(Str a, Str b);
 
+// str_nearest returns the known word that a typo was perhaps meant to be: at most two letters away,
+// and at least half of the letters right, so that short words do not attract everything; or NULL.
+const char *str_nearest(Str word, const char *const *known, size_t known_count);
+
 // str_hex_value returns what a hexadecimal digit of either case stands for; -1 for anything else.
 int str_hex_value(char c);
 

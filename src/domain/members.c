@@ -60,22 +60,6 @@ void members_note(const Members *members, Str name, const char *code, const char
     error_add(members->error, members_pointer(members, name), code, "%s", message);
 }
 
-// meant returns the known name that a typo was perhaps meant to be: at most two letters away, and
-// at least half of the letters right, so that short names do not attract everything.
-static const char *meant(Str name, const char *const *known, size_t known_count)
-{
-    const char *closest = NULL;
-    size_t closest_distance = 3;
-    for (size_t i = 0; i < known_count; i++) {
-        size_t letters = str_distance(name, str_from(known[i]));
-        if (letters < closest_distance && letters * 2 <= name.len) {
-            closest = known[i];
-            closest_distance = letters;
-        }
-    }
-    return closest;
-}
-
 bool members_is_object(const Members *members)
 {
     if (json_type(members->object) == JSON_OBJECT)
@@ -95,7 +79,7 @@ bool members_check(const Members *members, const char *const *known, size_t know
             i++;
         if (i < known_count)
             continue;
-        const char *hint = meant(it.key, known, known_count);
+        const char *hint = str_nearest(it.key, known, known_count);
         Str shown = members_shown(it.key);
         if (hint)
             members_note(members, it.key, "unknown-member",

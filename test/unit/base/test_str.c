@@ -365,6 +365,16 @@ static void words_are_as_far_apart_as_their_edits(void)
     CHECK(str_distance((Str){ longest, STR_DISTANCE_MAX }, S("")) == STR_DISTANCE_MAX);
 }
 
+static void the_nearest_word_is_near(void)
+{
+    static const char *const known[] = { "state", "stage", "q", "channel" };
+    CHECK(strcmp(str_nearest(S("stat"), known, ARRAY_LEN(known)), "state") == 0);
+    CHECK(strcmp(str_nearest(S("chanell"), known, ARRAY_LEN(known)), "channel") == 0);
+    CHECK(!str_nearest(S("x"), known, ARRAY_LEN(known))); // as far from q as it is long
+    CHECK(!str_nearest(S("colour"), known, ARRAY_LEN(known)));
+    CHECK(!str_nearest(S("state"), known, 0));
+}
+
 static const Test tests[] = {
     TEST(texts_are_compared_as_bytes),
     TEST(parts_are_found),
@@ -385,5 +395,6 @@ static const Test tests[] = {
     TEST(an_empty_buffer_is_empty_text_and_not_none),
     TEST(numbers_are_printed),
     TEST(words_are_as_far_apart_as_their_edits),
+    TEST(the_nearest_word_is_near),
 };
 TEST_MAIN(tests)

@@ -1,0 +1,87 @@
+"""What every route has in common; the cases are made from the route table, as the document has it."""
+import re
+
+from harness import equal, main
+from steps import trigger_body
+
+NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
+VALUES = {"boolean": "true", "date-time": "2026-05-14T05:12:34Z", "uuid": NO_SUCH_ID}
+
+
+def operations(peal):
+    paths = peal.get("/openapi.json", expect=200).json["paths"]
+    return [(method.upper(), path, told) for path, methods in paths.items()
+            for method, told in methods.items()]
+
+
+def parameters(told, place):
+    return {each["name"]: each["schema"] for each in told["parameters"] if each["in"] == place}
+
+
+def filled(path):
+    return re.sub(r"\{\w+\}", NO_SUCH_ID, path)
+
+
+def problems(answer):
+    return {(each["path"], each["code"]): each["message"] for each in answer.json["errors"]}
+
+
+def value_of(schema):
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "integer":
+        return schema["minimum"]
+    return VALUES.get(schema.get("format", schema["type"]), "")
+
+
+def test_what_no_route_knows_is_refused_by_every_route(ctx):
+    for method, path, _ in operations(ctx.peal):
+        answer = ctx.peal.request(method, f"{filled(path)}?colour=red")
+        equal(answer.status, 422, f"{method} {path}")
+        assert ("/colour", "unknown-parameter") in problems(answer), answer.text
+
+
+def test_a_refused_query_leaves_nothing_done(ctx):
+    ctx.peal.post("/v1/triggers?dryrun=true", trigger_body("odd"), expect=422)
+    ctx.peal.get("/v1/triggers/odd", expect=404)
+
+
+def test_a_typo_is_told_what_was_perhaps_meant(ctx):
+    answer = ctx.peal.get("/v1/deliveries?stat=parked&chanel=x&colour=red", expect=422)
+    told = problems(answer)
+    assert 'did you mean "state"?' in told["/stat", "unknown-parameter"]
+    assert 'did you mean "channel"?' in told["/chanel", "unknown-parameter"]
+    assert "use state trigger channel" in told["/colour", "unknown-parameter"]
+
+
+def test_a_parameter_stands_once(ctx):
+    answer = ctx.peal.get("/v1/deliveries?state=parked&state=pending", expect=422)
+    equal(list(problems(answer)), [("/state", "bad-value")])
+
+
+def test_whatever_the_document_names_is_taken(ctx):
+    for method, path, told in operations(ctx.peal):
+        for name, schema in parameters(told, "query").items():
+            answer = ctx.peal.request(method, f"{filled(path)}?{name}={value_of(schema)}")
+            assert answer.status in (200, 404), f"{method} {path}?{name}: {answer.text}"
+
+
+def test_a_value_outside_its_bounds_is_refused(ctx):
+    for method, path, told in operations(ctx.peal):
+        for name, schema in parameters(told, "query").items():
+            if schema["type"] == "string" and "maxLength" not in schema:
+                bad = "nothing-such"
+            else:
+                bad = "x" * (schema.get("maxLength", 0) + 1)
+            answer = ctx.peal.request(method, f"{filled(path)}?{name}={bad}")
+            equal(answer.status, 422, f"{method} {path}?{name}={bad[:20]}")
+            equal([place for place, _ in problems(answer)], [f"/{name}"], path)
+
+
+def test_every_post_keeps_its_answer_for_an_idempotency_key(ctx):
+    for method, path, told in operations(ctx.peal):
+        equal("Idempotency-Key" in parameters(told, "header"), method == "POST", path)
+
+
+if __name__ == "__main__":
+    main()
