@@ -493,6 +493,67 @@ Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter *
     return ERR_OK;
 }
 
+// put_group is the schema of {"all":…}, {"any":…} or {"not":…}; value is that of what stands there.
+static void put_group(JsonOut *out, const char *group, Str value)
+{
+    json_open(out, '{');
+    json_put_str(out, S("type"), S("object"));
+    json_key(out, S("properties"));
+    json_open(out, '{');
+    json_put_raw(out, str_from(group), value);
+    json_close(out, '}');
+    json_key(out, S("required"));
+    json_open(out, '[');
+    json_add_str(out, str_from(group));
+    json_close(out, ']');
+    json_put_bool(out, S("additionalProperties"), false);
+    json_close(out, '}');
+}
+
+static void put_leaf(JsonOut *out)
+{
+    json_open(out, '{');
+    json_put_str(out, S("type"), S("object"));
+    json_key(out, S("properties"));
+    json_open(out, '{');
+    json_put_raw(out, S("path"), S("{\"type\":\"string\"}"));
+    json_put_raw(out, S("questionId"),
+                 S("{\"type\":\"string\",\"description\":\"another name of path\"}"));
+    json_key(out, S("op"));
+    json_open(out, '{');
+    json_put_str(out, S("type"), S("string"));
+    json_key(out, S("enum"));
+    json_open(out, '[');
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        json_add_str(out, str_from(ops[i].text));
+    json_close(out, ']');
+    json_close(out, '}');
+    json_put_raw(out, S("value"),
+                 S("{\"type\":[\"string\",\"number\",\"boolean\",\"null\",\"array\"],\"items\":"
+                   "{\"type\":[\"string\",\"number\",\"boolean\",\"null\"]}}"));
+    json_close(out, '}');
+    json_put_raw(out, S("required"), S("[\"op\"]"));
+    json_put_bool(out, S("additionalProperties"), false);
+    json_close(out, '}');
+}
+
+void filter_schema(JsonOut *out, const char *ref)
+{
+    char one[200], list[240];
+    snprintf(one, sizeof one, "{\"$ref\":\"%s\"}", ref);
+    snprintf(list, sizeof list, "{\"type\":\"array\",\"items\":%s}", one);
+    json_open(out, '{');
+    json_put_str(out, S("title"), S("Filter"));
+    json_key(out, S("anyOf"));
+    json_open(out, '[');
+    put_leaf(out);
+    put_group(out, "all", str_from(list));
+    put_group(out, "any", str_from(list));
+    put_group(out, "not", str_from(one));
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
 static bool leaf_holds(const Leaf *leaf, const Event *event, Str template_id)
 {
     if (!leaf->op)

@@ -22,6 +22,9 @@ typedef struct Filter Filter;
 Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret,
                    Error *error) MUST_USE;
 
+// filter_schema writes the JSON Schema of a filter; ref is what it refers to itself by.
+void filter_schema(JsonOut *out, const char *ref);
+
 // FilterMiss tells why a filter was false: the first leaf (in order) that decided it. leaf is its
 // index in the compiled filter, which is what a decision row stores.
 typedef struct FilterMiss {

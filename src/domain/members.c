@@ -69,6 +69,17 @@ bool members_is_object(const Members *members)
     return false;
 }
 
+void members_unknown(const Members *members, Str name, const char *const *known, size_t known_count)
+{
+    const char *hint = str_nearest(name, known, known_count);
+    Str shown = members_shown(name);
+    if (hint)
+        members_note(members, name, "unknown-member",
+                     "\"%.*s\" is not known here; did you mean \"%s\"?", STR_ARG(shown), hint);
+    else
+        members_note(members, name, "unknown-member", "\"%.*s\" is not known here", STR_ARG(shown));
+}
+
 bool members_check(const Members *members, const char *const *known, size_t known_count)
 {
     if (!members_is_object(members))
@@ -77,16 +88,8 @@ bool members_check(const Members *members, const char *const *known, size_t know
         size_t i = 0;
         while (i < known_count && !str_eq(it.key, str_from(known[i])))
             i++;
-        if (i < known_count)
-            continue;
-        const char *hint = str_nearest(it.key, known, known_count);
-        Str shown = members_shown(it.key);
-        if (hint)
-            members_note(members, it.key, "unknown-member",
-                         "\"%.*s\" is not known here; did you mean \"%s\"?", STR_ARG(shown), hint);
-        else
-            members_note(members, it.key, "unknown-member", "\"%.*s\" is not known here",
-                         STR_ARG(shown));
+        if (i == known_count)
+            members_unknown(members, it.key, known, known_count);
     }
     return true;
 }
@@ -97,10 +100,15 @@ const Json *members_get(const Members *members, const char *name)
     return json_type(value) == JSON_NULL ? NULL : value;
 }
 
+void members_missing(const Members *members, const char *name)
+{
+    members_note(members, str_from(name), "missing-member", "\"%s\" is needed", name);
+}
+
 void members_need(const Members *members, const char *name)
 {
     if (!members_get(members, name))
-        members_note(members, str_from(name), "missing-member", "\"%s\" is needed", name);
+        members_missing(members, name);
 }
 
 // note_type notes that a member is of the wrong type; wanted is such as "a string".

@@ -28,6 +28,11 @@ Err members_close(const Members *members, Err err) MUST_USE;
 bool members_is_object(const Members *members);
 bool members_check(const Members *members, const char *const *known, size_t known_count);
 
+// members_unknown notes a member that is not among known; members_missing one that is needed.
+void members_unknown(const Members *members, Str name, const char *const *known,
+                     size_t known_count);
+void members_missing(const Members *members, const char *name);
+
 // members_get returns NULL for an absent member and for null; members_need notes its absence.
 const Json *members_get(const Members *members, const char *name);
 void members_need(const Members *members, const char *name);
