@@ -15,16 +15,17 @@ CREATE TABLE generation (
 ) {STRICT_KEYED};
 INSERT INTO generation (one, n) VALUES (1, 1);
 
--- The wall: every row below has one.
+-- The wall: every row below has one. Hidden is how a tenant is deleted.
 CREATE TABLE tenant (
     tenant {I64} NOT NULL PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
+    is_hidden {SMALL} NOT NULL,
     created_at {I64} NOT NULL,
     generation {I64} NOT NULL
 ) {STRICT};
 
--- A key is 256 random bits; only its hash is kept.
+-- A key is 256 random bits; only its hash is kept. A revoked one stays, so that caches learn of it.
 CREATE TABLE api_key (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -34,6 +35,7 @@ CREATE TABLE api_key (
     hash {BYTES} NOT NULL UNIQUE,
     created_at {I64} NOT NULL,
     expires_at {I64},
+    is_revoked {SMALL} NOT NULL,
     generation {I64} NOT NULL,
     PRIMARY KEY (tenant, id)
 ) {STRICT};

@@ -13,56 +13,57 @@ static const Statement insert = {
     .scope = STATEMENT_TENANT,
     .params = "iutitbiii",
     .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at,"
-           " generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+           " is_revoked, generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)",
 };
 static const Statement page = {
     .name = "key_page",
     .scope = STATEMENT_TENANT,
     .params = "iui",
     .sql = "SELECT id, tenant, role, is_system, name, created_at, expires_at FROM api_key"
-           " WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3",
+           " WHERE tenant = $1 AND id > $2 AND is_revoked = 0 ORDER BY id LIMIT $3",
 };
 static const Statement find = {
     .name = "key_find",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = "SELECT is_system FROM api_key WHERE tenant = $1 AND id = $2",
+    .sql = "SELECT is_system FROM api_key WHERE tenant = $1 AND id = $2 AND is_revoked = 0",
 };
-static const Statement erase = {
-    .name = "key_delete",
+static const Statement revoke = {
+    .name = "key_revoke",
     .scope = STATEMENT_TENANT,
-    .params = "iu",
-    .sql = "DELETE FROM api_key WHERE tenant = $1 AND id = $2",
+    .params = "iui",
+    .sql = "UPDATE api_key SET is_revoked = 1, generation = $3 WHERE tenant = $1 AND id = $2",
 };
 static const Statement tenant_of = {
     .name = "key_tenant",
     .scope = STATEMENT_SYSTEM,
     .params = "u",
-    .sql = "SELECT tenant FROM api_key WHERE id = $1",
+    .sql = "SELECT tenant FROM api_key WHERE id = $1 AND is_revoked = 0",
 };
 static const Statement system_keys = {
     .name = "key_system",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT hash FROM api_key WHERE is_system = 1",
+    .sql = "SELECT hash FROM api_key WHERE is_system = 1 AND is_revoked = 0",
 };
 static const Statement promote = {
     .name = "key_promote",
     .scope = STATEMENT_SYSTEM,
     .params = "bti",
-    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, expires_at = NULL, name = $2,"
-           " generation = $3 WHERE hash = $1",
+    .sql = "UPDATE api_key SET role = 'admin', is_system = 1, is_revoked = 0,"
+           " expires_at = NULL, name = $2, generation = $3 WHERE hash = $1",
 };
 // Whoever makes a key may choose its name, but not the system right.
 static const Statement replace = {
     .name = "key_replace",
     .scope = STATEMENT_SYSTEM,
-    .params = "bt",
-    .sql = "DELETE FROM api_key WHERE is_system = 1 AND name = $2 AND hash <> $1",
+    .params = "bti",
+    .sql = "UPDATE api_key SET is_revoked = 1, generation = $3"
+           " WHERE is_system = 1 AND is_revoked = 0 AND name = $2 AND hash <> $1",
 };
 
 const Statement *const key_statements[] = {
-    &insert, &page, &find, &erase, &tenant_of, &system_keys, &promote, &replace, NULL,
+    &insert, &page, &find, &revoke, &tenant_of, &system_keys, &promote, &replace, NULL,
 };
 
 Str key_text_new(Arena *arena, Random *random)
@@ -155,7 +156,7 @@ Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error)
 Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
 {
     Rows found, system;
-    Value args[] = { value_i64(tenant), value_uuid(id) };
+    Value args[] = { value_i64(tenant), value_uuid(id), value_i64(definition_generation(tx)) };
     TRY(definition_lock(tx, error));
     db_send(tx->db, &tx->arena, &system_keys, NULL, &system);
     TRY(tx_query(tx, &find, args, &found, error));
@@ -163,7 +164,7 @@ Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
         return fail(error, ERR_NOT_FOUND, "there is no such key");
     if (value_to_i64(&found.values[0]) != 0 && system.count == 1)
         return fail(error, ERR_CONFLICT, "it is the last key with the system right");
-    TRY(tx_query(tx, &erase, args, &found, error));
+    TRY(tx_query(tx, &revoke, args, &found, error));
     tx->changes_definitions = true;
     tx_fact(tx, FACT_KEY_DELETED, tenant, uuid_dup(&tx->arena, *id));
     return ERR_OK;

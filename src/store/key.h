@@ -1,6 +1,9 @@
 // key.h - API keys as rows. A key is 256 random bits; only the SHA-256 of its text is kept, so that
 // it can be shown but once.
 //
+// A key that is removed leaves its row, marked as revoked: a cache that asks what changed since it
+// last looked learns of it, and the journal's facts name their actors by it.
+//
 // The system right comes from key_bootstrap() alone. The last key that has it cannot be removed.
 #pragma once
 

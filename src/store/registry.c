@@ -7,13 +7,14 @@ static const Statement load_tenants = {
     .name = "registry_tenants",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT tenant, id, name FROM tenant ORDER BY tenant",
+    .sql = "SELECT tenant, id, name FROM tenant WHERE is_hidden = 0 ORDER BY tenant",
 };
 static const Statement load_keys = {
     .name = "registry_keys",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT hash, id, tenant, role, is_system, expires_at FROM api_key ORDER BY hash",
+    .sql = "SELECT hash, id, tenant, role, is_system, expires_at FROM api_key"
+           " WHERE is_revoked = 0 ORDER BY hash",
 };
 static const Statement load_channels = {
     .name = "registry_channels",

@@ -6,21 +6,22 @@ static const Statement insert = {
     .name = "tenant_insert",
     .scope = STATEMENT_SYSTEM,
     .params = "ttii",
-    .sql = "INSERT INTO tenant (tenant, id, name, created_at, generation)"
-           " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, $3, $4 FROM tenant WHERE 1 = 1"
+    .sql = "INSERT INTO tenant (tenant, id, name, is_hidden, created_at, generation)"
+           " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, 0, $3, $4 FROM tenant WHERE 1 = 1"
            " ON CONFLICT (id) DO NOTHING RETURNING tenant",
 };
 static const Statement find = {
     .name = "tenant_find",
     .scope = STATEMENT_SYSTEM,
     .params = "t",
-    .sql = "SELECT tenant, id, name, created_at FROM tenant WHERE id = $1",
+    .sql = "SELECT tenant, id, name, created_at FROM tenant WHERE id = $1 AND is_hidden = 0",
 };
 static const Statement page = {
     .name = "tenant_page",
     .scope = STATEMENT_SYSTEM,
     .params = "ti",
-    .sql = "SELECT tenant, id, name, created_at FROM tenant WHERE id > $1 ORDER BY id LIMIT $2",
+    .sql = "SELECT tenant, id, name, created_at FROM tenant WHERE id > $1 AND is_hidden = 0"
+           " ORDER BY id LIMIT $2",
 };
 
 const Statement *const tenant_statements[] = { &insert, &find, &page, NULL };

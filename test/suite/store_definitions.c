@@ -574,6 +574,10 @@ static void keys_are_found_by_their_hash_alone(void)
     registry = writer_registry(store.writer);
     CHECK(!registry_key(registry, &hash));
     registry_drop(registry);
+    CHECK(writer_run(store.writer, apply_key, &move, &store.error) == ERR_NOT_FOUND);
+    // Its row stays, with the number by which caches learn of it.
+    CHECK(ask_i64(&store, "SELECT generation FROM api_key WHERE is_revoked = 1") ==
+          generation(&store));
 }
 
 // Bootstrap is one start with or without a given key.
@@ -611,7 +615,8 @@ static void a_start_finds_or_makes_the_first_key(void)
     CHECK(!again.start.made.at);
     CHECK(again.start.replaced == 1); // the key of the suite was given too
     CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_NOT_FOUND);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM api_key WHERE is_system = 1") == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM api_key WHERE is_system = 1 AND is_revoked = 0") ==
+          1);
 }
 
 static void has_right(Store *store, const char *text, bool expected)
@@ -645,10 +650,14 @@ static void a_key_given_at_the_start_replaces_the_one_before(void)
     CHECK(start.start.replaced == 1);
     has_right(&store, "the second given key", false);
     has_right(&store, "a key that an admin made", true);
+    start.given = S("the second given key"); // what was revoked is given anew
+    MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
+    has_right(&store, "the second given key", true);
+    has_right(&store, "a key that an admin made", false);
     start.given = STR_NONE; // none given: whoever has the right keeps it
     MUST(&store, writer_run(store.writer, apply_bootstrap, &start, &store.error));
     CHECK(start.start.replaced == 0 && !start.start.made.at);
-    has_right(&store, "a key that an admin made", true);
+    has_right(&store, "the second given key", true);
 }
 
 static const Test tests[] = {
