@@ -7,7 +7,7 @@ import sys
 
 def main():
     printer, folder = sys.argv[1], sys.argv[2]
-    names = ["states", "errors"]
+    names = ["states", "errors", "metrics"]
     print(f"1..{len(names)}")
     bad = 0
     for i, name in enumerate(names, 1):

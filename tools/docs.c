@@ -1,8 +1,10 @@
-// docs.c - prints the documents whose truth is a table in the code: `docs states`, `docs errors`.
+// docs.c - prints the documents whose truth is a table in the code: `docs states`, `docs errors`,
+// `docs metrics`.
 //
-// docs/states.md and docs/errors.md are its output; a test compares them, `make docs` renews them.
+// docs/states.md and its like are its output; a test compares them, `make docs` renews them.
 
 #include "base/err.h"
+#include "base/metric.h"
 #include "domain/delivery.h"
 #include "domain/trigger.h"
 
@@ -12,10 +14,13 @@ static void print_states(void)
 {
     printf("# States of a delivery\n\n"
            "Printed from the tables in `src/domain/delivery.h` by `make docs`; do not edit.\n\n"
-           "One table; pure functions beside it decide (`delivery_first`, `_claim`, `_settle`, `_expire`,\n"
-           "`_act_on`); one guarded statement per move (`src/store/queue.c`) writes. Nothing else writes a\n"
+           "One table; pure functions beside it decide (`delivery_first`, `_claim`, `_settle`, "
+           "`_expire`,\n"
+           "`_act_on`); one guarded statement per move (`src/store/queue.c`) writes. Nothing else "
+           "writes a\n"
            "state; `test/suite/statements.c` proves it.\n\n"
-           "| state | in the queue | final | the survey seed's word | leaves by |\n|---|---|---|---|---|\n");
+           "| state | in the queue | final | the survey seed's word | leaves by "
+           "|\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++) {
         DeliveryState state = (DeliveryState) i;
         printf("| %s | %s | %s | %s |", delivery_state_text(state),
@@ -42,16 +47,55 @@ static void print_states(void)
 
 static void print_errors(void)
 {
-    printf("# Errors\n\n"
-           "Printed from the table in `src/base/err.h` by `make docs`; do not edit.\n\n"
-           "Every error is `application/problem+json` with this `code`; the command line exits with\n"
-           "the number in the last column.\n\n"
-           "| code | HTTP | title | exit |\n|---|---|---|---|\n");
+    printf(
+        "# Errors\n\n"
+        "Printed from the table in `src/base/err.h` by `make docs`; do not edit.\n\n"
+        "Every error is `application/problem+json` with this `code`; the command line exits with\n"
+        "the number in the last column.\n\n"
+        "| code | HTTP | title | exit |\n|---|---|---|---|\n");
 #define ROW(name, http, exit, code, title)                                                         \
     if (ERR_##name != ERR_OK)                                                                      \
         printf("| <a id=\"%s\"></a>%s | %d | %s | %d |\n", code, code, http, title, exit);
     ERR_TABLE(ROW)
 #undef ROW
+}
+
+static const char *unit_of(const MetricRow *row)
+{
+    static const char *const units[] = { "seconds", "bytes" };
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (str_contains(str_from(row->text), str_from(units[i])))
+            return units[i];
+    return "";
+}
+
+static void print_metrics(void)
+{
+    printf(
+        "# Metrics\n\n"
+        "Printed from the table in `src/base/metric.h` by `make docs`; do not edit.\n\n"
+        "`GET /metrics` answers in Prometheus' text format. Without a key no tenant and no\n"
+        "channel is named: `peal_deliveries` and `peal_queue_oldest_seconds` are sums, and what\n"
+        "is counted by channel is left out. A key sees its own tenant, a system key every one.\n\n"
+        "What is counted as Peal runs is this node's, since its start; what is said to be of all\n"
+        "nodes is asked of the database, by a connection of its own, and left out while that is\n"
+        "away (`peal_store_up` is 0 then). Where asking takes longer than 50 ms it is done\n"
+        "seldom: for at most a twentieth of the time.\n\n"
+        "Labels are bounded. `peal_deliveries` and `peal_queue_oldest_seconds` name the 500\n"
+        "channels with the most to do and sum the rest under `(others)`; what is counted by\n"
+        "channel or route has at most as many series as the last column says, first come first\n"
+        "served since the start, and sums the rest under `(others)`. Buckets of histograms end\n"
+        "at 1, 2.5 and 5 in each decade from 100 us to 1000 s.\n\n"
+        "| name | type | unit | labels | meaning | series |\n|---|---|---|---|---|---|\n");
+    for (Metric metric = 0; metric < METRIC_COUNT; metric++) {
+        const MetricRow *row = metric_row(metric);
+        printf("| %s | %s | %s | %s | %s |", row->text, metric_type_text(row->type), unit_of(row),
+               row->labels, row->help);
+        if (row->series > 1)
+            printf(" %zu |\n", row->series);
+        else
+            printf(" |\n");
+    }
 }
 
 int main(int argc, char **argv)
@@ -61,6 +105,8 @@ int main(int argc, char **argv)
         print_states();
     else if (str_eq(what, S("errors")))
         print_errors();
+    else if (str_eq(what, S("metrics")))
+        print_metrics();
     else
         return 2;
     return 0;

@@ -38,6 +38,7 @@ faketime              clocks that differ, for the tests of many nodes
 python3               the end-to-end tests
 curl                  a second HTTP client
 sqlite3               looks into the embedded store
+prometheus            promtool, which reads the metrics as Prometheus would
 ROWS
             ;;
         lint) cat <<'ROWS'

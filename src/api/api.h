@@ -17,6 +17,7 @@
 
 #include "api/param.h"
 #include "net/server.h"
+#include "store/depth.h"
 #include "store/epoch.h"
 #include "store/reader.h"
 #include "store/writer.h"
@@ -29,6 +30,8 @@ typedef struct Engine Engine;
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
+    Reader *watcher;        // of one thread, for metrics: they wait behind nobody's query
+    Depths depths;          // the watcher's
     Pool *thinkers;         // for what is too much for the server's thread
     struct Served *started; // under way with an Idempotency-Key; guarded by started_lock
     pthread_mutex_t started_lock;

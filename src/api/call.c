@@ -5,6 +5,7 @@
 
 enum { DROPPED_BYTES_MAX = 64 * 1024 }; // of a body that nobody will look at
 
+static Err begin(Api *api, Served *served, Exchange *exchange, size_t *ret_body_max, Error *error);
 static Err check_head(Served *served, Error *error);
 static void look_again(Served *served);
 static void proceed(Served *served);
@@ -39,13 +40,20 @@ static void lower(size_t *limit, size_t to)
 
 Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
 {
-    Api *api = with;
     Served *served = ARENA_NEW(&exchange->arena, Served);
+    exchange->with = served;
+    Err err = begin(with, served, exchange, ret_body_max, error);
+    if (err != ERR_OK) // what is refused here, the server answers
+        metrics_request(served->call.route, err_http(err));
+    return err;
+}
+
+static Err begin(Api *api, Served *served, Exchange *exchange, size_t *ret_body_max, Error *error)
+{
     Call *call = &served->call;
     call->api = api;
     call->exchange = exchange;
     call->arena = &exchange->arena;
-    exchange->with = served;
     TRY(route_find(served, error));
     lower(ret_body_max, body_max(served));
     if (served->allow.at)
@@ -76,6 +84,7 @@ void api_handle(void *with, Exchange *exchange)
     Call *call = &served->call;
     Error error = { .arena = call->arena };
     Err err = ERR_OK;
+    served->whole_at = clock_monotonic(api->clock);
     if (served->allow.at) {
         fail(&error, ERR_METHOD, "the path takes %.*s", STR_ARG(served->allow));
         reply_refuse(call, &error);

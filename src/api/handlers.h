@@ -55,7 +55,7 @@ Err operation_get(Call *call, Db *db, Error *error);
 // system_api.c
 void livez_get(Call *call);
 void readyz_get(Call *call);
-Err metrics_get(Call *call, Db *db, Error *error);
+void metrics_get(Call *call);
 void openapi_get(Call *call);
 void clock_get(Call *call);
 void clock_post(Call *call);

@@ -1,121 +1,288 @@
-#include "api/handlers.h"
+#include "api/served.h"
 
+#include "base/metric.h"
+#include "base/usage.h"
 #include "engine/engine.h"
+#include "engine/measure.h"
 
-// Metrics are rows: a name, what it is, and how to get it. Counts of deliveries come from the
-// counters that are kept with the writes; nothing is counted on request.
+// /metrics: each row of base/metric.h in Prometheus' text format. What is counted as Peal runs is
+// in memory; how deep lanes are is asked of the store, by a thread with nothing else to do, and
+// left out while the store is away. Who has no key learns how many there are, not whose; a key sees
+// its own tenant, and the system every one. LANES_SHOWN lanes are shown by name, those with the
+// most to do; the rest are summed under OTHERS.
 
-static const Statement counters = {
-    .name = "metrics_counters",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT t.id, l.channel, c.state, CAST(SUM(c.n) AS BIGINT) FROM counter c"
-           " JOIN tenant t ON t.tenant = c.tenant JOIN lane l ON l.lane = c.lane"
-           " GROUP BY t.id, l.channel, c.state ORDER BY t.id, l.channel, c.state",
-};
+enum { LANES_SHOWN = 500, TEXT_BYTES_MAX = 16 << 20, CLASSES = 8 };
 
-// Who has no key learns how many there are, not whose.
-static const Statement totals = {
-    .name = "metrics_totals",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT state, CAST(SUM(n) AS BIGINT) FROM counter GROUP BY state ORDER BY state",
-};
+#define OTHERS S("(others)")
 
-const Statement *const metrics_statements[] = { &counters, &totals, NULL };
-
-static void head(Buf *out, const char *name, const char *type, const char *help)
+void metrics_request(const Route *route, int status)
 {
-    buf_add_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    int64_t number = route ? route - routes + 1 : 0;
+    metric_count(METRIC_REQUESTS, number * CLASSES + status / 100, 1);
 }
 
-static void gauge(Buf *out, const char *name, const char *help, int64_t value)
+void metrics_answered(const Served *served)
 {
-    head(out, name, "gauge", help);
-    buf_add_format(out, "%s %lld\n", name, (long long) value);
+    const Call *call = &served->call;
+    if (call->route && call->route->run.set)
+        metric_observe(METRIC_INGEST, METRIC_ALONE,
+                       clock_monotonic(call->api->clock) - served->whole_at);
 }
 
-// label writes a label's value as the format wants it.
-static void label(Buf *out, Str value)
+static bool label_request(void *with, int64_t key, Buf *out)
 {
-    for (size_t i = 0; i < value.len; i++) {
-        if (value.at[i] == '\\' || value.at[i] == '"')
-            buf_add_char(out, '\\');
-        buf_add_char(out, value.at[i] == '\n' ? ' ' : value.at[i]);
+    int64_t number = key / CLASSES, class = key % CLASSES;
+    const Route *route = key > 0 && number > 0 ? &routes[number - 1] : NULL;
+    char status[] = { key > 0 ? (char) ('0' + class) : 'x', 'x', 'x', '\0' };
+    (void) with;
+    metric_label(out, "method", route ? str_from(route->method) : OTHERS);
+    metric_label(out, "route", route ? str_from(route->path) : OTHERS);
+    metric_label(out, "status", str_from(status));
+    return true;
+}
+
+static bool label_type(void *with, int64_t key, Buf *out)
+{
+    (void) with;
+    metric_label(out, "type", measure_type(key));
+    return true;
+}
+
+static void label_verdict(Buf *out, int64_t key)
+{
+    int64_t verdict = key % MEASURE_VERDICTS;
+    metric_label(out, "verdict", key >= 0 ? str_from(verdict_text((Verdict) verdict)) : OTHERS);
+}
+
+static bool label_type_verdict(void *with, int64_t key, Buf *out)
+{
+    label_type(with, key / MEASURE_VERDICTS, out);
+    label_verdict(out, key);
+    return true;
+}
+
+// lane_of finds a lane that the call may see; NULL: it may not, or nobody knows the lane any more.
+static const RegistryLane *lane_of(const Call *call, int64_t number)
+{
+    const RegistryLane *lane = call->registry ? registry_lane(call->registry, number) : NULL;
+    bool is_seen = lane && call->key && (call->key->is_system || lane->tenant == call->tenant);
+    return is_seen ? lane : NULL;
+}
+
+static bool label_lane(void *with, int64_t key, Buf *out)
+{
+    const Call *call = with;
+    const RegistryLane *lane = lane_of(call, key);
+    const RegistryTenant *tenant = lane ? registry_tenant(call->registry, lane->tenant) : NULL;
+    if (!tenant && !(key == METRIC_OTHERS && call->key->is_system))
+        return false;
+    metric_label(out, "tenant", tenant ? tenant->id : OTHERS);
+    metric_label(out, "channel", tenant ? lane->channel_key : OTHERS);
+    return true;
+}
+
+static bool label_lane_verdict(void *with, int64_t key, Buf *out)
+{
+    int64_t lane = key == METRIC_OTHERS ? METRIC_OTHERS : key / MEASURE_VERDICTS;
+    if (!label_lane(with, lane, out))
+        return false;
+    label_verdict(out, key);
+    return true;
+}
+
+static void put_counted(Call *call, Buf *out)
+{
+    metric_put_series(out, METRIC_EVENTS, NULL, NULL);
+    metric_put_series(out, METRIC_CREATED, NULL, NULL);
+    metric_put_series(out, METRIC_INGEST, NULL, NULL);
+    metric_put_series(out, METRIC_REQUESTS, label_request, NULL);
+    metric_put_series(out, METRIC_COMMIT, NULL, NULL);
+    metric_put_series(out, METRIC_COMMIT_OPERATIONS, NULL, NULL);
+    metric_put_series(out, METRIC_COMMIT_TO_ATTEMPT, NULL, NULL);
+    metric_put_series(out, METRIC_QUEUE_AGE, NULL, NULL);
+    metric_put_series(out, METRIC_ATTEMPT, label_type, NULL);
+    metric_put_series(out, METRIC_ATTEMPTS, label_type_verdict, NULL);
+    if (!call->key)
+        return;
+    metric_put_series(out, METRIC_CHANNEL_ATTEMPT, label_lane, call);
+    metric_put_series(out, METRIC_CHANNEL_ATTEMPTS, label_lane_verdict, call);
+}
+
+static void put_alone(Buf *out, Metric metric, double value)
+{
+    metric_head(out, metric);
+    metric_put(out, metric, STR_NONE, value);
+}
+
+static double seconds(Span span)
+{
+    return (double) span / (double) SPAN_SECOND;
+}
+
+static void put_engine(Call *call, Buf *out)
+{
+    Engine *engine = call->api->engine;
+    Tally tally = engine_tally(engine);
+    EngineHealth health = engine_health(engine);
+    put_alone(out, METRIC_CLAIMED, (double) tally.claimed);
+    put_alone(out, METRIC_RELEASED, (double) tally.released);
+    put_alone(out, METRIC_DELIVERED, (double) tally.delivered);
+    put_alone(out, METRIC_RETRIED, (double) tally.retried);
+    put_alone(out, METRIC_PARKED, (double) tally.parked);
+    put_alone(out, METRIC_EXPIRED, (double) tally.expired);
+    put_alone(out, METRIC_LAPSED, (double) tally.lapsed);
+    put_alone(out, METRIC_STALE_SETTLES, (double) tally.stale);
+    put_alone(out, METRIC_PURGED, (double) tally.purged);
+    put_alone(out, METRIC_IN_FLIGHT, (double) engine_in_flight(engine));
+    put_alone(out, METRIC_ROUNDS_FAILED, (double) health.failed);
+    put_alone(out, METRIC_LAST_GOOD_ROUND, seconds(health.since_good));
+    put_alone(out, METRIC_WRITER_WAITING, (double) writer_waiting(api_writer(call->api)));
+    put_alone(out, METRIC_HELD, call->registry->is_held);
+}
+
+static void put_process(Call *call, Buf *out)
+{
+    Usage usage = usage_now();
+    Buf version = buf_new(call->arena, 100);
+    metric_label(&version, "version", str_from(call->api->version));
+    metric_head(out, METRIC_BUILD_INFO);
+    metric_put(out, METRIC_BUILD_INFO, buf_str(&version), 1);
+    put_alone(out, METRIC_PROCESS_START, seconds(call->api->started_at));
+    put_alone(out, METRIC_PROCESS_CPU, seconds(usage.cpu));
+    put_alone(out, METRIC_PROCESS_RESIDENT, (double) usage.resident_bytes);
+    put_alone(out, METRIC_PROCESS_VIRTUAL, (double) usage.virtual_bytes);
+    put_alone(out, METRIC_PROCESS_FDS, (double) usage.descriptors);
+    put_alone(out, METRIC_PROCESS_FDS_MAX, (double) usage.descriptors_max);
+}
+
+static void add_depth(Depth *sum, const Depth *more)
+{
+    for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++)
+        sum->n[i] += more->n[i];
+    sum->known |= more->known;
+    sum->due_at = earlier(sum->due_at, more->due_at);
+}
+
+static int by_need(const void *a, const void *b)
+{
+    const Depth *x = *(const Depth *const *) a, *y = *(const Depth *const *) b;
+    int64_t left = depth_live(x) + x->n[DELIVERY_PARKED];
+    int64_t right = depth_live(y) + y->n[DELIVERY_PARKED];
+    if (left != right)
+        return left > right ? -1 : 1;
+    return x->lane < y->lane ? -1 : x->lane > y->lane;
+}
+
+// shown_depths lists what the call may see: lanes by need, and at the end, as a lane that there is
+// not, the sum of all others. Without a key there is only the sum.
+static size_t shown_depths(const Call *call, const Depths *depths, const Depth ***ret)
+{
+    const Depth **shown = ARENA_ARRAY(call->arena, const Depth *, depths->count + 1);
+    Depth *sum = ARENA_NEW(call->arena, Depth);
+    size_t count = 0;
+    *sum = (Depth){ .lane = METRIC_OTHERS, .due_at = INSTANT_NONE };
+    for (size_t i = 0; i < depths->count; i++) {
+        if (!call->key)
+            add_depth(sum, &depths->rows[i]);
+        else if (lane_of(call, depths->rows[i].lane))
+            shown[count++] = &depths->rows[i];
     }
+    qsort(shown, count, sizeof *shown, by_need);
+    for (size_t i = LANES_SHOWN; i < count; i++)
+        add_depth(sum, shown[i]);
+    if (count > LANES_SHOWN)
+        count = LANES_SHOWN;
+    if (!call->key)
+        sum->known = (1u << DELIVERY_STATE_COUNT) - 1;
+    if (sum->known)
+        shown[count++] = sum;
+    *ret = shown;
+    return count;
 }
 
-static void tallies(Buf *out, const Tally *tally)
+static Buf lane_labels(Call *call, const Depth *depth)
 {
-    const struct {
-        const char *name, *help;
-        int64_t value;
-    } rows[] = {
-        { "peal_claimed_total", "Deliveries claimed by this node", tally->claimed },
-        { "peal_delivered_total", "Attempts that were delivered", tally->delivered },
-        { "peal_retried_total", "Attempts that will be retried", tally->retried },
-        { "peal_parked_total", "Deliveries that were parked", tally->parked },
-        { "peal_expired_total", "Deliveries that expired", tally->expired },
-        { "peal_lapsed_total", "Leases that lapsed", tally->lapsed },
-        { "peal_stale_settles_total", "Settles that came too late", tally->stale },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        head(out, rows[i].name, "counter", rows[i].help);
-        buf_add_format(out, "%s %lld\n", rows[i].name, (long long) rows[i].value);
+    Buf labels = buf_new(call->arena, 1024);
+    if (call->key && !label_lane(call, depth->lane, &labels)) {
+        metric_label(&labels, "tenant", call_tenant_id(call)); // the rest of its own
+        metric_label(&labels, "channel", OTHERS);
     }
+    return labels;
 }
 
-static void put_count(Buf *out, const Value *state, const Value *n)
+static void put_depths(Call *call, const Depths *depths, Buf *out)
 {
-    buf_add_format(out, "state=\"%s\"} %lld\n",
-                   delivery_state_text((DeliveryState) value_to_i64(state)),
-                   (long long) value_to_i64(n));
-}
-
-// put_deliveries shows a key its own tenant, and the system every one.
-static Err put_deliveries(Call *call, Db *db, Buf *out, Error *error)
-{
-    Rows rows;
-    TRY(db_query(db, call->arena, call->key ? &counters : &totals, NULL, &rows, error));
-    head(out, "peal_deliveries", "gauge", "Deliveries by state; with a key by tenant and channel");
-    for (size_t i = 0; i < rows.count; i++) {
-        const Value *row = rows_at(&rows, i);
-        if (!call->key) {
-            buf_add(out, S("peal_deliveries{"));
-            put_count(out, &row[0], &row[1]);
-            continue;
+    Instant now = clock_now(call->api->clock);
+    const Depth **shown;
+    size_t count = shown_depths(call, depths, &shown);
+    metric_head(out, METRIC_DELIVERIES);
+    for (size_t i = 0; i < count; i++) {
+        for (DeliveryState state = 0; state < DELIVERY_STATE_COUNT; state++) {
+            Buf labels = lane_labels(call, shown[i]);
+            metric_label(&labels, "state", str_from(delivery_state_text(state)));
+            if (shown[i]->known & 1u << state)
+                metric_put(out, METRIC_DELIVERIES, buf_str(&labels), (double) shown[i]->n[state]);
         }
-        if (!call->key->is_system && !str_eq(value_to_str(&row[0]), call_tenant_id(call)))
-            continue;
-        buf_add(out, S("peal_deliveries{tenant=\""));
-        label(out, value_to_str(&row[0]));
-        buf_add(out, S("\",channel=\""));
-        label(out, value_to_str(&row[1]));
-        buf_add(out, S("\","));
-        put_count(out, &row[2], &row[3]);
     }
-    return ERR_OK;
+    metric_head(out, METRIC_QUEUE_OLDEST);
+    for (size_t i = 0; i < count; i++) {
+        Buf labels = lane_labels(call, shown[i]);
+        metric_put(out, METRIC_QUEUE_OLDEST, buf_str(&labels),
+                   shown[i]->due_at < now ? seconds(now - shown[i]->due_at) : 0);
+    }
 }
 
-Err metrics_get(Call *call, Db *db, Error *error)
+// answer writes what is known; depths is NULL where the store cannot be asked.
+static void answer(Call *call, const Depths *depths)
 {
-    Buf out = buf_new(call->arena, 16u << 20);
-    call_identify(call);
-    TRY(put_deliveries(call, db, &out, error));
-    Tally tally = engine_tally(call->api->engine);
-    tallies(&out, &tally);
-    gauge(&out, "peal_in_flight", "Attempts under way on this node",
-          engine_in_flight(call->api->engine));
-    EngineHealth health = engine_health(call->api->engine);
-    head(&out, "peal_rounds_failed_total", "counter", "Rounds of the engine that failed");
-    buf_add_format(&out, "peal_rounds_failed_total %lld\n", (long long) health.failed);
-    gauge(&out, "peal_last_good_round_age_seconds", "How long ago a round went well",
-          health.since_good / SPAN_SECOND);
-    gauge(&out, "peal_writer_waiting", "Operations waiting for the writer",
-          (int64_t) writer_waiting(call->api->writer));
-    gauge(&out, "peal_held", "1 while nothing is sent", call->registry->is_held);
+    Buf out = buf_new(call->arena, TEXT_BYTES_MAX);
+    put_process(call, &out);
+    put_alone(&out, METRIC_STORE_UP, depths != NULL);
+    if (depths)
+        put_depths(call, depths, &out);
+    if (call->registry)
+        put_engine(call, &out);
+    put_counted(call, &out);
     call->reply = (Reply){ .status = 200,
                            .type = S("text/plain; version=0.0.4; charset=utf-8"),
                            .body = buf_str(&out) };
+}
+
+static Call *call_of_read(Read *read)
+{
+    return (Call *) ((char *) read - offsetof(Call, read));
+}
+
+static Err run(Read *read, Db *db, Error *error)
+{
+    Call *call = call_of_read(read);
+    Api *api = call->api;
+    TRY(depths_renew(&api->depths, db, api->clock, error));
+    answer(call, &api->depths);
     return ERR_OK;
+}
+
+static void done(Read *read, Err err, const Error *error)
+{
+    Call *call = call_of_read(read);
+    (void) error;
+    if (err != ERR_OK)
+        answer(call, NULL);
+    call_reply(call);
+}
+
+void metrics_get(Call *call)
+{
+    Writer *writer = api_writer(call->api);
+    if (writer) {
+        call->registry = writer_registry(writer);
+        call_identify(call);
+    }
+    if (writer && writer_is_up(writer)) {
+        call->read = (Read){ .run = run, .done = done };
+        reader_submit(call->api->watcher, &call->read);
+        return;
+    }
+    answer(call, NULL);
+    call_reply(call);
 }

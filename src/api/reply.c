@@ -69,6 +69,8 @@ static void answer(Call *call)
     call->key = NULL;
     registry_drop(registry);
     once_release((Served *) call);
+    metrics_request(call->route, call->reply.status);
+    metrics_answered((Served *) call);
     exchange_reply(call->exchange, &call->reply);
 }
 

@@ -32,7 +32,7 @@ const Route routes[] = {
       "Whether the process is alive", GIVES(200, "ok") },
     { "GET",    "/readyz",                      ANYONE,    STARTS(readyz_get),
       "Whether it can take and send, and why not", GIVES(200, "ready; 503 with the reasons where it is not") },
-    { "GET",    "/metrics",                     ANYONE,    READS(metrics_get),
+    { "GET",    "/metrics",                     ANYONE,    STARTS(metrics_get),
       "Metrics in Prometheus' text format", GIVES(200, "samples"), .type = "text/plain" },
     { "GET",    "/openapi.json",                ANYONE,    STARTS(openapi_get),
       "This document", GIVES(200, "OpenAPI 3.1") },

@@ -27,11 +27,17 @@ struct Served {
     bool is_started;    // a START call that others with its Idempotency-Key must not overtake
     Served *next;       // of those that are started; guarded by Api.started_lock
     Err doubt;          // what became of the second look at its key
+    Instant whole_at;   // monotonic: when all of the request was there
 };
 
 // route_find takes the fit with the fewest {names}, so that a fixed word goes before them. Where
 // the path has other methods only, served->allow has them.
 Err route_find(Served *served, Error *error) MUST_USE;
+
+// metrics_request counts a request by its route, as far as there is one, and its status.
+void metrics_request(const Route *route, int status);
+// metrics_answered measures how long its answer took, where it brought events.
+void metrics_answered(const Served *served);
 
 // rights_read notes the key that the request names.
 void rights_read(Served *served);

@@ -222,6 +222,7 @@ static Err open_store(Program *program, Error *error)
     program->api.engine = program->engine;
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
+    program->api.watcher = program->store.watcher;
     program->api.thinkers = pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 1000 });
     program->api.writer = program->store.writer; // last: from here on requests are served
     return ERR_OK;
@@ -327,6 +328,7 @@ static void stop(Program *program, bool is_up)
         transfers_free(program->transfers);
         pool_close(program->api.thinkers);
         store_down(&program->store, &program->real);
+        depths_done(&program->api.depths);
     }
     crypto_wipe(&program->ring, sizeof program->ring);
 }

@@ -118,6 +118,7 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     set_clock(&start);
     writer_set_node(up.writer, up.node);
     up.reader = reader_open(up.writer, config->store, 2);
+    up.watcher = reader_open(up.writer, config->store, 1);
     up.guard = &config->guard;
     up.keeper = keeper_start(up.writer, up.guard);
     *ret = up;
@@ -143,6 +144,7 @@ void store_down(StoreUp *store, Clock *real)
     Leave node = { store->node, clock_now(real) };
     keeper_stop(store->keeper);
     reader_close(store->reader);
+    reader_close(store->watcher);
     // The epoch is raised a last time, so that a copy made while this node ran is known for one.
     if (writer_is_up(store->writer) &&
         keeper_raise(store->writer, store->guard, leave, &node, &error) != ERR_OK)

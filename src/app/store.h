@@ -10,7 +10,7 @@
 
 typedef struct StoreUp {
     Writer *writer;
-    Reader *reader;
+    Reader *reader, *watcher;
     Keeper *keeper;
     const EpochGuard *guard;
     int64_t node;

@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "engine/measure.h"
 
 // A claim takes what is due and free. Each due lane says how many it could start now; the window is
 // shared among them (window.h); the store takes the oldest of each lane, up to its share.
@@ -204,6 +205,7 @@ void claim_take(Engine *engine, Round *round, Instant now)
     engine->tally.claimed += (int64_t) round->claim.count;
     for (size_t i = 0; i < round->claim.count; i++) {
         LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
+        measure_claimed(&round->claim.claimed[i].live, now);
         lane->spent++;
         lane->got++;
     }

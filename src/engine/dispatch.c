@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "engine/measure.h"
 
 // From a claim to an outcome: each flight starts as soon as its lane has a slot free, goes out over
 // its channel, and is judged. What may not start any more, or has waited for WAIT_MAX, or could not
@@ -67,6 +68,7 @@ static void start(Flight *flight)
     const RegistryChannel *channel = way ? way->channel : NULL;
     assert(flight->list == &lane->waiting);
     flight->started_at = engine_monotonic(engine);
+    measure_started(&flight->claimed.live, clock_now(engine->options.clock));
     if (flight->claimed.trigger)
         flight->policy = registry_retry(way, flight->claimed.trigger);
     flight->type = lane_type(engine, way);
@@ -171,6 +173,7 @@ static void land(Flight *flight, const Outcome *outcome)
     Span took = engine_monotonic(engine) - flight->started_at + 1;
     assert(flight->list == &engine->running && lane->running > 0);
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    measure_ended(flight->type, lane->number, outcome->verdict, took);
     lane->running--;
     flight->settle = settle_of(flight, outcome);
     flight_move(flight, &engine->finished);

@@ -54,6 +54,7 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[10] = value_text(event->payload);
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
+    tx->event_count += (int64_t) count;
 }
 
 static Event read_event(const Value *row, int64_t tenant)

@@ -7,6 +7,7 @@
 #include "store/dedup.h"
 #include "store/definition.h"
 #include "store/delivery.h"
+#include "store/depth.h"
 #include "store/durability.h"
 #include "store/epoch.h"
 #include "store/duty.h"
@@ -35,6 +36,7 @@ const Statement *const *const all_statements[] = {
     dedup_statements,
     definition_statements,
     delivery_statements,
+    depth_statements,
     durability_statements,
     epoch_statements,
     duty_statements,

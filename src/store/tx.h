@@ -28,6 +28,7 @@ typedef struct Tx {
     FactPack facts;
     Move *moves; // but the quiet ones
     size_t move_count, move_room;
+    int64_t event_count; // events it took in
 } Tx;
 
 void tx_begin(Tx *tx);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/metric.h"
 #include "store/generation.h"
 #include "store/waiting.h"
 
@@ -540,11 +541,21 @@ static void give_up(Run *run)
     run->count = 0;
 }
 
-// tell lets the follower know what the transaction did.
+static void count_made(const Tx *tx)
+{
+    int64_t created = 0;
+    for (size_t i = 0; i < tx->move_count; i++)
+        created += tx->moves[i].from == MOVE_NOWHERE;
+    metric_count(METRIC_EVENTS, METRIC_ALONE, tx->event_count);
+    metric_count(METRIC_CREATED, METRIC_ALONE, created);
+}
+
+// tell counts what the transaction made and lets the follower know what it did.
 static void tell(Pen *pen)
 {
     Writer *writer = pen->writer;
     const Tx *tx = &pen->tx;
+    count_made(tx);
     bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions;
     pthread_mutex_lock(&writer->lock);
     WriterFollower *follower = writer->follower;
@@ -636,10 +647,16 @@ static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
     tx->registry = writer_registry(writer);
     tx->versions = writer->versions;
     tx->random = writer->options.random;
+    Instant begun_at = clock_monotonic(writer->options.clock);
     tx_begin(tx);
     Err err = apply_by_kind(pen, ops, count, error);
     if (err == ERR_OK)
         err = tx_finish(tx, error);
+    if (err == ERR_OK) {
+        metric_observe(METRIC_COMMIT, METRIC_ALONE,
+                       clock_monotonic(writer->options.clock) - begun_at);
+        metric_observe(METRIC_COMMIT_OPERATIONS, METRIC_ALONE, (int64_t) count);
+    }
     if (err != ERR_OK)
         db_rollback(tx->db);
     registry_drop(tx->registry);

@@ -1,0 +1,38 @@
+#include "engine/measure.h"
+
+#include "base/metric.h"
+
+// key_of numbers the types of channels from one; none where there is no such channel.
+static int64_t key_of(const ChannelType *type)
+{
+    for (size_t i = 0; channel_type_at(i); i++)
+        if (channel_type_at(i) == type)
+            return (int64_t) i + 1;
+    return MEASURE_NO_TYPE;
+}
+
+Str measure_type(int64_t key)
+{
+    const ChannelType *type = key > MEASURE_NO_TYPE ? channel_type_at((size_t) key - 1) : NULL;
+    return type ? str_from(type->type) : S("none");
+}
+
+void measure_claimed(const Live *live, Instant now)
+{
+    metric_observe(METRIC_QUEUE_AGE, METRIC_ALONE, now - live->due_at);
+}
+
+void measure_started(const Live *live, Instant now)
+{
+    if (live->attempt == 1 && live->due_at == live->triggered_at)
+        metric_observe(METRIC_COMMIT_TO_ATTEMPT, METRIC_ALONE, now - live->triggered_at);
+}
+
+void measure_ended(const ChannelType *type, int64_t lane, Verdict verdict, Span took)
+{
+    int64_t key = key_of(type);
+    metric_observe(METRIC_ATTEMPT, key, took);
+    metric_count(METRIC_ATTEMPTS, measure_key(key, verdict), 1);
+    metric_observe(METRIC_CHANNEL_ATTEMPT, lane, took);
+    metric_count(METRIC_CHANNEL_ATTEMPTS, measure_key(lane, verdict), 1);
+}

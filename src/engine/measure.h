@@ -1,0 +1,20 @@
+// measure.h - what the engine measures (base/metric.h), and what the keys of its series stand for:
+// a lane's number, or a type of channel's; with the verdict, measure_key() of one and the other.
+#pragma once
+
+#include "channels/channel.h"
+
+enum { MEASURE_NO_TYPE = 0, MEASURE_VERDICTS = 8 };
+_Static_assert(TABLE_ROWS(VERDICT_TABLE) <= MEASURE_VERDICTS, "a key has room for every verdict");
+
+static inline int64_t measure_key(int64_t of, Verdict verdict)
+{
+    return of * MEASURE_VERDICTS + (int64_t) verdict;
+}
+
+// measure_type is the text of a type's number.
+Str measure_type(int64_t key);
+
+void measure_claimed(const Live *live, Instant now);
+void measure_started(const Live *live, Instant now);
+void measure_ended(const ChannelType *type, int64_t lane, Verdict verdict, Span took);
