@@ -53,6 +53,24 @@ static void cut_late(Deadlines *deadlines, Instant now)
     }
 }
 
+static bool is_hung_up(int fd)
+{
+    struct pollfd one = { .fd = fd, .events = POLLRDHUP };
+    return poll(&one, 1, 0) > 0;
+}
+
+// tell_hung_up looks once a tick at each, which costs less than waiting for them all.
+static void tell_hung_up(Deadlines *deadlines)
+{
+    for (Deadline *each = deadlines->first; each; each = each->next) {
+        void (*hung_up)(Deadline *) = each->hung_up;
+        if (!hung_up || !is_hung_up(each->fd))
+            continue;
+        each->hung_up = NULL;
+        hung_up(each);
+    }
+}
+
 // drain reads what came; false when the other end closed, failed or had its time.
 static bool drain(const Lingering *lingering, Instant now)
 {
@@ -84,6 +102,7 @@ static int look(Deadlines *deadlines, struct pollfd *polls, size_t *ret_count)
 {
     Instant now = clock_machine_monotonic();
     cut_late(deadlines, now);
+    tell_hung_up(deadlines);
     drain_lingering(deadlines, now);
     polls[0] = (struct pollfd){ .fd = deadlines->wake_fd, .events = POLLIN };
     for (size_t i = 0; i < deadlines->lingering_count; i++)
@@ -170,6 +189,13 @@ void deadlines_remove(Deadlines *deadlines, Deadline *deadline)
         deadlines->first = deadline->next;
     if (deadline->next)
         deadline->next->prev = deadline->prev;
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+void deadlines_watch(Deadlines *deadlines, Deadline *deadline, void (*hung_up)(Deadline *deadline))
+{
+    pthread_mutex_lock(&deadlines->lock);
+    deadline->hung_up = hung_up;
     pthread_mutex_unlock(&deadlines->lock);
 }
 

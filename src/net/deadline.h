@@ -15,12 +15,15 @@
 
 typedef struct Deadlines Deadlines;
 
-typedef struct Deadline {
+typedef struct Deadline Deadline;
+
+struct Deadline {
     int fd;
-    _Atomic Instant at;           // on the monotonic clock; INSTANT_NONE: nothing is awaited
-    _Atomic bool is_begun;        // a request line was seen, so an answer makes sense
-    struct Deadline *prev, *next; // guarded by the lock of its Deadlines
-} Deadline;
+    _Atomic Instant at;                  // on the monotonic clock; INSTANT_NONE: nothing is awaited
+    _Atomic bool is_begun;               // a request line was seen, so an answer makes sense
+    struct Deadline *prev, *next;        // guarded by the lock of its Deadlines
+    void (*hung_up)(Deadline *deadline); // the same; NULL: nobody asks
+};
 
 // deadlines_new starts the thread. It looks every tick while there are connections. late is called
 // before a socket whose request has begun is shut down, to tell the client; it must not block.
@@ -31,6 +34,10 @@ void deadlines_free(Deadlines *deadlines);
 // deadlines_remove must come before the socket is closed.
 void deadlines_add(Deadlines *deadlines, Deadline *deadline);
 void deadlines_remove(Deadlines *deadlines, Deadline *deadline);
+
+// deadlines_watch calls hung_up once, within a tick, when the other end has closed its side, for
+// who sends without reading; it must not block. NULL ends the watch: afterwards it is not called.
+void deadlines_watch(Deadlines *deadlines, Deadline *deadline, void (*hung_up)(Deadline *deadline));
 
 // deadline_stop says that the request is in; false when the socket was shut down before.
 void deadline_set(Deadline *deadline, Instant at, bool is_begun);

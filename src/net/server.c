@@ -1,19 +1,12 @@
-#include "net/server.h"
+#include "net/wire.h"
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "net/deadline.h"
-#include "net/guard.h"
+#include "net/listen.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 // The loop thread is the library's; every function named on_… runs on it, in the order of the file:
@@ -21,96 +14,25 @@
 // in, the answer goes out, the request is over, the connection is closed.
 
 enum {
-    BACKLOG = 1024,
     POOL_EXTRA_BYTES = 16 * 1024, // beside the headers: the body's pieces and the answer's head
     BODY_FIRST_BYTES = 64 * 1024, // taken at once for a body that announces its length
     DROP_BYTES_MAX = 64 * 1024,   // a refused body up to this is read, to keep the connection
     CONNECTIONS_EXTRA = 16,       // kept free of slow clients, so that /livez and operators get in
     SPARE_MAX = 256,              // exchanges kept for reuse
     SPARE_ARENA_BYTES_MAX = 64 * 1024,
-    PROBLEM_BYTES_MAX = 64 * 1024,
+    RAW_BYTES_MAX = 64 * 1024,      // of an answer that is written past the library
+    STREAM_BLOCK_BYTES = 16 * 1024, // of a stream that is not sent in chunks
 };
 
 #define EXTRA_DEADLINE (2 * SPAN_SECOND)    // for the request of a connection beyond the limit
 #define LAST_ANSWERS_SPAN (1 * SPAN_SECOND) // for answers to go out when the server closes
-
-// Connection is one client's socket. The loop thread owns it.
-typedef struct Connection {
-    Deadline deadline;
-    struct Connection *prev, *next;
-    struct sockaddr_storage address;
-    bool is_loopback;
-    bool had_request;
-    bool is_extra; // beyond connections_max: one quick request, then it is closed
-    bool lingers;  // the client may still be sending when it is closed
-    char remote[INET6_ADDRSTRLEN];
-} Connection;
-
-typedef enum Phase {
-    PHASE_HEAD,     // the request line was seen
-    PHASE_BODY,     // the head is accepted
-    PHASE_DROPPING, // refused; the rest is read and dropped, then the refusal goes out
-    PHASE_HANDED,   // the handler has it
-    PHASE_ANSWERED,
-} Phase;
-
-// Whose turn it is while the exchange is handed over. The one who finds the other's mark acts.
-typedef enum Turn {
-    TURN_HANDLING,  // not yet suspended
-    TURN_SUSPENDED, // the reply must wake the loop
-    TURN_REPLIED,
-} Turn;
-
-typedef struct ExchangeWire ExchangeWire;
-
-struct ExchangeWire {
-    Exchange exchange;
-    Server *server;
-    Connection *connection;
-    struct MHD_Connection *mhd;
-    ExchangeWire *next; // in the server's spares
-    Phase phase;
-    _Atomic Turn turn;
-    Str target;            // a copy of what was sent
-    const char *target_at; // where it lies, for the check of the line's shape
-    Header *headers;
-    size_t header_count;
-    RequestTarget parsed;
-    BodyFraming framing;
-    size_t body_max, body_room;
-    char *body; // on the heap: it grows in place, and its room is known to the byte
-    Reply reply;
-};
-
-struct Server {
-    ServerOptions options;
-    struct MHD_Daemon *daemon;
-    Deadlines *deadlines;
-    int listen_fd, port;
-    // A library before 1.0 accepts lines that it should not; see lines_are_clean(). Its strict mode
-    // adds only two checks of the guard's, and sends the head of their answer twice.
-    bool checks_lines;
-    Clock clock;
-    Random random;
-    Connection *connections; // the loop thread's
-    size_t connection_count; // the loop thread's
-    ExchangeWire *spares;    // the loop thread's
-    size_t spare_count;
-    size_t body_bytes; // the loop thread's: room of all bodies
-    _Atomic bool is_quiesced, is_closing;
-    _Atomic size_t owed;    // handed over and not yet answered
-    _Atomic size_t sending; // answers on their way
-    pthread_mutex_t lock;   // only for the wait in server_close()
-    pthread_cond_t changed;
-};
 
 static Instant now_plus(Span span)
 {
     return clock_machine_monotonic() + span;
 }
 
-// count_down tells server_close(), if it waits.
-static void count_down(Server *server, _Atomic size_t *counter)
+void server_count_down(Server *server, _Atomic size_t *counter)
 {
     atomic_fetch_sub(counter, 1);
     if (!atomic_load(&server->is_closing))
@@ -118,58 +40,6 @@ static void count_down(Server *server, _Atomic size_t *counter)
     pthread_mutex_lock(&server->lock);
     pthread_cond_signal(&server->changed);
     pthread_mutex_unlock(&server->lock);
-}
-
-static Str problem_json(Arena *arena, const Error *error, Uuid request_id)
-{
-    char id[UUID_TEXT_LEN + 1];
-    Buf buf = buf_new(arena, PROBLEM_BYTES_MAX);
-    JsonOut out = json_out(&buf);
-    json_open(&out, '{');
-    json_put_str(&out, S("type"), str_format(arena, "/docs/errors#%s", err_code(error->err)));
-    json_put_str(&out, S("title"), str_from(err_title(error->err)));
-    json_put_i64(&out, S("status"), err_http(error->err));
-    json_put_str(&out, S("code"), str_from(err_code(error->err)));
-    json_put_str(&out, S("detail"), str_from(error->detail));
-    size_t count = error->arena ? error->count : 0;
-    if (count > 0) {
-        json_key(&out, S("errors"));
-        json_open(&out, '[');
-        for (size_t i = 0; i < count && i < ERROR_PROBLEMS_MAX; i++) {
-            json_open(&out, '{');
-            json_put_str(&out, S("path"), error->problems[i].path);
-            json_put_str(&out, S("code"), str_from(error->problems[i].code));
-            json_put_str(&out, S("message"), error->problems[i].message);
-            json_close(&out, '}');
-        }
-        json_close(&out, ']');
-    }
-    json_put_str(&out, S("requestId"), uuid_text(request_id, id));
-    json_close(&out, '}');
-    return buf_str(&buf);
-}
-
-// retry_after says when to come again, in seconds; NULL: the status does not ask for it.
-static const char *retry_after(int status)
-{
-    if (status == 429 || status == 503)
-        return "2";
-    return status == 507 ? "60" : NULL; // a disk is not emptied in a moment
-}
-
-Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
-{
-    Reply reply = {
-        .status = err_http(error->err),
-        .type = S("application/problem+json"),
-        .body = problem_json(arena, error, request_id),
-    };
-    if (reply.status == 401)
-        reply.headers[reply.header_count++] = (Header){ S("WWW-Authenticate"), S("Bearer") };
-    const char *seconds = retry_after(reply.status);
-    if (seconds)
-        reply.headers[reply.header_count++] = (Header){ S("Retry-After"), str_from(seconds) };
-    return reply;
 }
 
 // send_problem writes an answer past the library, which takes none before the whole request is in.
@@ -182,15 +52,17 @@ static void send_problem(int fd, Err err, const char *detail)
     clock_init_system(&clock);
     Error error = { 0 };
     fail(&error, err, "%s", detail);
-    Str body = problem_json(&arena, &error, uuid_new(clock_now(&clock), &random));
-    const char *seconds = retry_after(err_http(err));
-    Str text = str_format(&arena,
-                          "HTTP/1.1 %d %s\r\nConnection: close\r\n%s%s%s"
-                          "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n"
-                          "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n%.*s",
-                          err_http(err), MHD_get_reason_phrase_for((unsigned) err_http(err)),
-                          seconds ? "Retry-After: " : "", seconds ? seconds : "",
-                          seconds ? "\r\n" : "", body.len, STR_ARG(body));
+    Reply reply = problem_reply(&arena, &error, uuid_new(clock_now(&clock), &random));
+    Buf text = buf_new(&arena, RAW_BYTES_MAX);
+    buf_add_format(&text,
+                   "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\n"
+                   "Content-Length: %zu\r\nX-Content-Type-Options: nosniff\r\n"
+                   "Cache-Control: no-store\r\n",
+                   reply.status, MHD_get_reason_phrase_for((unsigned) reply.status), reply.type.at,
+                   reply.body.len);
+    for (size_t i = 0; i < reply.header_count; i++)
+        buf_add_format(&text, "%s: %s\r\n", reply.headers[i].name.at, reply.headers[i].value.at);
+    buf_add_format(&text, "\r\n%.*s", STR_ARG(reply.body));
     ssize_t sent = send(fd, text.at, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void) sent; // A client that takes no answer gets none.
 }
@@ -294,6 +166,16 @@ static void on_connection(void *with, struct MHD_Connection *mhd, void **context
         close_connection(with, *context);
 }
 
+void wire_sleep(ExchangeWire *wire)
+{
+    MHD_suspend_connection(wire->mhd);
+}
+
+void wire_wake(struct MHD_Connection *mhd)
+{
+    MHD_resume_connection(mhd);
+}
+
 static ExchangeWire *wire_new(Server *server)
 {
     ExchangeWire *wire = server->spares;
@@ -306,27 +188,59 @@ static ExchangeWire *wire_new(Server *server)
     wire->next = NULL;
     wire->exchange.wire = wire;
     wire->server = server;
+    wire->stream_late = INSTANT_NONE;
+    atomic_store(&wire->holders, 1);
     return wire;
 }
 
-static void wire_free(ExchangeWire *wire)
+bool wire_let_go(ExchangeWire *wire)
+{
+    int holders = atomic_fetch_sub(&wire->holders, 1);
+    assert(holders > 0);
+    return holders == 1;
+}
+
+void wire_end(ExchangeWire *wire)
+{
+    stream_free(wire->stream);
+    free(wire->body);
+    arena_done(&wire->exchange.arena);
+    free(wire);
+}
+
+// wire_keep is wire_end() on the loop thread: what is worth it is kept for the next.
+static void wire_keep(ExchangeWire *wire)
 {
     Server *server = wire->server;
+    if (server->spare_count == SPARE_MAX) {
+        wire_end(wire);
+        return;
+    }
     Arena arena = wire->exchange.arena;
-    assert(server->body_bytes >= wire->body_room);
-    server->body_bytes -= wire->body_room;
+    stream_free(wire->stream);
     free(wire->body);
-    if (arena.bytes > SPARE_ARENA_BYTES_MAX || server->spare_count == SPARE_MAX)
+    if (arena.bytes > SPARE_ARENA_BYTES_MAX)
         arena_done(&arena);
     else
         arena_reset(&arena);
-    if (server->spare_count == SPARE_MAX) {
-        free(wire);
-        return;
-    }
     *wire = (ExchangeWire){ .exchange.arena = arena, .next = server->spares };
     server->spares = wire;
     server->spare_count++;
+}
+
+// leave ends the loop's part of an exchange.
+static void leave(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    assert(server->body_bytes >= wire->body_room);
+    server->body_bytes -= wire->body_room;
+    if (wire->stream) {
+        deadlines_watch(server->deadlines, &wire->connection->deadline, NULL);
+        wire->connection->stream = NULL;
+        stream_lose(wire->stream);
+    }
+    if (wire_let_go(wire))
+        wire_keep(wire);
 }
 
 // on_request_line makes the exchange. It is the only place that shows the target as it was sent.
@@ -349,32 +263,77 @@ static void *on_request_line(void *with, const char *target, struct MHD_Connecti
     return wire;
 }
 
-// queue hands the reply to the library, which sends it from the exchange's arena.
-static enum MHD_Result queue_reply(ExchangeWire *wire)
+// expect_taken gives the client of a stream its time for so many bytes more. It gains time with
+// what it takes, but no more than a full stream would need.
+static void expect_taken(ExchangeWire *wire, size_t len)
+{
+    const ServerOptions *options = &wire->server->options;
+    Span rate = (Span) options->answer_bytes_per_second;
+    Instant least = now_plus(options->request_deadline);
+    if (wire->stream_late == INSTANT_NONE)
+        wire->stream_late = least;
+    wire->stream_late = earlier(wire->stream_late + (Span) len * SPAN_SECOND / rate,
+                                least + STREAM_ROOM_BYTES * SPAN_SECOND / rate);
+    deadline_set(&wire->connection->deadline, wire->stream_late, false);
+}
+
+// on_stream is asked for more of a stream when all that it gave before was sent.
+static ssize_t on_stream(void *with, uint64_t position, char *to, size_t max)
+{
+    ExchangeWire *wire = with;
+    (void) position;
+    ssize_t taken = stream_take(wire->stream, to, max);
+    if (taken == STREAM_CUT)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (taken == STREAM_WHOLE) {
+        expect_taken(wire, 0);
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    if (taken > 0) {
+        expect_taken(wire, (size_t) taken);
+        return taken;
+    }
+    // Nothing is asked of the client while there is nothing for it. Where it was cut just now, the
+    // watch finds it.
+    bool is_in_time = deadline_stop(&wire->connection->deadline);
+    (void) is_in_time;
+    wire->stream_late = INSTANT_NONE;
+    return STREAM_SLEEPS;
+}
+
+static void on_hung_up(Deadline *deadline)
+{
+    // The deadline is the first member of its connection.
+    stream_lose(((Connection *) deadline)->stream);
+}
+
+// response_of makes the body: the reply's, which is sent from where it lies, or a stream's.
+static struct MHD_Response *response_of(ExchangeWire *wire)
+{
+    const Reply *reply = &wire->reply;
+    Connection *connection = wire->connection;
+    if (!wire->stream) // The library promises not to write to a persistent body.
+        return MHD_create_response_from_buffer(reply->body.len, (void *) (uintptr_t) reply->body.at,
+                                               MHD_RESPMEM_PERSISTENT);
+    connection->stream = wire->stream;
+    deadlines_watch(wire->server->deadlines, &connection->deadline, on_hung_up);
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, on_stream, wire,
+                                             NULL);
+}
+
+// add_headers hands the library the reply's, which wire_reply() has ended with a NUL each.
+static void add_headers(const ExchangeWire *wire, struct MHD_Response *response)
 {
     static const Header usual[] = {
         { S("X-Content-Type-Options"), S("nosniff") },
         { S("Cache-Control"), S("no-store") },
     };
     const Reply *reply = &wire->reply;
-    Arena *arena = &wire->exchange.arena;
-    wire->phase = PHASE_ANSWERED;
-    // A client that reads slowly keeps its answer in memory: it has until then.
-    const ServerOptions *options = &wire->server->options;
-    Span patience = (Span) (reply->body.len / options->answer_bytes_per_second) * SPAN_SECOND;
-    deadline_set(&wire->connection->deadline, now_plus(options->request_deadline + patience),
-                 false);
-    atomic_fetch_add(&wire->server->sending, 1);
-    // The library promises not to write to a persistent body.
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        reply->body.len, (void *) (uintptr_t) reply->body.at, MHD_RESPMEM_PERSISTENT);
-    if (!response)
-        return MHD_NO;
     if (reply->type.len > 0)
-        MHD_add_response_header(response, "Content-Type", str_z(arena, reply->type));
+        MHD_add_response_header(response, "Content-Type", reply->type.at);
     for (size_t i = 0; i < reply->header_count; i++)
-        if (MHD_add_response_header(response, str_z(arena, reply->headers[i].name),
-                                    str_z(arena, reply->headers[i].value)) != MHD_YES)
+        if (MHD_add_response_header(response, reply->headers[i].name.at,
+                                    reply->headers[i].value.at) != MHD_YES)
             log_error("server.header", "name=%s", log_quote(reply->headers[i].name));
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         if (!MHD_get_response_header(response, usual[i].name.at))
@@ -382,6 +341,23 @@ static enum MHD_Result queue_reply(ExchangeWire *wire)
     if (wire->connection->is_extra ||
         atomic_load_explicit(&wire->server->is_quiesced, memory_order_relaxed))
         MHD_add_response_header(response, "Connection", "close");
+}
+
+// queue_reply hands the reply to the library.
+static enum MHD_Result queue_reply(ExchangeWire *wire)
+{
+    const Reply *reply = &wire->reply;
+    wire->phase = PHASE_ANSWERED;
+    // A client that reads slowly keeps its answer in memory: it has until then.
+    const ServerOptions *options = &wire->server->options;
+    Span patience = (Span) (reply->body.len / options->answer_bytes_per_second) * SPAN_SECOND;
+    deadline_set(&wire->connection->deadline, now_plus(options->request_deadline + patience),
+                 false);
+    atomic_fetch_add(&wire->server->sending, 1);
+    struct MHD_Response *response = response_of(wire);
+    if (!response)
+        return MHD_NO;
+    add_headers(wire, response);
     enum MHD_Result result = MHD_queue_response(wire->mhd, (unsigned) reply->status, response);
     MHD_destroy_response(response);
     return result;
@@ -562,7 +538,7 @@ static enum MHD_Result pick_up(ExchangeWire *wire)
 {
     Server *server = wire->server;
     enum MHD_Result result = queue_reply(wire);
-    count_down(server, &server->owed);
+    server_count_down(server, &server->owed);
     return result;
 }
 
@@ -576,7 +552,7 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     // First counted, then asked, so that server_close() cannot miss it.
     atomic_fetch_add(&server->owed, 1);
     if (atomic_load(&server->is_closing)) {
-        count_down(server, &server->owed);
+        server_count_down(server, &server->owed);
         return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
     }
     if (!wire->exchange.body.at)
@@ -628,15 +604,15 @@ static void on_completed(void *with, struct MHD_Connection *mhd, void **context,
     // A client that left while its connection slept is noticed before the reply is picked up.
     if (wire->phase == PHASE_HANDED) {
         assert(atomic_load(&wire->turn) == TURN_REPLIED);
-        count_down(server, &server->owed);
+        server_count_down(server, &server->owed);
     }
     // Bytes of the next request stay unseen until its line is whole: the idle time-out bounds the
     // silence before them, so both together bound the whole.
     deadline_set(&wire->connection->deadline,
                  now_plus(server->options.idle_timeout + server->options.request_deadline), false);
     if (wire->phase == PHASE_ANSWERED)
-        count_down(server, &server->sending);
-    wire_free(wire);
+        server_count_down(server, &server->sending);
+    leave(wire);
     *context = NULL;
 }
 
@@ -648,114 +624,6 @@ static void on_message(void *with, const char *format, va_list args)
     (void) with;
     vsnprintf(text, sizeof text, format, args);
     log_debug("server.library", "says=%s", log_quote(str_from(text)));
-}
-
-void exchange_reply(Exchange *exchange, const Reply *reply)
-{
-    ExchangeWire *wire = exchange->wire;
-    struct MHD_Connection *mhd = wire->mhd;
-    Arena *arena = &exchange->arena;
-    assert(reply->header_count <= REPLY_HEADERS_MAX);
-    wire->reply = *reply;
-    wire->reply.type = str_dup(arena, reply->type);
-    for (size_t i = 0; i < reply->header_count; i++)
-        wire->reply.headers[i] = (Header){ str_dup(arena, reply->headers[i].name),
-                                           str_dup(arena, reply->headers[i].value) };
-    // From here on the exchange is the loop's; only a sleeping connection waits for us.
-    Turn turn = atomic_exchange(&wire->turn, TURN_REPLIED);
-    assert(turn != TURN_REPLIED);
-    if (turn == TURN_SUSPENDED)
-        MHD_resume_connection(mhd);
-}
-
-Str exchange_header(const Exchange *exchange, Str name)
-{
-    const ExchangeWire *wire = exchange->wire;
-    Arena *arena = &exchange->wire->exchange.arena;
-    Str found = STR_NONE;
-    for (size_t i = 0; i < wire->header_count; i++) {
-        if (!str_eq_nocase(wire->headers[i].name, name))
-            continue;
-        Str value = wire->headers[i].value;
-        found = found.at ? str_format(arena, "%.*s, %.*s", STR_ARG(found), STR_ARG(value)) : value;
-    }
-    return found;
-}
-
-size_t exchange_headers(Exchange *exchange, Header **ret)
-{
-    *ret = exchange->wire->headers;
-    return exchange->wire->header_count;
-}
-
-Str exchange_query(const Exchange *exchange, Str name)
-{
-    const RequestTarget *parsed = &exchange->wire->parsed;
-    for (size_t i = 0; i < parsed->query_count; i++)
-        if (str_eq(parsed->query[i].name, name))
-            return parsed->query[i].value;
-    return STR_NONE;
-}
-
-bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret)
-{
-    const RequestTarget *parsed = &exchange->wire->parsed;
-    if (index >= parsed->query_count)
-        return false;
-    *ret = parsed->query[index];
-    return true;
-}
-
-// listen_on binds one of the addresses that host:port stands for.
-static Err listen_on(Str text, int *ret_fd, Error *error)
-{
-    DEFER(arena_done) Arena arena = { 0 };
-    Str host = text, port = STR_NONE;
-    for (size_t i = text.len; i > 0 && !port.at; i--) {
-        if (text.at[i - 1] == ':') {
-            host.len = i - 1;
-            port = (Str){ text.at + i, text.len - i };
-        }
-    }
-    if (host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']')
-        host = (Str){ host.at + 1, host.len - 2 };
-    int64_t number;
-    struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *found = NULL;
-    if (host.len == 0 || !str_to_i64(port, 0, 65535, &number) ||
-        getaddrinfo(str_z(&arena, host), str_z(&arena, port), &hints, &found) != 0)
-        return fail(error, ERR_SETUP, "\"%.*s\" is not an address to listen on; use HOST:PORT",
-                    STR_ARG(text));
-
-    int on = 1;
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool is_up = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-                 bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0;
-    int problem = errno;
-    freeaddrinfo(found);
-    if (is_up) {
-        *ret_fd = fd;
-        return ERR_OK;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (problem == EADDRINUSE)
-        return fail(error, ERR_CONFLICT, "%.*s is in use", STR_ARG(text));
-    errno = problem;
-    return fail(error, ERR_INTERNAL, "cannot listen on %.*s: %m", STR_ARG(text));
-}
-
-static int port_of(int fd)
-{
-    union {
-        struct sockaddr_in6 v6;
-        struct sockaddr_in v4;
-        struct sockaddr any;
-    } address = { .v6 = { 0 } };
-    socklen_t len = sizeof address;
-    if (getsockname(fd, &address.any, &len) != 0)
-        return 0;
-    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 static ServerOptions with_defaults(const ServerOptions *given)
@@ -825,11 +693,11 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
 {
     assert(options->handle);
     int fd = -1;
-    TRY(listen_on(options->listen, &fd, error));
+    TRY(listen_open(options->listen, &fd, error));
     Server *server = memory_new(sizeof *server);
     server->options = with_defaults(options);
     server->listen_fd = fd;
-    server->port = port_of(fd);
+    server->port = listen_port(fd);
     server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
     server->random = random_system();
     clock_init_system(&server->clock);
@@ -879,13 +747,23 @@ static bool wait_none(Server *server, const _Atomic size_t *counter, Span span)
     return true;
 }
 
+// dismiss ends what would not end by itself: streams, and what is parked.
+static void dismiss(Server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    atomic_store(&server->is_closing, true); // what begins later sees it, under the same lock
+    streams_lose(server->streams);
+    pthread_mutex_unlock(&server->lock);
+    server_give_up(server);
+}
+
 bool server_close(Server *server)
 {
     if (!server)
         return true;
     server_quiesce(server);
+    dismiss(server);
     pthread_mutex_lock(&server->lock);
-    atomic_store(&server->is_closing, true);
     bool is_even = wait_none(server, &server->owed, server->options.owed_wait);
     if (is_even)
         wait_none(server, &server->sending, LAST_ANSWERS_SPAN);

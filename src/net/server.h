@@ -4,7 +4,8 @@
 // One event-loop thread reads requests. When the headers are in, `begin` may refuse (no key, too
 // large) before a byte of the body is taken. When the body is in, `handle` is called on that
 // thread; it must not block. Whoever finishes the work calls exchange_reply() once, from any
-// thread; until then the exchange, its arena and everything in it belong to the handler.
+// thread; until then the exchange, its arena and everything in it belong to the handler. Long
+// answers may be written while they are read (net/stream.h).
 //
 // Limits are the server's own: connections in all and per address, header and body size, the bodies
 // of all requests together (503 beyond, with Retry-After), a total deadline for a request to arrive
@@ -18,21 +19,11 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "net/header.h"
+#include "net/reply.h"
+#include "net/stream.h"
 
 typedef struct Server Server;
 typedef struct Exchange Exchange;
-
-enum { REPLY_HEADERS_MAX = 8 };
-
-// Reply is copied by exchange_reply(), except body, which must lie in the exchange's arena or be
-// static.
-typedef struct Reply {
-    int status;
-    Str type; // content type; none when there is no body
-    Str body;
-    Header headers[REPLY_HEADERS_MAX];
-    size_t header_count;
-} Reply;
 
 struct Exchange {
     Arena arena;      // freed after the answer went out
@@ -48,11 +39,21 @@ Str exchange_header(const Exchange *exchange, Str name);   // none when absent; 
 size_t exchange_headers(Exchange *exchange, Header **ret); // all, in the arena
 Str exchange_query(const Exchange *exchange, Str name);    // percent-decoded; none when absent
 bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); // walk them all
+
+// exchange_reply copies the reply, except its body, which must lie in the exchange's arena or be
+// static.
 void exchange_reply(Exchange *exchange, const Reply *reply);
 
-// problem_reply makes the error an answer, as application/problem+json, with the headers that its
-// status asks for.
-Reply problem_reply(Arena *arena, const Error *error, Uuid request_id);
+// exchange_stream begins an answer that is written piece by piece (net/stream.h), instead of
+// exchange_reply(); head has no body. The exchange stays its caller's until the stream is ended.
+Stream *exchange_stream(Exchange *exchange, const Reply *head, StreamWatch watch);
+
+// exchange_park registers an exchange that waits for something which may never come, so that
+// server_close() answers it (503 stopping) instead of waiting in vain. Until exchange_unpark() its
+// owner does not touch it. Where that returns true it is the owner's again, to be answered; false:
+// the server has answered, and it is gone.
+void exchange_park(Exchange *exchange);
+bool exchange_unpark(Exchange *exchange) MUST_USE;
 
 typedef struct ServerOptions {
     Str listen;             // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
@@ -77,8 +78,9 @@ typedef struct ServerOptions {
 Err server_open(const ServerOptions *options, Server **ret, Error *error) MUST_USE;
 int server_port(const Server *server);
 
-// server_quiesce stops accepting. server_close waits for the exchanges under way to be answered, by
-// their owners, and stops. Where one is still unanswered after owed_wait it returns false and the
-// server stands as it was, refusing: end the process, or answer and call again.
+// server_quiesce stops accepting. server_close answers what is parked, cuts streams off, waits for
+// the exchanges under way to be answered, by their owners, and stops. Where one is still unanswered
+// after owed_wait it returns false and the server stands as it was, refusing: end the process, or
+// answer and call again.
 void server_quiesce(Server *server);
 bool server_close(Server *server);

@@ -1,0 +1,18 @@
+// listen.h - the socket that others connect to, before anyone serves it.
+//
+// A program that is started with its socket open already (by a service manager) has the same
+// questions to it: which port, and whether anyone but this machine reaches it.
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+
+// listen_open binds one of the addresses that HOST:PORT stands for ("127.0.0.1:7325", "[::1]:0";
+// port 0 picks one) and listens.
+Err listen_open(Str text, int *ret_fd, Error *error) MUST_USE;
+
+// listen_check sees that a descriptor that was handed to us is a TCP socket that listens.
+Err listen_check(int fd, Error *error) MUST_USE;
+
+int listen_port(int fd);
+bool listen_is_loopback(int fd); // nobody but this machine reaches it

@@ -1,0 +1,133 @@
+// wire.h - what a connection and an exchange are to the server's own files; private to net/.
+//
+// The loop thread is the library's, and owns connections. An ExchangeWire is the loop's until it is
+// handed over, then its handler's until the reply, then the loop's again. One whose handler goes on
+// after the reply has begun (a stream) or may find it answered (a parked one) has two holders: the
+// last to let it go frees it.
+#pragma once
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "net/deadline.h"
+#include "net/guard.h"
+#include "net/server.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+// Connection is one client's socket. The loop thread owns it.
+typedef struct Connection {
+    Deadline deadline;
+    struct Connection *prev, *next;
+    struct sockaddr_storage address;
+    bool is_loopback;
+    bool had_request;
+    bool is_extra;  // beyond connections_max: one quick request, then it is closed
+    bool lingers;   // the client may still be sending when it is closed
+    Stream *stream; // being sent on it; see deadlines_watch()
+    char remote[INET6_ADDRSTRLEN];
+} Connection;
+
+typedef enum Phase {
+    PHASE_HEAD,     // the request line was seen
+    PHASE_BODY,     // the head is accepted
+    PHASE_DROPPING, // refused; the rest is read and dropped, then the refusal goes out
+    PHASE_HANDED,   // the handler has it
+    PHASE_ANSWERED,
+} Phase;
+
+// Whose turn it is while the exchange is handed over. The one who finds the other's mark acts.
+typedef enum Turn {
+    TURN_HANDLING,  // not yet suspended
+    TURN_SUSPENDED, // the reply must wake the loop
+    TURN_REPLIED,
+} Turn;
+
+// Whose it is to answer a parked exchange.
+typedef enum Parking {
+    PARKING_NONE,
+    PARKING_PARKED,
+    PARKING_LEFT,     // the owner answers
+    PARKING_GIVEN_UP, // the server has answered, because it closes
+} Parking;
+
+typedef struct ExchangeWire ExchangeWire;
+
+struct ExchangeWire {
+    Exchange exchange;
+    Server *server;
+    Connection *connection; // NULL once the request is over
+    struct MHD_Connection *mhd;
+    ExchangeWire *next;  // in the server's spares
+    _Atomic int holders; // the loop; and its owner while it streams or is parked
+    Phase phase;
+    _Atomic Turn turn;
+    _Atomic Parking parking;
+    ExchangeWire *parked_prev, *parked_next; // guarded by the server's lock
+    Stream *stream;                          // instead of the reply's body
+    Instant stream_late;                     // when its client is too slow; INSTANT_NONE
+    Str target;                              // a copy of what was sent
+    const char *target_at;                   // where it lies, for the check of the line's shape
+    Header *headers;
+    size_t header_count;
+    RequestTarget parsed;
+    BodyFraming framing;
+    size_t body_max, body_room;
+    char *body; // on the heap: it grows in place, and its room is known to the byte
+    Reply reply;
+};
+
+struct Server {
+    ServerOptions options;
+    struct MHD_Daemon *daemon;
+    Deadlines *deadlines;
+    int listen_fd, port;
+    // A library before 1.0 accepts lines that it should not; see lines_are_clean(). Its strict mode
+    // adds only two checks of the guard's, and sends the head of their answer twice.
+    bool checks_lines;
+    Clock clock;
+    Random random;
+    Connection *connections; // the loop thread's
+    size_t connection_count; // the loop thread's
+    ExchangeWire *spares;    // the loop thread's
+    size_t spare_count;
+    size_t body_bytes; // the loop thread's: room of all bodies
+    _Atomic bool is_quiesced, is_closing;
+    _Atomic size_t owed;    // handed over and not yet answered, and streams not yet ended
+    _Atomic size_t sending; // answers on their way
+    pthread_mutex_t lock;   // guards what follows, and is for the wait in server_close()
+    pthread_cond_t changed;
+    Stream *streams;      // not yet ended
+    ExchangeWire *parked; // waiting for something that may never come
+};
+
+// server_count_down tells server_close(), if it waits.
+void server_count_down(Server *server, _Atomic size_t *counter);
+
+// server_give_up answers what is parked.
+void server_give_up(Server *server);
+
+// wire_sleep lets the loop forget the connection until wire_wake(), which may be called from any
+// thread, and at once.
+void wire_sleep(ExchangeWire *wire);
+void wire_wake(struct MHD_Connection *mhd);
+
+// wire_let_go returns true when nobody holds the exchange any more. Whoever is not the loop then
+// ends it with wire_end(), which does not look at the server.
+bool wire_let_go(ExchangeWire *wire) MUST_USE;
+void wire_end(ExchangeWire *wire);
+
+// wire_reply hands the reply to the loop.
+void wire_reply(ExchangeWire *wire, const Reply *reply);
+
+enum { STREAM_SLEEPS = 0, STREAM_WHOLE = -1, STREAM_CUT = -2 };
+
+// stream_take moves bytes from the stream to the loop, at most max, and returns how many. With
+// STREAM_SLEEPS it has put the connection to sleep.
+ssize_t stream_take(Stream *stream, char *to, size_t max);
+
+// stream_lose says that nobody reads it any more. Its writer is told, its connection woken.
+void stream_lose(Stream *stream);
+void streams_lose(Stream *first); // all of a server's, with its lock
+void stream_free(Stream *stream);
