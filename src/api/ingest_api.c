@@ -7,17 +7,17 @@
 // Events come in here as a batch of one kind (/v1/ingest), as one event, or as CloudEvents in their
 // three modes (/v1/events). Reading differs; all are decided and written as store/accept.h says.
 
-typedef enum Shape { SHAPE_BATCH, SHAPE_EVENT, SHAPE_CLOUD_BATCH } Shape;
+typedef enum Posted { POSTED_BATCH, POSTED_EVENT, POSTED_CLOUD_BATCH } Posted;
 
 typedef struct Posting {
     Accept accept;
-    Shape shape;
+    Posted as;
 } Posting;
 
-static Posting *posting_new(Call *call, Shape shape, size_t count)
+static Posting *posting_new(Call *call, Posted as, size_t count)
 {
     Posting *posting = ARENA_NEW(call->arena, Posting);
-    posting->shape = shape;
+    posting->as = as;
     posting->accept = (Accept){
         .arena = call->arena,
         .tenant = call->tenant,
@@ -78,7 +78,7 @@ Err ingest_read(Call *call, Error *error)
     Str kind;
     const Json *items;
     TRY(read_batch(call, &kind, &items, error));
-    Posting *posting = posting_new(call, SHAPE_BATCH, json_count(items));
+    Posting *posting = posting_new(call, POSTED_BATCH, json_count(items));
     for (JsonIter it = json_each(items); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
@@ -102,7 +102,7 @@ static Err read_cloud_batch(Call *call, Error *error)
         return fail(error, ERR_INVALID, "a batch of CloudEvents is an array");
     if (json_count(body) > EVENT_ITEMS_MAX)
         return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
-    Posting *posting = posting_new(call, SHAPE_CLOUD_BATCH, json_count(body));
+    Posting *posting = posting_new(call, POSTED_CLOUD_BATCH, json_count(body));
     for (JsonIter it = json_each(body); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
@@ -138,7 +138,7 @@ static Err read_event(Call *call, Str type, Event *event, Error *error)
 
 static Err read_one(Call *call, Str type, Error *error)
 {
-    Event *event = &posting_new(call, SHAPE_EVENT, 1)->accept.items[0].event;
+    Event *event = &posting_new(call, POSTED_EVENT, 1)->accept.items[0].event;
     TRY(read_event(call, type, event, error));
     return event_check_size(event, call->api->payload_max, error);
 }
@@ -292,14 +292,14 @@ static void write_cloud_batch(Call *call, const Accept *accept)
 static void write_answer(Call *call)
 {
     const Posting *posting = call->with;
-    switch (posting->shape) {
-    case SHAPE_BATCH:
+    switch (posting->as) {
+    case POSTED_BATCH:
         write_batch(call, &posting->accept);
         return;
-    case SHAPE_EVENT:
+    case POSTED_EVENT:
         write_event(call_json(call, 202), &posting->accept.items[0]);
         return;
-    case SHAPE_CLOUD_BATCH:
+    case POSTED_CLOUD_BATCH:
         write_cloud_batch(call, &posting->accept);
         return;
     }

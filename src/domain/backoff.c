@@ -1,7 +1,5 @@
 #include "domain/backoff.h"
 
-#include "domain/members.h"
-
 #define EXPONENTIAL_CEILING SPAN_DAY
 #define PROPORTIONAL_FLOOR ((Span) 10 * SPAN_SECOND)
 #define PROPORTIONAL_CEILING SPAN_HOUR
@@ -18,6 +16,7 @@ static const char *const policies[] = {
 #define RETRY_TEXT(name, text) [RETRY_##name] = text,
     RETRY_POLICY_TABLE(RETRY_TEXT)
 #undef RETRY_TEXT
+        NULL,
 };
 
 RetryPolicy retry_default(void)
@@ -25,41 +24,38 @@ RetryPolicy retry_default(void)
     return defaults[RETRY_EXPONENTIAL];
 }
 
-static bool find_policy(Str text, RetryKind *ret)
+// fill_in gives what was left out the policy's own default.
+static void fill_in(const Members *members, void *value)
 {
-    for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
-        if (str_eq(text, str_from(policies[i]))) {
-            *ret = (RetryKind) i;
-            return true;
-        }
-    }
-    return false;
-}
-
-void retry_parse(const Json *source, Str pointer, RetryPolicy *ret, Error *error)
-{
-    static const char *const known[] = { "policy", "interval", "max", "giveUpAfter" };
-    Error own = { 0 };
-    Members members = members_open(source, pointer, error ? error : &own);
-    if (!members_check(&members, known, ARRAY_LEN(known)))
+    RetryPolicy *policy = value;
+    if (!policy || members->error->count > members->before)
         return;
-
-    Str policy = STR_NONE;
-    RetryKind kind = RETRY_EXPONENTIAL;
-    members_need(&members, "policy");
-    members_text(&members, "policy", 20, &policy);
-    if (policy.at && !find_policy(policy, &kind))
-        members_note(&members, S("policy"), "bad-value",
-                     "\"%.*s\" is not a policy; use one of exponential fixed proportional",
-                     STR_ARG(policy));
-
-    RetryPolicy read = defaults[kind];
-    members_span(&members, "interval", SPAN_SECOND, 30 * SPAN_DAY, &read.interval);
-    members_int(&members, "max", 0, RETRIES_MAX, &read.max);
-    members_span(&members, "giveUpAfter", SPAN_SECOND, 365 * SPAN_DAY, &read.give_up_after);
-    if (members.error->count == members.before)
-        *ret = read;
+    if (!members_get(members, "interval"))
+        policy->interval = defaults[policy->kind].interval;
+    if (!members_get(members, "max"))
+        policy->max = defaults[policy->kind].max;
 }
+
+// clang-format off
+#define AT(member) .offset = offsetof(RetryPolicy, member)
+static const Field fields[] = {
+    { "policy", FIELD_WORD, FIELD_NEEDED, AT(kind), .words = policies, .noun = "a policy",
+      .help = "how the wait grows: doubled each time, the same, or a tenth of the original delay" },
+    { "interval", FIELD_SPAN, AT(interval), .min = SPAN_SECOND, .max = 30 * SPAN_DAY,
+      .help = "the first wait; 1m unless said" },
+    { "max", FIELD_INT, AT(max), .min = 0, .max = RETRIES_MAX,
+      .help = "retries after the first try; 5 unless said, 3 with proportional" },
+    { "giveUpAfter", FIELD_SPAN, AT(give_up_after), .min = SPAN_SECOND, .max = 365 * SPAN_DAY,
+      .help = "no retry later than this after the first try was due" },
+};
+// clang-format on
+
+const Shape retry_shape = {
+    "Retry",
+    SHAPE_ROWS(fields),
+    .size = sizeof(RetryPolicy),
+    .check = fill_in,
+};
 
 static Span exponential(Span interval, int retry, double jitter)
 {

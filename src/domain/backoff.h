@@ -5,9 +5,7 @@
 // original delay times the retry, from 10 s to 60 min). max counts retries after the first try.
 #pragma once
 
-#include "base/base.h"
-#include "base/err.h"
-#include "base/json.h"
+#include "domain/field.h"
 
 // clang-format off
 #define RETRY_POLICY_TABLE(X)          \
@@ -32,9 +30,9 @@ typedef struct RetryPolicy {
 // retry_default is exponential 1, 2, 4, 8, 16 min.
 RetryPolicy retry_default(void);
 
-// retry_parse reads {"policy","interval"?,"max"?,"giveUpAfter"?} lying at pointer; missing members
-// take the policy's defaults. Problems are added to error with their pointer.
-void retry_parse(const Json *source, Str pointer, RetryPolicy *ret, Error *error);
+// retry_shape reads {"policy","interval"?,"max"?,"giveUpAfter"?} into a RetryPolicy; interval and
+// max take the policy's own defaults.
+extern const Shape retry_shape;
 
 // backoff_delay gives the wait before retry number retry (1 is the first). original_delay is the
 // delivery's first due time minus its creation, for proportional. jitter is a fraction from 0 to 1

@@ -5,7 +5,6 @@
 // (channels/channel.h). Members of config that are secret are sealed before they are stored.
 #pragma once
 
-#include "base/json.h"
 #include "domain/backoff.h"
 
 typedef struct ChannelDefinition {
@@ -21,4 +20,5 @@ typedef struct ChannelDefinition {
     bool enabled; // default true
 } ChannelDefinition;
 
+extern const Shape channel_shape;
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;

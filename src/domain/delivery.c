@@ -274,7 +274,7 @@ Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at)
         .state = DELIVERY_PENDING,
         .step = STEP_SEND,
         .due_at = due_at,
-        .reminders_left = plan->reminder_count,
+        .reminders_left = (int) plan->reminder_count,
         .triggered_at = triggered_at,
         .first_due_at = due_at,
         .last_sent_at = INSTANT_NONE,

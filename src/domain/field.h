@@ -61,6 +61,7 @@ typedef struct Field {
     size_t given;     // offset of a bool that becomes true where the member is given; 0: none
     int64_t min, max; // of a number, a duration, a list; max: bytes of a text
     const struct Shape *inside;
+    const char *component; // of an object without inside: the schema that describes it
     const struct Field *of;
     const char *const *words; // NULL-terminated
     const char *noun;         // what a word is one of, for its refusal: "a policy"
@@ -101,6 +102,7 @@ const Field *fields_find(const Shape *shape, Str name);
 
 // fields_schema writes the JSON Schema (2020-12) of what is taken or shown. It refers to
 // #/components/schemas/Filter and Secret; fields_components writes these, as members of an object.
+// A row's own component is referred to by its name, with "Shown" behind it for what is shown.
 typedef enum FieldUse { FIELDS_TAKEN, FIELDS_SHOWN } FieldUse;
 void fields_schema(JsonOut *out, const Shape *shape, FieldUse use);
 void field_schema(JsonOut *out, const Field *field, FieldUse use); // of one value

@@ -12,9 +12,11 @@ static void put_text(JsonOut *out, const char *name, const char *value)
     json_put_str(out, str_from(name), str_from(value));
 }
 
-static void put_ref(JsonOut *out, const char *component)
+static void put_ref(JsonOut *out, const char *component, const char *suffix)
 {
-    put_text(out, "$ref", component);
+    char ref[100];
+    snprintf(ref, sizeof ref, COMPONENT "%s%s", component, suffix);
+    put_text(out, "$ref", ref);
 }
 
 // put_limits writes min and max, where there are any, by the names that the type has for them.
@@ -140,10 +142,12 @@ static void put_object(JsonOut *out, const Field *field, FieldUse use)
 {
     if (field->inside) {
         put_shape(out, field->inside, use);
-        return;
+    } else if (field->component) {
+        put_ref(out, field->component, use == FIELDS_SHOWN ? "Shown" : "");
+    } else {
+        put_text(out, "type", "object");
+        json_put_bool(out, S("additionalProperties"), true);
     }
-    put_text(out, "type", "object");
-    json_put_bool(out, S("additionalProperties"), true);
 }
 
 // put_kind writes the keywords of the value itself.
@@ -193,7 +197,7 @@ static void put_kind(JsonOut *out, const Field *field, FieldUse use)
         put_text(out, "format", "uuid");
         return;
     case FIELD_FILTER:
-        put_ref(out, COMPONENT "Filter");
+        put_ref(out, "Filter", "");
         return;
     case FIELD_OBJECT:
         put_object(out, field, use);
@@ -222,7 +226,7 @@ static void put_choice(JsonOut *out, const Field *field, FieldUse use)
 static void put_secret_choice(JsonOut *out)
 {
     json_open(out, '{');
-    put_ref(out, COMPONENT "Secret");
+    put_ref(out, "Secret", "");
     json_close(out, '}');
 }
 

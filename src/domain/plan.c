@@ -1,24 +1,39 @@
 #include "domain/plan.h"
 
 #include "base/time.h"
-#include "domain/members.h"
 
-void plan_parse(const Json *source, Str pointer, Plan *ret, Error *error)
+Plan plan_default(void)
 {
-    static const char *const known[] = { "initialDelay", "reminders" };
-    Error own = { 0 };
-    Members members = members_open(source, pointer, error ? error : &own);
-    Plan plan = { .expire_after = PLAN_EXPIRE_AFTER_DEFAULT };
-
-    if (source && members_check(&members, known, ARRAY_LEN(known))) {
-        members_span(&members, "initialDelay", 0, DURATION_MAX, &plan.initial_delay);
-        plan.reminder_count =
-            (int) members_spans(&members, "reminders", PLAN_REMINDERS_MAX, plan.reminders);
-    }
-    plan.await_answer = plan.reminder_count > 0;
-    if (members.error->count == members.before)
-        *ret = plan;
+    return (Plan){ .expire_after = PLAN_EXPIRE_AFTER_DEFAULT };
 }
+
+// await_reminded: whoever is reminded is asked for something.
+static void await_reminded(const Members *members, void *value)
+{
+    Plan *plan = value;
+    if (plan && members->error->count == members->before)
+        plan->await_answer = plan->reminder_count > 0;
+}
+
+static const Field reminder = { NULL, FIELD_SPAN, .min = 0, .max = DURATION_MAX };
+
+// clang-format off
+#define AT(member) .offset = offsetof(Plan, member)
+static const Field fields[] = {
+    { "initialDelay", FIELD_SPAN, AT(initial_delay), .min = 0, .max = DURATION_MAX,
+      .help = "from when the event occurred to the first send" },
+    { "reminders", FIELD_LIST, AT(reminders), .count = offsetof(Plan, reminder_count),
+      .min = 0, .max = PLAN_REMINDERS_MAX, .of = &reminder,
+      .help = "each counted from the send before it" },
+};
+// clang-format on
+
+const Shape plan_shape = {
+    "Schedule",
+    SHAPE_ROWS(fields),
+    .size = sizeof(Plan),
+    .check = await_reminded,
+};
 
 Instant plan_first_due(const Plan *plan, Instant occurred_at, Instant received_at, Instant now)
 {
@@ -28,7 +43,7 @@ Instant plan_first_due(const Plan *plan, Instant occurred_at, Instant received_a
 
 Instant plan_next_due(const Plan *plan, int remaining, Instant last_sent_at)
 {
-    int index = plan->reminder_count - remaining;
+    int index = (int) plan->reminder_count - remaining;
     if (remaining <= 0 || index < 0)
         return INSTANT_NONE;
     return last_sent_at + plan->reminders[index];

@@ -2,83 +2,71 @@
 
 #include "base/time.h"
 #include "domain/dedup.h"
-#include "domain/members.h"
+#include "domain/definition.h"
 
-enum { TEMPLATE_ID_MAX = 200 };
+enum { TEMPLATE_ID_MAX = 200, CANCEL_PATHS_MAX = 16 };
 
-static const Filter *read_filter(Arena *arena, const Members *members, Str pointer)
-{
-    const Filter *filter = NULL;
-    const Json *source = members_get(members, "filter");
-    if (filter_compile(arena, source, pointer, &filter, members->error) != ERR_OK)
-        return NULL; // its problems are noted
-    return filter;
-}
+static const Field path = { NULL, FIELD_PATH };
 
-// read_plan reads the schedule and what stands beside it: whether an answer is awaited, how long.
-static void read_plan(const Members *members, Plan *plan)
-{
-    plan_parse(members_get(members, "schedule"), S("/schedule"), plan, members->error);
-    members_bool(members, "awaitAnswer", &plan->await_answer);
-    members_span(members, "expireAfter", SPAN_SECOND, DURATION_MAX, &plan->expire_after);
-}
+// clang-format off
+#define AT(member) .offset = offsetof(Trigger, member)
+#define KIND FIELD_TEXT, .max = EVENT_KIND_MAX
+static const Field cancel_fields[] = {
+    { "eventKind", KIND, AT(cancel_kind), .flags = FIELD_NEEDED },
+    { "kind", KIND, .flags = FIELD_ALSO },
+    { "match", FIELD_LIST, FIELD_NEEDED, AT(cancel_match), .count = offsetof(Trigger, cancel_match_count),
+      .min = 1, .max = CANCEL_PATHS_MAX, .of = &path,
+      .help = "paths whose values must be those of the event that made the delivery" },
+    { "filter", FIELD_FILTER, AT(cancel_filter) },
+};
+static const Shape cancel_shape = { "CancelOn", SHAPE_ROWS(cancel_fields), .size = sizeof(Trigger) };
 
-static void read_cancel(Arena *arena, const Members *members, Trigger *trigger)
-{
-    static const char *const known[] = { "eventKind", "match", "filter" };
-    const Json *source = members_get(members, "cancelOn");
-    if (!source)
-        return;
-    Members cancel = members_open(source, S("/cancelOn"), members->error);
-    if (!members_check(&cancel, known, ARRAY_LEN(known)))
-        return;
-    members_need(&cancel, "eventKind");
-    members_need(&cancel, "match");
-    members_text(&cancel, "eventKind", EVENT_KIND_MAX, &trigger->cancel_kind);
-    trigger->cancel_match_count =
-        members_paths(&cancel, "match", 1, ARRAY_LEN(trigger->cancel_match), trigger->cancel_match);
-    trigger->cancel_filter = read_filter(arena, &cancel, S("/cancelOn/filter"));
-}
+static const Field fields[] = {
+    { "id", FIELD_KEY, FIELD_NEEDED, AT(rule.id), .max = TRIGGER_ID_MAX },
+    { "eventKind", KIND, AT(event_kind), .flags = FIELD_NEEDED, .help = "the events that it listens to" },
+    { "kind", KIND, .flags = FIELD_ALSO },
+    { "channel", FIELD_KEY, FIELD_NEEDED, AT(channel), .max = CHANNEL_KEY_MAX,
+      .help = "the key of the channel that it sends through" },
+    { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one makes no deliveries" },
+    { "templateId", FIELD_TEXT_OR_NUMBER, AT(template_id), .max = TEMPLATE_ID_MAX, .help = "its id unless said" },
+    { "filter", FIELD_FILTER, AT(filter) },
+    { "dedupRecipe", FIELD_LIST, AT(dedup), .count = offsetof(Trigger, dedup_count),
+      .min = 1, .max = DEDUP_PATHS_MAX, .of = &path,
+      .help = "paths whose values say that two events are the same" },
+    // What is awaited follows from the schedule, unless it is said: so that stands first.
+    { "schedule", FIELD_OBJECT, AT(rule.plan), .inside = &plan_shape },
+    { "awaitAnswer", FIELD_BOOL, AT(rule.plan.await_answer),
+      .help = "whether the delivery waits for an answer; true where there are reminders" },
+    { "expireAfter", FIELD_SPAN, AT(rule.plan.expire_after), .min = SPAN_SECOND, .max = DURATION_MAX,
+      .help = "how long after its last send; 30d unless said" },
+    { "retry", FIELD_OBJECT, AT(rule.retry), .given = offsetof(Trigger, rule.has_retry), .inside = &retry_shape,
+      .help = "the channel's unless said" },
+    // The members of cancelOn lie in the trigger itself.
+    { "cancelOn", FIELD_OBJECT, .inside = &cancel_shape, .help = "an event that calls its deliveries off" },
+    { "address", FIELD_PATH, AT(address_path), .help = "recipient.address unless said" },
+    { "locale", FIELD_PATH, AT(locale_path), .help = "recipient.locale unless said" },
+    DEFINITION_SHOWN,
+};
+// clang-format on
+
+const Shape trigger_shape = {
+    "Trigger",
+    SHAPE_ROWS(fields),
+    .size = sizeof(Trigger),
+    .invalid = ERR_TRIGGER_INVALID,
+};
 
 Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error)
 {
-    static const char *const known[] = {
-        "id",          "enabled",  "eventKind", "templateId",  "filter",
-        "dedupRecipe", "schedule", "channel",   "awaitAnswer", "expireAfter",
-        "retry",       "cancelOn", "address",   "locale",
+    Trigger trigger = {
+        .rule = { .kind = RULE_TRIGGER, .plan = plan_default(), .retry = retry_default() },
+        .enabled = true,
+        .address_path = S("recipient.address"),
+        .locale_path = S("recipient.locale"),
     };
-    _Static_assert(ARRAY_LEN(ret->dedup) == DEDUP_PATHS_MAX, "a recipe fits");
-    Error own = { 0 };
-    Members members = members_open(source, S(""), error ? error : &own);
-    if (!members_check(&members, known, ARRAY_LEN(known)))
-        return members_close(&members, ERR_TRIGGER_INVALID);
-
-    Trigger trigger = { .rule = { .kind = RULE_TRIGGER, .retry = retry_default() },
-                        .enabled = true,
-                        .address_path = S("recipient.address"),
-                        .locale_path = S("recipient.locale") };
-    members_need(&members, "id");
-    members_need(&members, "eventKind");
-    members_need(&members, "channel");
-    members_key(&members, "id", TRIGGER_ID_MAX, &trigger.rule.id);
-    members_text(&members, "eventKind", EVENT_KIND_MAX, &trigger.event_kind);
-    members_key(&members, "channel", CHANNEL_KEY_MAX, &trigger.channel);
-    members_bool(&members, "enabled", &trigger.enabled);
-    trigger.template_id = trigger.rule.id;
-    members_text_or_number(&members, "templateId", TEMPLATE_ID_MAX, &trigger.template_id);
-    trigger.filter = read_filter(arena, &members, S("/filter"));
-    trigger.dedup_count = members_paths(&members, "dedupRecipe", 1, DEDUP_PATHS_MAX, trigger.dedup);
-    read_plan(&members, &trigger.rule.plan);
-    members_path(&members, "address", &trigger.address_path);
-    members_path(&members, "locale", &trigger.locale_path);
-    read_cancel(arena, &members, &trigger);
-
-    const Json *retry = members_get(&members, "retry");
-    trigger.rule.has_retry = retry != NULL;
-    if (retry)
-        retry_parse(retry, S("/retry"), &trigger.rule.retry, members.error);
-
-    TRY(members_close(&members, ERR_TRIGGER_INVALID));
+    TRY(fields_read(arena, source, S(""), &trigger_shape, &trigger, error));
+    if (!trigger.template_id.at)
+        trigger.template_id = trigger.rule.id;
     *ret = trigger;
     return ERR_OK;
 }

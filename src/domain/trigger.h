@@ -18,15 +18,17 @@ typedef struct Trigger {
     Str event_kind;
     Str template_id; // defaults to the id
     const Filter *filter;
-    Str dedup[32];
+    const Str *dedup; // paths
     size_t dedup_count;
     Str channel;
     Str address_path, locale_path;
-    Str cancel_kind; // cancelOn.eventKind; none: no cancelOn
-    Str cancel_match[16];
+    Str cancel_kind;         // cancelOn.eventKind; none: no cancelOn
+    const Str *cancel_match; // paths
     size_t cancel_match_count;
     const Filter *cancel_filter;
 } Trigger;
+
+extern const Shape trigger_shape;
 
 // trigger_compile reads the definition; strings are kept by reference, so source must live as long
 // as the trigger. ERR_TRIGGER_INVALID lists every problem found.

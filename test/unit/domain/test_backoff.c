@@ -86,7 +86,8 @@ static void missing_members_take_the_policys_defaults(void)
         DEFER(arena_done) Arena arena = { 0 };
         Error error = { .arena = &arena };
         RetryPolicy policy = { 0 };
-        retry_parse(document(&arena, cases[i].source), S("/retry"), &policy, &error);
+        fields_note(&arena, document(&arena, cases[i].source), S("/retry"), &retry_shape, &policy,
+                    &error);
         CHECK_AT(cases[i].source, error.count == 0);
         CHECK_AT(cases[i].source, policy.kind == cases[i].expect.kind);
         CHECK_AT(cases[i].source, policy.interval == cases[i].expect.interval);
@@ -115,7 +116,8 @@ static void a_bad_policy_is_refused_with_its_place(void)
         DEFER(arena_done) Arena arena = { 0 };
         Error error = { .arena = &arena };
         RetryPolicy policy = { .max = 77 };
-        retry_parse(document(&arena, cases[i].source), S("/retry"), &policy, &error);
+        fields_note(&arena, document(&arena, cases[i].source), S("/retry"), &retry_shape, &policy,
+                    &error);
         CHECK_AT(cases[i].source, error.count == 1);
         CHECK_AT(cases[i].source, has_problem(&error, cases[i].path, cases[i].code));
         CHECK_AT(cases[i].source, policy.max == 77);

@@ -114,8 +114,8 @@ static void a_delivered_attempt_advances_the_plan(void)
     };
     RetryPolicy policy = retry_default();
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        Plan plan = { .reminder_count = cases[i].reminder_count,
-                      .reminders = { 5 * SPAN_DAY, 10 * SPAN_DAY },
+        Plan plan = { .reminder_count = (size_t) cases[i].reminder_count,
+                      .reminders = (const Span[]){ 5 * SPAN_DAY, 10 * SPAN_DAY },
                       .await_answer = cases[i].await_answer,
                       .expire_after = 30 * SPAN_DAY };
         Live live = claimed();
@@ -358,10 +358,10 @@ static void a_claim_begins_an_attempt_and_mostly_a_send(void)
 static void a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    Plan plan;
+    Plan plan = plan_default();
     Error error = { .arena = &arena };
-    plan_parse(document(&arena, "{'initialDelay':'60d','reminders':['5d','10d','15d']}"), S(""),
-               &plan, &error);
+    fields_note(&arena, document(&arena, "{'initialDelay':'60d','reminders':['5d','10d','15d']}"),
+                S(""), &plan_shape, &plan, &error);
     RetryPolicy policy = retry_default();
     Instant day_0 = 20000 * SPAN_DAY;
     Live live = delivery_first(&plan, plan_first_due(&plan, day_0, day_0, day_0), day_0);
@@ -379,7 +379,7 @@ static void a_survey_is_sent_on_days_60_65_75_90_and_expires_on_120(void)
 static void each_send_has_a_budget_of_its_own(void)
 {
     Plan plan = { .reminder_count = 1,
-                  .reminders = { SPAN_DAY },
+                  .reminders = (const Span[]){ SPAN_DAY },
                   .await_answer = true,
                   .expire_after = 30 * SPAN_DAY };
     RetryPolicy policy = {

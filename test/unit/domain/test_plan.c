@@ -4,9 +4,10 @@
 
 static Plan plan_of(Arena *arena, const char *source)
 {
-    Plan plan = { 0 };
+    Plan plan = plan_default();
     Error error = { .arena = arena };
-    plan_parse(source ? document(arena, source) : NULL, S("/schedule"), &plan, &error);
+    if (source)
+        fields_note(arena, document(arena, source), S("/schedule"), &plan_shape, &plan, &error);
     CHECK_AT(source ? source : "none", error.count == 0);
     return plan;
 }
@@ -17,7 +18,7 @@ static void sends_fall_on_days_60_65_75_90(void)
     Plan plan = plan_of(&arena, "{'initialDelay':'60d','reminders':['5d','10d','15d']}");
     static const int days[] = { 60, 65, 75, 90 };
     Instant at = plan_first_due(&plan, 0, INSTANT_NONE, 0);
-    int remaining = plan.reminder_count;
+    int remaining = (int) plan.reminder_count;
     for (size_t i = 0; i < ARRAY_LEN(days); i++) {
         CHECK(at == days[i] * SPAN_DAY);
         at = plan_next_due(&plan, remaining--, at);
@@ -60,7 +61,7 @@ static void an_answer_is_awaited_where_there_are_reminders(void)
     CHECK(none.expire_after == 30 * SPAN_DAY);
     Plan empty = plan_of(&arena, "{'initialDelay':'0d','reminders':[]}");
     CHECK(empty.reminder_count == 0 && !empty.await_answer);
-    CHECK(plan_next_due(&empty, empty.reminder_count, 0) == INSTANT_NONE);
+    CHECK(plan_next_due(&empty, (int) empty.reminder_count, 0) == INSTANT_NONE);
     CHECK(plan_of(&arena, "{'reminders':['1d']}").await_answer);
 }
 
@@ -81,7 +82,8 @@ static void a_bad_schedule_is_refused_with_its_place(void)
         DEFER(arena_done) Arena arena = { 0 };
         Error error = { .arena = &arena };
         Plan plan = { .reminder_count = 7 };
-        plan_parse(document(&arena, cases[i].source), S("/schedule"), &plan, &error);
+        fields_note(&arena, document(&arena, cases[i].source), S("/schedule"), &plan_shape, &plan,
+                    &error);
         CHECK_AT(cases[i].source, error.count == 1);
         CHECK_AT(cases[i].source, has_problem(&error, cases[i].path, cases[i].code));
         CHECK_AT(cases[i].source, plan.reminder_count == 7);
@@ -99,7 +101,8 @@ static void there_are_at_most_50_reminders(void)
         buf_add(&source, S("]}"));
         Error error = { .arena = &arena };
         Plan plan = { 0 };
-        plan_parse(document(&arena, str_z(&arena, buf_str(&source))), S(""), &plan, &error);
+        const Json *schedule = document(&arena, str_z(&arena, buf_str(&source)));
+        fields_note(&arena, schedule, S(""), &plan_shape, &plan, &error);
         CHECK((error.count == 0) == (count <= PLAN_REMINDERS_MAX));
     }
 }

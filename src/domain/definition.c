@@ -1,0 +1,3 @@
+#include "domain/definition.h"
+
+const Field definition_warning = { NULL, FIELD_TEXT };
