@@ -30,8 +30,12 @@ def is_test(path):
     return path.startswith("test/") and is_code(path)
 
 
-def may_hold_sql(path):
+def is_source(path):
     return path.startswith("src/") and path.endswith((".c", ".h"))
+
+
+def holds_no_sql(path):
+    return is_source(path) and not path.startswith("src/store/")
 
 
 # The patterns are written so that they do not match themselves.
@@ -40,8 +44,10 @@ RULES = [
          "say it in an issue, not in the code"),
     Rule("sleep", re.compile(r"\b(u|nano|time\.)?sle" r"ep\s*\("), is_test,
          "tests wait for a condition, they do not sleep"),
-    Rule("cast", re.compile(r'"[^"]*\w::[a-z]'), may_hold_sql,
+    Rule("cast", re.compile(r'"[^"]*\w::[a-z]'), is_source,
          "one text serves both databases: no :: casts"),
+    Rule("sql", re.compile(r'"[^"]*\b(SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET|CREATE TABLE)\b'), holds_no_sql,
+         "statements belong in src/store/"),
     Rule("path", re.compile(r"(?<![\w}])(/wor" r"k|/ro" r"ot|/home/\w+)/"), lambda path: True,
          "no path of one machine belongs in the project"),
 ]
