@@ -96,6 +96,7 @@ CREATE TABLE event (
     identity TEXT,
     entity TEXT,
     correlation_id TEXT,
+    trace TEXT,
     received_at {I64} NOT NULL,
     occurred_at {I64},
     recipient TEXT,

@@ -21,6 +21,7 @@ static void put_event(Call *call, JsonOut *json, const Event *event)
     json_put_str(json, S("source"), event->source);
     json_put_str(json, S("entity"), event->entity);
     json_put_str(json, S("correlationId"), event->correlation_id);
+    json_put_str(json, S("traceparent"), event->trace);
     json_put_time(json, S("receivedAt"), event->received_at);
     json_put_time(json, S("occurredAt"), event->occurred_at);
     json_put_stored(json, S("payload"), event->payload);

@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "domain/cloudevent.h"
+#include "domain/trace.h"
 #include "engine/engine.h"
 #include "store/accept.h"
 
@@ -42,6 +43,12 @@ static Err decide(Call *call, Error *error)
     return ERR_OK;
 }
 
+// trace_of is the trace that the request is part of: an event that names none of its own is too.
+static Str trace_of(Call *call)
+{
+    return trace_read(call->arena, exchange_header(call->exchange, S("traceparent")));
+}
+
 // take_item notes an item's error with the item: one bad item fails alone.
 static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
 {
@@ -79,10 +86,12 @@ Err ingest_read(Call *call, Error *error)
     const Json *items;
     TRY(read_batch(call, &kind, &items, error));
     Posting *posting = posting_new(call, POSTED_BATCH, json_count(items));
+    Str trace = trace_of(call);
     for (JsonIter it = json_each(items); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
+        item->event.trace = trace;
         take_item(call, item, err, &item_error);
     }
     return ERR_OK;
@@ -103,10 +112,13 @@ static Err read_cloud_batch(Call *call, Error *error)
     if (json_count(body) > EVENT_ITEMS_MAX)
         return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
     Posting *posting = posting_new(call, POSTED_CLOUD_BATCH, json_count(body));
+    Str trace = trace_of(call);
     for (JsonIter it = json_each(body); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
         Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
+        if (!item->event.trace.at)
+            item->event.trace = trace;
         take_item(call, item, err, &item_error);
     }
     return ERR_OK;
@@ -140,6 +152,8 @@ static Err read_one(Call *call, Str type, Error *error)
 {
     Event *event = &posting_new(call, POSTED_EVENT, 1)->accept.items[0].event;
     TRY(read_event(call, type, event, error));
+    if (!event->trace.at)
+        event->trace = trace_of(call);
     return event_check_size(event, call->api->payload_max, error);
 }
 

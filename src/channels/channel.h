@@ -30,6 +30,7 @@ typedef struct Message {
     int send, attempt;
     Str url; // the link, made from the installation's template; none
     Instant occurred_at;
+    Str trace;   // that the event came with (domain/trace.h); none
     Str payload; // JSON
     Target *targets;
     size_t target_count;

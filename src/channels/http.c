@@ -1,6 +1,7 @@
 #include "base/version.h"
 #include "channels/channel.h"
 #include "domain/members.h"
+#include "domain/trace.h"
 
 // One POST per attempt, signed as Standard Webhooks asks: HMAC-SHA256 over "id.timestamp.body" with
 // each live secret, so that a receiver may change its secret while messages are under way.
@@ -187,18 +188,6 @@ static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Err
     return ERR_OK;
 }
 
-// trace_parent follows W3C Trace Context: one trace per event, one span per attempt.
-static Str trace_parent(Arena *arena, const Message *message)
-{
-    const Uuid *event = &message->promise.event;
-    uint8_t span[8];
-    memcpy(span, message->promise.id.b + 8, sizeof span);
-    for (int i = 0; i < 4; i++)
-        span[7 - i] ^= (uint8_t) ((unsigned) message->attempt >> 8 * i);
-    return str_format(arena, "00-%.*s-%.*s-01", STR_ARG(hex_text(arena, event->b, sizeof event->b)),
-                      STR_ARG(hex_text(arena, span, sizeof span)));
-}
-
 typedef struct HeaderList {
     Header *headers;
     size_t count;
@@ -255,7 +244,9 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
     if (signature.at)
         add(&list, S("webhook-signature"), signature);
     add(&list, S("peal-attempt"), str_format(arena, "%d", message->attempt));
-    add(&list, S("traceparent"), trace_parent(arena, message));
+    add(&list, S("traceparent"),
+        trace_next(arena, message->trace, message->promise.event, message->promise.id,
+                   message->attempt));
     add(&list, S("idempotency-key"), id);
     add_configured(&list, config);
     *ret = (Transfer){

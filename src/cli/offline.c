@@ -41,7 +41,7 @@ static void note_unknown(const Json *json)
 {
     static const char *const members[] = {
         "templateId", "recipient",  "payload",    "kind",   "source",        "id",
-        "entity",     "occurredAt", "receivedAt", "tenant", "correlationId",
+        "entity",     "occurredAt", "receivedAt", "tenant", "correlationId", "traceparent",
     };
     DEFER(arena_done) Arena arena = { 0 };
     for (JsonIter it = json_each(json); json_next(&it);) {

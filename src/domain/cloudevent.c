@@ -2,6 +2,7 @@
 
 #include "base/crypto.h"
 #include "domain/members.h"
+#include "domain/trace.h"
 
 // attributes are the context attributes that Peal reads; any other is an extension and is dropped.
 static const char *const attributes[] = { "specversion", "id",   "source",        "type",
@@ -9,7 +10,7 @@ static const char *const attributes[] = { "specversion", "id",   "source",      
 
 // read_attributes reads them from a JSON object, which is what a structured event is and what the
 // headers of a binary one are made into.
-static void read_attributes(const Members *members, Event *event)
+static void read_attributes(Arena *arena, const Members *members, Event *event)
 {
     static const char *const needed[] = { "specversion", "id", "source", "type" };
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
@@ -26,6 +27,7 @@ static void read_attributes(const Members *members, Event *event)
     members_text(members, "subject", EVENT_ENTITY_MAX, &event->entity);
     members_time(members, "time", &event->occurred_at);
     members_text(members, "traceparent", EVENT_CORRELATION_MAX, &event->correlation_id);
+    event->trace = trace_read(arena, event->correlation_id);
     // Read last, for the caller's own word goes before the tracer's.
     members_text(members, "correlationid", EVENT_CORRELATION_MAX, &event->correlation_id);
 }
@@ -77,7 +79,7 @@ Err cloudevent_structured(Arena *arena, const Json *body, Event *ret, Error *err
         return members_close(&members, ERR_EVENT_INVALID);
 
     Event event = { .occurred_at = INSTANT_NONE };
-    read_attributes(&members, &event);
+    read_attributes(arena, &members, &event);
     const Json *data = members_get(&members, "data");
     const Json *binary = members_get(&members, "data_base64");
     Str bytes;
@@ -195,7 +197,7 @@ Err cloudevent_binary(Arena *arena, const CloudHeader *headers, size_t count, St
     Members members = members_open(NULL, S(""), error ? error : &own);
     TRY(headers_object(arena, headers, count, &members));
     Event event = { .occurred_at = INSTANT_NONE };
-    read_attributes(&members, &event);
+    read_attributes(arena, &members, &event);
     TRY(members_close(&members, ERR_EVENT_INVALID));
 
     TRY(take_body(arena, content_type, body, &event, error));

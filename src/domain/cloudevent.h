@@ -3,7 +3,8 @@
 // type becomes kind, source and id the identity, time occurredAt, subject the entity, data the
 // payload. data_base64 and data that is not JSON are kept as {"data_base64":…} or a JSON string.
 // specversion must be 1.0; id, source and type must be there and not empty. Extension attributes
-// are dropped, except traceparent and correlationid, which become the correlation id.
+// are dropped, except traceparent and correlationid, which become the correlation id; traceparent
+// is also the event's trace.
 #pragma once
 
 #include "domain/event.h"

@@ -32,6 +32,7 @@ typedef struct Event {
     Str identity;       // the caller's own id for it, unique with source; none: no identity
     Str entity;         // what it is about, such as booking:12345; none
     Str correlation_id; // none
+    Str trace;          // the traceparent it came with (domain/trace.h); none
     Instant received_at;
     Instant occurred_at; // INSTANT_NONE when not said
     Str payload;         // compact JSON
@@ -41,7 +42,7 @@ typedef struct Event {
 } Event;
 
 // event_build reads {"kind","id"?,"source"?,"occurredAt"?,"entity"?,"correlationId"?,"payload"?,
-// "recipient"?}; unknown members are refused. It fills all but id, tenant and received_at.
+// "recipient"?}; unknown members are refused. It fills all but id, tenant, received_at and trace.
 Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_USE;
 
 // event_build_item reads {"payload","recipient"?,"occurredAt"?,"entity"?,"correlationId"?,"id"?}

@@ -124,6 +124,7 @@ static Message message_of(Flight *flight)
         .attempt = claimed->live.attempt,
         .url = message_link(&flight->arena, template, claimed->promise.public_id),
         .occurred_at = claimed->occurred_at,
+        .trace = claimed->trace,
         .payload = claimed->payload,
         .targets = &flight->target,
         .target_count = 1,

@@ -3,20 +3,20 @@
 static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iuttttt"
+    .params = "iutttttt"
               "iitt",
     .many = true,
     .sql = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-           " received_at, occurred_at, recipient, payload)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+           " trace, received_at, occurred_at, recipient, payload)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     .postgres = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-                " received_at, occurred_at, recipient, payload)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                " trace, received_at, occurred_at, recipient, payload)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 };
 
 #define EVENT_COLUMNS                                                                              \
-    "SELECT id, kind, source, identity, entity, correlation_id, received_at, occurred_at,"         \
-    " recipient, payload FROM event"
+    "SELECT id, kind, source, identity, entity, correlation_id, trace, received_at,"               \
+    " occurred_at, recipient, payload FROM event"
 
 static const Statement one = {
     .name = "event_row",
@@ -37,10 +37,10 @@ const Statement *const event_statements[] = { &insert, &one, &page, NULL };
 
 void event_insert(Tx *tx, const Event *const *events, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 11);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 12);
     for (size_t i = 0; i < count; i++) {
         const Event *event = events[i];
-        Value *row = values + i * 11;
+        Value *row = values + i * 12;
         row[0] = value_i64(event->tenant);
         row[1] = value_uuid(&event->id);
         row[2] = value_text(event->kind);
@@ -48,10 +48,11 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[4] = value_text(event->identity);
         row[5] = value_text(event->entity);
         row[6] = value_text(event->correlation_id);
-        row[7] = value_time(event->received_at);
-        row[8] = value_time(event->occurred_at);
-        row[9] = value_text(event->recipient);
-        row[10] = value_text(event->payload);
+        row[7] = value_text(event->trace);
+        row[8] = value_time(event->received_at);
+        row[9] = value_time(event->occurred_at);
+        row[10] = value_text(event->recipient);
+        row[11] = value_text(event->payload);
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
     tx->event_count += (int64_t) count;
@@ -67,10 +68,11 @@ static Event read_event(const Value *row, int64_t tenant)
         .identity = value_to_str(&row[3]),
         .entity = value_to_str(&row[4]),
         .correlation_id = value_to_str(&row[5]),
-        .received_at = value_to_i64(&row[6]),
-        .occurred_at = value_to_time(&row[7]),
-        .recipient = value_to_str(&row[8]),
-        .payload = value_to_str(&row[9]),
+        .trace = value_to_str(&row[6]),
+        .received_at = value_to_i64(&row[7]),
+        .occurred_at = value_to_time(&row[8]),
+        .recipient = value_to_str(&row[9]),
+        .payload = value_to_str(&row[10]),
     };
 }
 

@@ -87,7 +87,7 @@ typedef struct Claimed {
     int bytes;
     DeliveryState was; // before the claim
     Live live;
-    Str event_kind, payload;
+    Str event_kind, trace, payload;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
 } Claimed;

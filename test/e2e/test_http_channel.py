@@ -161,6 +161,38 @@ def test_the_trace_is_the_events_and_the_span_the_attempts(ctx):
     assert seen[0][2] != seen[1][2], "each attempt is a span of its own"
 
 
+def test_a_trace_that_comes_in_is_continued(ctx):
+    """Whichever way an event comes; the sampled flag goes along, a bad trace is none."""
+    receiver, peal = ctx.receiver(), ctx.peal
+    make_http(peal, receiver.url)
+    one, two = "4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"
+    span = "00f067aa0ba902b7"
+    cloud = {"specversion": "1.0", "type": KIND, "source": "s", "id": "1", "data": {"wip": "c"},
+             "traceparent": f"00-{two}-{span}-01"}
+    cases = [
+        ("/v1/ingest", {"eventKind": KIND, "items": [visit()]}, f"00-{one}-{span}-01", {},
+         f"00-{one}-{span}-01"),
+        ("/v1/events", {"kind": KIND, **visit()}, f"01-{one}-{span}-02-later", {},
+         f"00-{one}-{span}-00"),
+        ("/v1/events", cloud, f"00-{one}-{span}-01",
+         {"Content-Type": "application/cloudevents+json"}, f"00-{two}-{span}-01"),
+        ("/v1/events", {"wip": "d"}, f"00-{one}-{span}-01",
+         {"ce-specversion": "1.0", "ce-type": KIND, "ce-source": "s", "ce-id": "2"},
+         f"00-{one}-{span}-01"),
+        ("/v1/ingest", {"eventKind": KIND, "items": [visit()]}, f"00-{one}-{span}", {}, None),
+    ]
+    for number, (path, body, sent, headers, kept) in enumerate(cases):
+        answer = peal.post(path, body, headers={"traceparent": sent, **headers}).json
+        item = answer["items"][0] if "items" in answer else answer
+        settle(peal)
+        event = peal.get(f"/v1/events/{item['eventId']}", expect=200).json
+        equal(event["traceparent"], kept, f"{path} {sent}")
+        _, trace, own, flags = receiver.wait_for(number + 1)[number].headers["traceparent"].split("-")
+        equal((trace, flags), (kept[3:35], kept[53:]) if kept else
+              (item["eventId"].replace("-", ""), "01"), f"{path} {sent}")
+        assert own != span, "a span of its own"
+
+
 def test_configured_headers_and_the_method_go_along(ctx):
     receiver = ctx.receiver()
     make_http(ctx.peal, receiver.url, config={

@@ -62,7 +62,7 @@ static void what_is_not_said_is_none(void)
     Event event;
     MUST(&store, event_row(store.db, &store.arena, TENANT, accept->items[0].event.id, &event,
                            &store.error));
-    CHECK(!event.identity.at && !event.entity.at && !event.correlation_id.at);
+    CHECK(!event.identity.at && !event.entity.at && !event.correlation_id.at && !event.trace.at);
     CHECK(event.occurred_at == INSTANT_NONE && !event.recipient.at);
     CHECK(is_text(event.payload, "{}"));
     DeliveryView made = view(&store, TENANT, delivery_of(accept, 0, 0));
