@@ -1,3 +1,4 @@
+#include "app/backup.h"
 #include "app/config.h"
 #include "app/doctor.h"
 #include "app/serve.h"
@@ -56,6 +57,19 @@ static int doctor(CommandArgs *args)
     return doctor_run(args_arena(args), &config, args_flag(args, "json"));
 }
 
+static int backup(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    int status = args_expect(args, "FILE", 1, 1);
+    if (status != EXIT_DONE)
+        return status;
+    if (config_read(args, false, &config, &error) != ERR_OK)
+        return refuse(&error);
+    return backup_run(args_arena(args), &config, str_from(args_word(args, 0)),
+                      args_flag(args, "json"));
+}
+
 static const Command commands[] = {
     { .name = "dev",
       .usage = "dev [--listen HOST:PORT] [--empty]",
@@ -80,6 +94,20 @@ static const Command commands[] = {
       .summary = "Look at the store and say what is wrong with it",
       .options = store_options,
       .run = doctor },
+    { .name = "backup",
+      .usage = "backup FILE [--store URL] [--json]",
+      .summary = "Copy the store into a file, while Peal runs or not",
+      .details =
+          "The copy holds all that was acknowledged before it began. It is synced, readable by\n"
+          "its owner alone, and never takes the place of another file. The master key is not in\n"
+          "it. On SQLite it is a database: start Peal with it and it is held until `peal\n"
+          "release`. On PostgreSQL it is an archive of pg_dump (which must be installed), for\n"
+          "pg_restore. docs/operations.md says how to restore.\n\n"
+          "Examples:\n"
+          "  peal backup --store sqlite:/var/lib/peal/peal.db /backup/peal-monday.db\n"
+          "  PEAL_STORE=postgres://peal@db/peal peal backup /backup/peal-monday.dump\n",
+      .options = store_options,
+      .run = backup },
 };
 
 int main(int argc, char **argv)

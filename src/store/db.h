@@ -115,6 +115,7 @@ typedef struct DbDriver {
     void (*rollback)(Db *db);
     Err (*script)(Db *db, Str sql, Error *error);
     Str (*place)(Db *db, Arena *arena);
+    Err (*copy)(Arena *scratch, Str url, const char *path, Error *error);
 } DbDriver;
 
 extern const DbDriver sqlite_driver;

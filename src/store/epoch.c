@@ -227,6 +227,15 @@ static void end_hold(Tx *tx)
     tx_fact(tx, FACT_RELEASED, 0, STR_NONE);
 }
 
+static void begin_hold(Tx *tx, Str reason)
+{
+    meta_put(tx, META_HOLD, reason);
+    meta_put(tx, META_DOUBT, reason);
+    db_send(tx->db, &tx->arena, &leap, NULL, NULL);
+    tx->changes_definitions = true;
+    tx_fact(tx, FACT_HELD, 0, reason);
+}
+
 static Err hold(Tx *tx, EpochFinding finding, Error *error)
 {
     Str doubt;
@@ -236,11 +245,7 @@ static Err hold(Tx *tx, EpochFinding finding, Error *error)
     if (str_eq(doubt, reason))
         return ERR_OK;
     log_error("store.doubted", "detail=%s", log_quote(reason));
-    meta_put(tx, META_HOLD, reason);
-    meta_put(tx, META_DOUBT, reason);
-    db_send(tx->db, &tx->arena, &leap, NULL, NULL);
-    tx->changes_definitions = true;
-    tx_fact(tx, FACT_HELD, 0, reason);
+    begin_hold(tx, reason);
     return ERR_OK;
 }
 
@@ -299,16 +304,23 @@ void epoch_keep(const EpochRaise *raised)
         log_warn("epoch.unkept", "detail=%s", log_quote(str_from(error.detail)));
 }
 
-Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now, Error *error)
+// begin_alone begins a transaction on a connection for which no snapshot of definitions is loaded
+// yet, so that there is none to be outdated.
+static void begin_alone(Tx *tx, Db *db, Instant now)
 {
-    // The snapshot of definitions is loaded afterwards, so there is none to be outdated yet.
     Random random = random_system();
-    Tx tx = {
+    *tx = (Tx){
         .db = db, .now = now, .is_guarded = true, .writer = journal_stranger(&random), .n = 1
     };
-    tx.facts = fact_pack(&tx.arena, now);
-    Epoch epoch;
+    tx->facts = fact_pack(&tx->arena, now);
     db_begin(db);
+}
+
+Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now, Error *error)
+{
+    Tx tx;
+    Epoch epoch;
+    begin_alone(&tx, db, now);
     Err err = meet(&tx, guard, may_adopt && guard->adopts, &epoch, error);
     if (err == ERR_OK)
         err = tx_finish(&tx, error);
@@ -318,6 +330,18 @@ Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now, Er
         EpochRaise raised = to_keep(db, &tx.arena, guard, &epoch);
         epoch_keep(&raised);
     }
+    arena_done(&tx.arena);
+    return err;
+}
+
+Err epoch_doubt(Db *db, Str reason, Instant now, Error *error)
+{
+    Tx tx;
+    begin_alone(&tx, db, now);
+    begin_hold(&tx, reason);
+    Err err = tx_finish(&tx, error);
+    if (err != ERR_OK)
+        db_rollback(db);
     arena_done(&tx.arena);
     return err;
 }

@@ -56,6 +56,9 @@ Err epoch_look(Db *db, Arena *arena, const EpochGuard *guard, EpochFinding *ret,
 Err epoch_check(Db *db, const EpochGuard *guard, bool may_adopt, Instant now,
                 Error *error) MUST_USE;
 
+// epoch_doubt holds a database that is known for a copy before anybody has started it: a backup.
+Err epoch_doubt(Db *db, Str reason, Instant now, Error *error) MUST_USE;
+
 // epoch_raise does the same in a transaction of the writer; epoch_keep writes outside, once it is
 // committed, what the raise has made.
 typedef struct EpochRaise {

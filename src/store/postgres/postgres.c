@@ -1,6 +1,7 @@
 #include "store/db.h"
 
 #include "base/log.h"
+#include "store/postgres/copy.h"
 #include "store/postgres/settings.h"
 
 #include <endian.h>
@@ -555,4 +556,5 @@ const DbDriver postgres_driver = {
     .rollback = rollback,
     .script = script,
     .place = place,
+    .copy = postgres_copy,
 };

@@ -1,4 +1,5 @@
 #include "store/db.h"
+#include "store/sqlite/copy.h"
 #include "store/sqlite/file.h"
 
 #include "base/clock.h"
@@ -472,4 +473,5 @@ const DbDriver sqlite_driver = {
     .rollback = rollback,
     .script = script,
     .place = place,
+    .copy = sqlite_copy,
 };
