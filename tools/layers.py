@@ -44,7 +44,7 @@ PRIVATE = {
 ONLY_IN = {
     "sqlite3.h": ["store/sqlite/"],
     "libpq-fe.h": ["store/postgres/"],
-    "curl/": ["net/transfer.c"],
+    "curl/": ["net/curl/"],
     "microhttpd.h": ["net/server.c"],
     "yyjson.h": ["base/json.c"],
     "openssl/": ["base/crypto.c"],

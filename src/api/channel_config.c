@@ -1,6 +1,7 @@
 #include "api/channel_config.h"
 
 #include "domain/members.h"
+#include "net/url.h"
 
 // What a sealed member is stored as; store/registry.c opens it.
 #define SEALED S("$sealed")
@@ -258,8 +259,8 @@ static bool find_move(const ChannelType *type, const Json *config, const Json *o
     if (!str_eq(json_str(json_get(old, S("type"))), str_from(type->type)))
         return true;
     Str url = type->url ? str_from(type->url) : STR_NONE;
-    return url.at && !transfer_same_origin(json_str(json_get(config, url)),
-                                           json_str(json_get(json_get(old, S("config")), url)));
+    return url.at && !url_same_origin(json_str(json_get(config, url)),
+                                      json_str(json_get(json_get(old, S("config")), url)));
 }
 
 static Err check(const Sealing *sealing, Error *error)

@@ -32,7 +32,7 @@ typedef struct Program {
     Api api;
     Server *server;
     StoreUp store;
-    Transfers *transfers;
+    Carriers carriers;
     Transport transport;
     Engine *engine;
     Bell *bell; // NULL on SQLite
@@ -196,9 +196,9 @@ static Err open_store(Program *program, Error *error)
 {
     const Config *config = program->config;
     TRY(fill_store(program, error));
-    program->transfers = transfers_new(&config->addresses);
-    transfers_limit(program->transfers, program->descriptors.flights_max);
-    program->transport = transfers_transport(program->transfers);
+    carriers_open(&program->carriers, &program->clock, &config->addresses);
+    transfers_limit(program->carriers.transfers, program->descriptors.flights_max);
+    program->transport = carriers_transport(&program->carriers);
     EngineOptions options = {
         .writer = program->store.writer,
         .clock = &program->clock,
@@ -325,7 +325,7 @@ static void stop(Program *program, bool is_up)
         writer_follow(program->store.writer, NULL, NULL);
         bell_close(program->bell);
         engine_free(program->engine);
-        transfers_free(program->transfers);
+        carriers_close(&program->carriers);
         pool_close(program->api.thinkers);
         store_down(&program->store, &program->real);
         depths_done(&program->api.depths);

@@ -2,6 +2,7 @@
 #include "channels/channel.h"
 #include "domain/members.h"
 #include "domain/trace.h"
+#include "net/url.h"
 
 // One POST per attempt, signed as Standard Webhooks asks: HMAC-SHA256 over "id.timestamp.body" with
 // each live secret, so that a receiver may change its secret while messages are under way.
@@ -82,7 +83,7 @@ static void check_url(const Members *members)
     Str url = STR_NONE;
     members_need(members, "url");
     members_text(members, "url", URL_MAX, &url);
-    const char *problem = url.at ? transfer_url_problem(url) : NULL;
+    const char *problem = url.at ? url_problem(url) : NULL;
     if (problem)
         members_note(members, S("url"), "bad-url", "%s", problem);
 }

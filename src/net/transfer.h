@@ -1,11 +1,12 @@
-// transfer.h - HTTP (and later SMTP) requests that Peal makes; transfer.c is the only file that
+// transfer.h - HTTP (and later SMTP) requests that Peal makes; net/curl/ is the only folder that
 // knows libcurl.
 //
-// Transfers run many requests at once on the caller's thread: start some, then wait; finished ones
-// call back from within transfers_wait(). Redirects are not followed, proxies from the environment
-// are ignored, cookies are off, TLS is verified, the connected address is checked against the
-// policy (also on reused connections), header values with control characters are refused, and
-// at most response_max bytes of an answer are kept. Connections are pooled per pool key (a tenant).
+// Transfers run many requests at once on a loop: start some, then wait; finished ones call back
+// from within loop_wait(), which returns then. Redirects are not followed, proxies from the
+// environment are ignored, cookies are off, TLS is verified, the connected address is checked
+// against the policy (also on reused connections), header values with control characters are
+// refused, and at most response_max bytes of an answer are kept. Connections are pooled per pool
+// key (a tenant).
 #pragma once
 
 #include "base/arena.h"
@@ -13,6 +14,7 @@
 #include "base/str.h"
 #include "net/address.h"
 #include "net/header.h"
+#include "net/loop.h"
 
 typedef struct Transfers Transfers;
 
@@ -48,30 +50,18 @@ typedef struct TransferResult {
 
 typedef void TransferDone(void *with, const TransferResult *result);
 
-// transfer_url_problem says what is wrong with a URL, as a sentence; NULL for nothing.
-const char *transfer_url_problem(Str url);
-
-// transfer_same_origin tells whether two URLs have the same scheme, host and port; false where one
-// is no URL.
-bool transfer_same_origin(Str a, Str b);
-
-// The policy must outlive the transfers; without one (NULL) any address is allowed.
-Transfers *transfers_new(const AddressPolicy *policy);
+// The loop and the policy outlive the transfers; without a policy (NULL) any address is allowed.
+Transfers *transfers_new(Loop *loop, const AddressPolicy *policy);
 void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncalled
 
 // transfers_limit sets how many connections are kept open for later requests, over all pools; those
 // of requests under way come on top. Without it, a pool's number alone is bounded.
 void transfers_limit(Transfers *transfers, size_t kept_max);
 
-// transfers_start always calls done exactly once, later, from within transfers_wait().
+// transfers_start always calls done exactly once, later, from within loop_wait().
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done,
                      void *with);
 size_t transfers_running(const Transfers *transfers);
-
-// transfers_wait moves data and calls back, for at most timeout; it returns early when something
-// finished or transfers_wake() was called (from any thread).
-void transfers_wait(Transfers *transfers, Span timeout);
-void transfers_wake(Transfers *transfers);
 
 // transfer_once runs one request to its end, for the command line. Any address is allowed.
 // The body of the result lies in arena.

@@ -2,20 +2,36 @@
 
 static void start(void *with, const Transfer *transfer, TransferDone *done, void *done_with)
 {
-    transfers_start(with, transfer, done, done_with);
+    const Carriers *carriers = with;
+    transfers_start(carriers->transfers, transfer, done, done_with);
 }
 
 static void wait_for(void *with, Span timeout)
 {
-    transfers_wait(with, timeout);
+    const Carriers *carriers = with;
+    loop_wait(carriers->loop, timeout);
 }
 
 static void wake(void *with)
 {
-    transfers_wake(with);
+    const Carriers *carriers = with;
+    loop_wake(carriers->loop);
 }
 
-Transport transfers_transport(Transfers *transfers)
+void carriers_open(Carriers *carriers, const Clock *clock, const AddressPolicy *policy)
 {
-    return (Transport){ .with = transfers, .start = start, .wait = wait_for, .wake = wake };
+    Loop *loop = loop_new(clock);
+    *carriers = (Carriers){ .loop = loop, .transfers = transfers_new(loop, policy) };
+}
+
+void carriers_close(Carriers *carriers)
+{
+    transfers_free(carriers->transfers);
+    loop_free(carriers->loop);
+    *carriers = (Carriers){ 0 };
+}
+
+Transport carriers_transport(Carriers *carriers)
+{
+    return (Transport){ .with = carriers, .start = start, .wait = wait_for, .wake = wake };
 }

@@ -1,8 +1,8 @@
-// transport.h - what the engine needs of whatever carries its requests: a seam.
+// transport.h - what the engine needs of whatever carries its attempts: a seam.
 //
-// The real one is net/transfer.c (transfers_transport); a simulation scripts its own. The rules are
-// those of transfer.h: start() calls done exactly once, later, from within wait(); wait() returns
-// early when something finished or when wake() was called, which any thread may do.
+// The real one is Carriers: requests (transfer.h) on a loop. A simulation scripts its own. start()
+// calls done exactly once, later, from within wait(); wait() returns early when something finished
+// or when wake() was called, which any thread may do.
 #pragma once
 
 #include "net/transfer.h"
@@ -14,7 +14,16 @@ typedef struct Transport {
     void (*wake)(void *with);
 } Transport;
 
-Transport transfers_transport(Transfers *transfers);
+typedef struct Carriers {
+    Loop *loop;
+    Transfers *transfers;
+} Carriers;
+
+// The clock and the policy outlive the carriers. What is under way when they are closed is dropped,
+// uncalled.
+void carriers_open(Carriers *carriers, const Clock *clock, const AddressPolicy *policy);
+void carriers_close(Carriers *carriers);
+Transport carriers_transport(Carriers *carriers);
 
 static inline void transport_start(const Transport *transport, const Transfer *transfer,
                                    TransferDone *done, void *done_with)

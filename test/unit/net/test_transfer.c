@@ -1,5 +1,6 @@
 #include "net/server.h"
 #include "net/transfer.h"
+#include "net/url.h"
 
 #include "base/clock.h"
 #include "peer.h"
@@ -33,10 +34,27 @@ static void asked_done(Asked *asked)
     arena_done(&asked->arena);
 }
 
+// The loop of the test that runs.
+static Clock machine;
+static Loop *loop;
+
+static Transfers *transfers_open(const AddressPolicy *policy)
+{
+    clock_init_system(&machine);
+    loop = loop_new(&machine);
+    return transfers_new(loop, policy);
+}
+
+static void transfers_close(Transfers *transfers)
+{
+    transfers_free(transfers);
+    loop_free(loop);
+}
+
 static void finish(Transfers *transfers)
 {
     while (transfers_running(transfers) > 0)
-        transfers_wait(transfers, 10 * SPAN_SECOND);
+        loop_wait(loop, 10 * SPAN_SECOND);
 }
 
 static AddressPolicy loopback(void)
@@ -125,7 +143,7 @@ static void a_request_goes_out_as_it_was_described(void)
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Header headers[] = { { S("X-One"), S("1: a\"b") }, { S("x-empty"), S("") } };
@@ -155,7 +173,7 @@ static void a_request_goes_out_as_it_was_described(void)
             CHECK_AT(unasked[j].at, !str_contains(sent, unasked[j]));
     }
     CHECK(server.connections == 1);
-    transfers_free(transfers);
+    transfers_close(transfers);
     peer_server_stop(&server);
 }
 
@@ -168,9 +186,9 @@ static void a_url_that_cannot_work_is_told_when_it_is_saved(void)
     static const char *const good[] = { "http://[::1]:80/", "https://a.example",
                                         "https://a.example:8443/x?y=%20#z", "HTTP://A.example/" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        CHECK_AT(bad[i], transfer_url_problem(str_from(bad[i])));
+        CHECK_AT(bad[i], url_problem(str_from(bad[i])));
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
-        CHECK_AT(good[i], !transfer_url_problem(str_from(good[i])));
+        CHECK_AT(good[i], !url_problem(str_from(good[i])));
 }
 
 static void origins_are_compared_as_requests_would_go(void)
@@ -192,8 +210,8 @@ static void origins_are_compared_as_requests_would_go(void)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         Str a = str_from(cases[i].a), b = cases[i].b ? str_from(cases[i].b) : STR_NONE;
-        CHECK_AT(cases[i].b ? cases[i].b : "none", transfer_same_origin(a, b) == cases[i].is_same);
-        CHECK_AT(cases[i].b ? cases[i].b : "none", transfer_same_origin(b, a) == cases[i].is_same);
+        CHECK_AT(cases[i].b ? cases[i].b : "none", url_same_origin(a, b) == cases[i].is_same);
+        CHECK_AT(cases[i].b ? cases[i].b : "none", url_same_origin(b, a) == cases[i].is_same);
     }
 }
 
@@ -227,7 +245,7 @@ static void what_cannot_be_sent_is_refused(void)
         { "LF in a name", S("http://127.0.0.1/"), { S("X\nY"), S("a") } },
     };
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Transfer transfer = { .method = S("POST"),
@@ -245,7 +263,7 @@ static void what_cannot_be_sent_is_refused(void)
     transfers_start(transfers, &transfer, keep, &asked);
     finish(transfers);
     CHECK(asked.result.problem == TRANSFER_REFUSED);
-    transfers_free(transfers);
+    transfers_close(transfers);
 }
 
 static void private_addresses_are_not_reached(void)
@@ -256,7 +274,7 @@ static void private_addresses_are_not_reached(void)
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
     AddressPolicy nothing = { 0 };
-    Transfers *transfers = transfers_new(&nothing);
+    Transfers *transfers = transfers_open(&nothing);
     for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Transfer transfer = { .method = S("POST"), .response_max = 10, .timeout = 5 * SPAN_SECOND };
@@ -270,7 +288,7 @@ static void private_addresses_are_not_reached(void)
         if (i == 0)
             CHECK(str_starts(asked.result.problem_text, S("127.0.0.1 is a private")));
     }
-    transfers_free(transfers);
+    transfers_close(transfers);
     CHECK(server.connections == 0);
     peer_server_stop(&server);
 }
@@ -280,7 +298,7 @@ static void a_kept_connection_is_checked_again(void)
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     for (int i = 0; i < 2; i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Transfer transfer = to(&asked.arena, server.port, "/");
@@ -290,7 +308,7 @@ static void a_kept_connection_is_checked_again(void)
         policy.count = 0;
     }
     CHECK(server.requests == 1);
-    transfers_free(transfers);
+    transfers_close(transfers);
     peer_server_stop(&server);
 }
 
@@ -323,7 +341,7 @@ static void failures_are_told_apart(void)
         { "http://127.0.0.1:%d/ok", TRANSFER_ANSWERED, 200, 0, false },
     };
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Transfer transfer = to(&asked.arena, 0, "");
@@ -341,7 +359,7 @@ static void failures_are_told_apart(void)
         CHECK_AT(cases[i].url,
                  (asked.result.problem_text.len > 0) == (cases[i].problem != TRANSFER_ANSWERED));
     }
-    transfers_free(transfers);
+    transfers_close(transfers);
     peer_server_stop(&server);
 }
 
@@ -362,7 +380,7 @@ static void a_machine_that_lacks_descriptors_has_not_tried(void)
     PeerServer server = { .turn = answer_ok };
     peer_server_start(&server);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     struct rlimit files, none;
     assert(getrlimit(RLIMIT_NOFILE, &files) == 0);
     none = (struct rlimit){ 0, files.rlim_max };
@@ -372,7 +390,7 @@ static void a_machine_that_lacks_descriptors_has_not_tried(void)
     CHECK(lacking == TRANSFER_NOT_TRIED);
     CHECK(ask_once(transfers, server.port, 0) == TRANSFER_ANSWERED);
     CHECK(server.requests == 1);
-    transfers_free(transfers);
+    transfers_close(transfers);
     peer_server_stop(&server);
 }
 
@@ -380,7 +398,7 @@ static void connections_over_the_limit_are_not_kept(void)
 {
     PeerServer servers[2] = { { .turn = answer_ok }, { .turn = answer_ok } };
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     transfers_limit(transfers, 1);
     for (int i = 0; i < 2; i++)
         peer_server_start(&servers[i]);
@@ -388,7 +406,7 @@ static void connections_over_the_limit_are_not_kept(void)
         CHECK(ask_once(transfers, servers[i % 2].port, 0) == TRANSFER_ANSWERED);
     CHECK(servers[0].requests == 2 && servers[1].requests == 2);
     CHECK(servers[1].connections == 2);
-    transfers_free(transfers);
+    transfers_close(transfers);
     for (int i = 0; i < 2; i++)
         peer_server_stop(&servers[i]);
 }
@@ -410,7 +428,7 @@ static void answers_are_kept_up_to_a_limit(void)
     PeerServer server = { .turn = play };
     peer_server_start(&server);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(asked_done) Asked asked = { 0 };
         Transfer transfer = to(&asked.arena, server.port, cases[i].path);
@@ -422,7 +440,7 @@ static void answers_are_kept_up_to_a_limit(void)
         CHECK_AT(cases[i].path, asked.result.body.len == cases[i].kept);
         CHECK_AT(cases[i].path, asked.result.took < transfer.timeout);
     }
-    transfers_free(transfers);
+    transfers_close(transfers);
     peer_server_stop(&server);
 }
 
@@ -430,7 +448,7 @@ static void connections_are_shared_within_a_pool_only(void)
 {
     PeerServer servers[3] = { { .turn = answer_ok }, { .turn = answer_ok }, { .turn = answer_ok } };
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     // One server per pool, because a peer serves one connection at a time.
     for (int i = 0; i < 3; i++)
         peer_server_start(&servers[i]);
@@ -453,7 +471,7 @@ static void connections_are_shared_within_a_pool_only(void)
     transfers_start(transfers, &transfer, keep, &asked);
     finish(transfers);
     CHECK(asked.calls == 1 && asked.result.problem != TRANSFER_ANSWERED);
-    transfers_free(transfers);
+    transfers_close(transfers);
     for (int i = 0; i < 3; i++)
         peer_server_stop(&servers[i]);
 }
@@ -466,13 +484,13 @@ static void proxies_of_the_environment_are_ignored(void)
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         setenv(names[i], "http://127.0.0.1:9", 1);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     DEFER(asked_done) Asked asked = { 0 };
     Transfer transfer = to(&asked.arena, server.port, "/x");
     transfers_start(transfers, &transfer, keep, &asked);
     finish(transfers);
     CHECK(asked.result.status == 200 && str_starts(peer_last(&server), S("POST /x HTTP/1.1\r\n")));
-    transfers_free(transfers);
+    transfers_close(transfers);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         unsetenv(names[i]);
     peer_server_stop(&server);
@@ -493,7 +511,7 @@ static void many_requests_run_at_once(void)
     Err err = server_open(&options, &server, NULL);
     assert(err == ERR_OK);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     static Asked asked[ASKED_MAX];
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < ASKED_MAX; i++) {
@@ -511,7 +529,7 @@ static void many_requests_run_at_once(void)
             asked[i].calls = 0;
         }
     }
-    transfers_free(transfers);
+    transfers_close(transfers);
     server_close(server);
 }
 
@@ -541,39 +559,39 @@ static void a_callback_may_start_another_request(void)
     Err err = server_open(&options, &server, NULL);
     assert(err == ERR_OK);
     AddressPolicy policy = loopback();
-    Chain chain = { .transfers = transfers_new(&policy), .port = server_port(server), .left = 20 };
+    Chain chain = { .transfers = transfers_open(&policy), .port = server_port(server), .left = 20 };
     next_link(&chain, NULL);
     finish(chain.transfers);
     CHECK(chain.left == -1);
-    transfers_free(chain.transfers);
+    transfers_close(chain.transfers);
     arena_done(&chain.arena);
     server_close(server);
 }
 
 static void *wake_soon(void *with)
 {
-    transfers_wake(with);
+    loop_wake(with);
     return NULL;
 }
 
 static void waiting_ends_when_woken_or_when_time_is_up(void)
 {
-    Transfers *transfers = transfers_new(NULL);
+    Transfers *transfers = transfers_open(NULL);
     Instant start = clock_machine_monotonic();
-    transfers_wait(transfers, 20 * SPAN_MILLISECOND);
+    loop_wait(loop, 20 * SPAN_MILLISECOND);
     CHECK(clock_machine_monotonic() - start >= 20 * SPAN_MILLISECOND);
 
-    transfers_wake(transfers);
-    transfers_wake(transfers);
+    loop_wake(loop);
+    loop_wake(loop);
     start = clock_machine_monotonic();
-    transfers_wait(transfers, SPAN_HOUR);
+    loop_wait(loop, SPAN_HOUR);
     pthread_t waker;
-    int failed = pthread_create(&waker, NULL, wake_soon, transfers);
+    int failed = pthread_create(&waker, NULL, wake_soon, loop);
     assert(!failed);
-    transfers_wait(transfers, SPAN_HOUR);
+    loop_wait(loop, SPAN_HOUR);
     pthread_join(waker, NULL);
     CHECK(clock_machine_monotonic() - start < 10 * SPAN_SECOND);
-    transfers_free(transfers);
+    transfers_close(transfers);
 }
 
 static void unfinished_requests_are_dropped_without_a_call(void)
@@ -581,15 +599,15 @@ static void unfinished_requests_are_dropped_without_a_call(void)
     PeerServer server = { .turn = play };
     peer_server_start(&server);
     AddressPolicy policy = loopback();
-    Transfers *transfers = transfers_new(&policy);
+    Transfers *transfers = transfers_open(&policy);
     DEFER(asked_done) Asked asked = { 0 }, refused = { 0 };
     Transfer transfer = to(&asked.arena, server.port, "/silent");
     transfers_start(transfers, &transfer, keep, &asked);
     while (server.requests == 0)
-        transfers_wait(transfers, SPAN_MILLISECOND);
+        loop_wait(loop, SPAN_MILLISECOND);
     transfer.url = S("nonsense");
     transfers_start(transfers, &transfer, keep, &refused);
-    transfers_free(transfers);
+    transfers_close(transfers);
     CHECK(asked.calls == 0 && refused.calls == 0);
     peer_server_stop(&server);
 }
