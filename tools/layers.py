@@ -57,7 +57,7 @@ ONLY_IN = {
 
 C_LIBRARY = re.compile(
     r"(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|getopt|glob|grp|inttypes|libgen|limits"
-    r"|locale|malloc|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg"
+    r"|locale|malloc|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|spawn|stdalign|stdarg"
     r"|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|syslog|termios"
     r"|threads|unistd|wchar)\.h$|(sys|arpa|netinet|net|linux)/"
 )

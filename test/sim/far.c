@@ -124,6 +124,13 @@ static void start(void *with, const Transfer *transfer, TransferDone *done, void
     laws_on_send(sim, send);
 }
 
+// spawn: no lane of the simulation runs programs.
+static void spawn(void *with, const Process *process, ProcessDone *done, void *done_with)
+{
+    (void) with, (void) process, (void) done, (void) done_with;
+    assert(!"a program that nobody configured");
+}
+
 static bool is_open(const Node *node, const Send *send)
 {
     return send->node == node->index && send->life == node->life && !send->is_told && !send->is_cut;
@@ -203,5 +210,6 @@ void far_forget(Node *node)
 
 Transport far_transport(Node *node)
 {
-    return (Transport){ .with = node, .start = start, .wait = wait_for, .wake = wake };
+    return (
+        Transport){ .with = node, .start = start, .spawn = spawn, .wait = wait_for, .wake = wake };
 }

@@ -12,6 +12,13 @@ static void start(void *with, const Transfer *transfer, TransferDone *done, void
                                               .with = done_with };
 }
 
+// spawn: no channel of a rig runs programs.
+static void spawn(void *with, const Process *process, ProcessDone *done, void *done_with)
+{
+    (void) process, (void) done, (void) done_with;
+    MUST(&((Rig *) with)->store, ERR_INTERNAL);
+}
+
 static void answer_usually(Rig *rig)
 {
     for (int i = 0; rig->status && i < rig->sent_count; i++)
@@ -48,7 +55,8 @@ static int fault(void *with, const char *call)
 
 static void start_engine(Rig *rig)
 {
-    rig->transport = (Transport){ .with = rig, .start = start, .wait = wait_for, .wake = wake };
+    rig->transport =
+        (Transport){ .with = rig, .start = start, .spawn = spawn, .wait = wait_for, .wake = wake };
     clock_init_system(&rig->real);
     EngineOptions options = {
         .writer = rig->store.writer,
