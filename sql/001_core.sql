@@ -24,6 +24,7 @@ CREATE TABLE tenant (
     created_at {I64} NOT NULL,
     generation {I64} NOT NULL
 ) {STRICT};
+CREATE INDEX tenant_generation ON tenant (generation);
 
 -- A key is 256 random bits; only its hash is kept. A revoked one stays, so that caches learn of it.
 CREATE TABLE api_key (
@@ -39,6 +40,7 @@ CREATE TABLE api_key (
     generation {I64} NOT NULL,
     PRIMARY KEY (tenant, id)
 ) {STRICT};
+CREATE INDEX api_key_generation ON api_key (generation);
 
 -- The head of a definition: which version counts. Hidden is how a definition is deleted.
 CREATE TABLE definition (
@@ -52,7 +54,7 @@ CREATE TABLE definition (
     generation {I64} NOT NULL,
     PRIMARY KEY (tenant, kind, id)
 ) {STRICT_KEYED};
-CREATE INDEX definition_generation ON definition (generation);
+CREATE INDEX definition_generation ON definition (generation, tenant, kind, id);
 
 -- What each version said; insert-only.
 CREATE TABLE definition_version (
@@ -74,6 +76,7 @@ CREATE TABLE lane (
     generation {I64} NOT NULL,
     UNIQUE (tenant, channel)
 ) {STRICT};
+CREATE INDEX lane_generation ON lane (generation);
 
 -- The name of whatever makes deliveries as a number, for good: history and keys go by it. kind is
 -- domain/rule.h's; owner is the definition that a rule was derived from, if any.

@@ -215,13 +215,14 @@ static void begin_part(Buf *note)
 }
 
 // note_silence says that nothing listens to the kind, and which kind was perhaps meant.
-static void note_silence(Buf *note, const Registry *registry, const Event *event)
+static void note_silence(Arena *arena, Buf *note, const Registry *registry, const Event *event)
 {
+    Str *kinds;
+    size_t count = registry_kinds(registry, arena, event->tenant, &kinds);
     buf_add_format(note, "no trigger listens to %.*s", STR_ARG(event->kind));
-    for (size_t i = 0; i < registry->trigger_count; i++) {
-        const Trigger *trigger = registry->triggers[i];
-        if (trigger->rule.tenant == event->tenant && is_near(event->kind, trigger->event_kind)) {
-            buf_add_format(note, ", did you mean %.*s?", STR_ARG(trigger->event_kind));
+    for (size_t i = 0; i < count; i++) {
+        if (is_near(event->kind, kinds[i])) {
+            buf_add_format(note, ", did you mean %.*s?", STR_ARG(kinds[i]));
             return;
         }
     }
@@ -232,28 +233,26 @@ static Str note_of(Arena *arena, const Registry *registry, const Story *story)
 {
     const Event *event = &story->event;
     Buf note = buf_new(arena, NOTE_MAX);
-    size_t listeners, callers, late = 0, elsewhere = 0;
-    const Trigger *const *triggers =
+    size_t listeners, callers, late = 0;
+    const RegistryTrigger *const *triggers =
         registry_triggers(registry, event->tenant, event->kind, &listeners);
     (void) registry_recallers(registry, event->tenant, event->kind, &callers);
-    const Trigger *latest = NULL;
+    const RegistryTrigger *latest = NULL;
     for (size_t i = 0; i < listeners; i++) {
-        if (!has_decided(story, triggers[i]->rule.id)) {
+        if (!has_decided(story, triggers[i]->id)) {
             latest = triggers[i];
             late++;
         }
     }
-    for (size_t i = 0; i < registry->trigger_count; i++)
-        elsewhere += registry->triggers[i]->rule.tenant == event->tenant;
-    elsewhere -= listeners;
+    size_t elsewhere = registry_trigger_count(registry, event->tenant) - listeners;
 
     if (story->decision_count == 0 && listeners == 0)
-        note_silence(&note, registry, event);
+        note_silence(arena, &note, registry, event);
     if (late > 0) {
         begin_part(&note);
         if (late == 1)
             buf_add_format(&note, "%.*s began to listen after this event came",
-                           STR_ARG(latest->rule.id));
+                           STR_ARG(latest->id));
         else
             buf_add_format(&note, "%zu triggers began to listen after this event came", late);
     }

@@ -35,17 +35,17 @@ static void add_waiting(Call *call)
     const Registry *registry = call->registry;
     if (call->api->is_key_foreign)
         json_add_str(&call->json, S("the master key of this node is not this database's"));
-    if (!call->key && registry->sealed_count > 0)
+    const RegistryChannel **sealed;
+    size_t count = registry_sealed(registry, call->arena, &sealed);
+    if (!call->key && count > 0)
         json_add_str(&call->json,
                      str_format(call->arena,
                                 "channels whose secret cannot be opened with this master key wait:"
                                 " %zu",
-                                registry->sealed_count));
-    for (size_t i = 0; i < registry->channel_count && call->key; i++) {
-        const RegistryChannel *channel = &registry->channels[i];
-        if (channel->is_sealed && (channel->tenant == call->tenant || call->key->is_system))
-            json_add_str(&call->json, registry_wait(call->arena, channel));
-    }
+                                count));
+    for (size_t i = 0; i < count && call->key; i++)
+        if (sealed[i]->tenant == call->tenant || call->key->is_system)
+            json_add_str(&call->json, registry_wait(call->arena, sealed[i]));
 }
 
 // add_health says whether rounds go well; the engine goes round every 5 s at least.

@@ -121,10 +121,10 @@ static Err check_secrets(Report *report, Db *db, Arena *arena, const KeyRing *ri
         say(report, FINDING_WARN, "master key: none yet; `peal serve` makes one");
     else if (err == ERR_OK)
         say(report, FINDING_OK, "master key: %zu", ring->count);
-    for (size_t i = 0; i < registry->channel_count; i++)
-        if (registry->channels[i].is_sealed)
-            say(report, FINDING_FAIL, "%.*s",
-                STR_ARG(registry_wait(arena, &registry->channels[i])));
+    const RegistryChannel **sealed;
+    size_t sealed_count = registry_sealed(registry, arena, &sealed);
+    for (size_t i = 0; i < sealed_count; i++)
+        say(report, FINDING_FAIL, "%.*s", STR_ARG(registry_wait(arena, sealed[i])));
     registry_drop(registry);
     return err;
 }

@@ -74,7 +74,8 @@ static void use_block(Arena *arena, ArenaBlock *block)
 
 static size_t next_size(const Arena *arena)
 {
-    size_t size = arena->blocks ? arena->blocks->size * 2 : BLOCK_SIZE_MIN;
+    size_t first = arena->first ? arena->first + sizeof(ArenaBlock) : BLOCK_SIZE_MIN;
+    size_t size = arena->blocks ? arena->blocks->size * 2 : first;
     return size < BLOCK_SIZE_MAX ? size : BLOCK_SIZE_MAX;
 }
 

@@ -15,6 +15,7 @@ typedef struct Arena {
     char *at;           // free room in the newest block
     char *end;
     size_t bytes; // held from the system in all
+    size_t first; // bytes for the first block, where there are many small arenas; 0: the usual
 } Arena;
 
 // arena_alloc returns size zeroed bytes, aligned for any type.

@@ -112,6 +112,14 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
     }
 }
 
+static size_t lanes_claimed(Round *round, int64_t **ret)
+{
+    *ret = ARENA_ARRAY(&round->arena, int64_t, round->claim.lane_count);
+    for (size_t i = 0; i < round->claim.lane_count; i++)
+        (*ret)[i] = round->lanes[i].lane;
+    return round->claim.lane_count;
+}
+
 // ask_probe asks when lanes fall due: all of them, or only those that are claimed from.
 static void ask_probe(Engine *engine, Round *round)
 {
@@ -121,11 +129,9 @@ static void ask_probe(Engine *engine, Round *round)
     bool all = engine->wants_probe || polls;
     if (engine->is_probing || !(all || round->claim.lane_count > 0))
         return;
-    const Registry *registry = engine->registry;
-    size_t count = all ? registry->lane_count : round->claim.lane_count;
-    int64_t *lanes = ARENA_ARRAY(&round->arena, int64_t, count + 1);
-    for (size_t i = 0; i < count; i++)
-        lanes[i] = all ? registry->lanes[i].lane : round->lanes[i].lane;
+    int64_t *lanes;
+    size_t count = all ? registry_lanes(engine->registry, &round->arena, &lanes)
+                       : lanes_claimed(round, &lanes);
     round->upcoming = (QueueNext){ .lanes = lanes, .lane_count = count, .arena = &round->arena };
     round->probes = engine->is_probing = true;
     if (all)

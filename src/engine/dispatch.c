@@ -15,8 +15,8 @@ static const Outcome unreadable = { .verdict = VERDICT_PERMANENT, .reason = REAS
 static bool may_start(const Flight *flight, const LaneState *lane);
 static void start(Flight *flight);
 static void refuse(Flight *flight, DeliveryReason reason);
-static void pack(Flight *flight, const ChannelDefinition *definition);
-static void send(Flight *flight, const ChannelDefinition *definition);
+static void pack(Flight *flight, const RegistryChannel *channel);
+static void send(Flight *flight, const RegistryChannel *channel);
 static void capture(Flight *flight);
 static void transfer_done(void *with, const TransferResult *result);
 static void land(Flight *flight, const Outcome *outcome);
@@ -81,7 +81,7 @@ static void start(Flight *flight)
     else if (!channel->definition.enabled)
         refuse(flight, REASON_CHANNEL_DISABLED);
     else
-        send(flight, &channel->definition);
+        send(flight, channel);
     flight_started(flight);
 }
 
@@ -91,10 +91,10 @@ static void refuse(Flight *flight, DeliveryReason reason)
 }
 
 // send hands the parcel to the channel. Where nothing leaves the machine it is judged at once.
-static void send(Flight *flight, const ChannelDefinition *definition)
+static void send(Flight *flight, const RegistryChannel *channel)
 {
     const EngineOptions *options = &flight->engine->options;
-    pack(flight, definition);
+    pack(flight, channel);
     if (options->is_dev || flight->type->carrier == CARRIER_CAPTURE) {
         capture(flight);
         return;
@@ -107,7 +107,8 @@ static void send(Flight *flight, const ChannelDefinition *definition)
                                  .detail = str_dup(&flight->arena, str_from(error.detail)) });
         return;
     }
-    transfer.timeout = definition->timeout;
+    flight->parcel.config = NULL; // the channel may be another before this is judged
+    transfer.timeout = channel->definition.timeout;
     transfer.pool = flight->claimed.promise.tenant;
     transport_start(options->transport, &transfer, transfer_done, flight);
 }
@@ -131,11 +132,11 @@ static Message message_of(Flight *flight)
     };
 }
 
-static void pack(Flight *flight, const ChannelDefinition *definition)
+static void pack(Flight *flight, const RegistryChannel *channel)
 {
     flight->message = message_of(flight);
     flight->target = (Target){ .address = flight->claimed.promise.address };
-    flight->parcel = (Parcel){ .config = definition->config,
+    flight->parcel = (Parcel){ .config = registry_config(flight->engine->registry, channel),
                                .messages = &flight->message,
                                .count = 1,
                                .arena = &flight->arena,

@@ -57,15 +57,16 @@ static void watch_clock(Engine *engine, Instant now)
 static void take_registry(Engine *engine)
 {
     Registry *registry = writer_registry(engine->options.writer);
-    if (engine->registry && registry->generation == engine->registry->generation) {
+    Registry *old = engine->registry;
+    if (old && registry->stamp == old->stamp) {
         registry_drop(registry);
         return;
     }
-    if (!engine->registry || engine->registry->is_held != registry->is_held)
+    if (!old || old->is_held != registry->is_held)
         engine->wants_probe = true;
-    registry_drop(engine->registry);
     engine->registry = registry;
-    lanes_take_registry(engine);
+    lanes_take_registry(engine, old);
+    registry_drop(old);
 }
 
 // keep_called_off remembers them for the rounds that are out: one that was claimed and called off
@@ -91,12 +92,14 @@ static void take_notes(Engine *engine)
         lane_falls_due(engine, engine->notes[i].lane, engine->notes[i].due_at);
     engine->note_count = 0;
     if (engine->is_poked)
-        engine->wants_probe = engine->duties[DUTY_OPERATE].is_wanted = true;
+        engine->wants_probe = true;
+    if (engine->is_poked || engine->is_asked)
+        engine->duties[DUTY_OPERATE].is_wanted = true;
     if (engine->has_heard && engine->other_nodes == 0)
         engine->duties[DUTY_BEAT].is_wanted = true;
     if (engine->has_done)
         duties_have_news(engine);
-    engine->is_poked = engine->has_heard = engine->has_done = false;
+    engine->is_poked = engine->is_asked = engine->has_heard = engine->has_done = false;
     engine->shown = engine->tally;
     engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
@@ -309,7 +312,7 @@ void engine_free(Engine *engine)
 bool engine_is_idle(Engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    bool is_told = engine->note_count > 0 || engine->is_poked;
+    bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
     pthread_mutex_unlock(&engine->lock);
     return engine->in_flight == 0 && engine->rounds_out == 0 && !is_told;
 }
@@ -413,7 +416,15 @@ static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
 void engine_moved(void *with, const Move *moves, size_t count)
 {
     Engine *engine = with;
-    learn(engine, &engine->has_done, moves, count);
+    if (count > 0) {
+        learn(engine, &engine->has_done, moves, count);
+        return;
+    }
+    // What else was done here makes nothing due: no lane is looked at because a trigger was saved.
+    pthread_mutex_lock(&engine->lock);
+    engine->has_done = engine->is_asked = true;
+    pthread_mutex_unlock(&engine->lock);
+    transport_wake(engine->options.transport);
 }
 
 // knows_lanes: a lane that we have not heard of is another's news, and so may be anything.

@@ -205,21 +205,22 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane)
     return *tenant_use(&engine->lanes, lane->tenant);
 }
 
-void lanes_take_registry(Engine *engine)
+// take_change: a lane is new, or its channel has changed. A store that was put back may know fewer
+// lanes than before.
+static void take_change(void *with, const TrieItem *was, const TrieItem *is)
 {
-    const Registry *registry = engine->registry;
-    // A store that was put back may know fewer lanes than before.
-    for (size_t i = 0; i < engine->lanes.room; i++)
-        if (engine->lanes.at[i] && !registry_lane(registry, engine->lanes.at[i]->number)) {
-            engine->lanes.at[i]->may_send = false;
-            place(engine, engine->lanes.at[i]);
-        }
-    for (size_t i = 0; i < registry->lane_count; i++) {
-        LaneState *lane = lane_at(engine, registry->lanes[i].lane);
-        lane->tenant = registry->lanes[i].tenant;
-        lane->may_send = registry_lane_may_send(&registry->lanes[i]);
-        place(engine, lane);
-    }
+    Engine *engine = with;
+    const RegistryLane *known = (const RegistryLane *) (is ? is : was);
+    LaneState *lane = lane_at(engine, known->lane);
+    lane->tenant = known->tenant;
+    lane->may_send = is && registry_lane_may_send(known);
+    place(engine, lane);
+}
+
+void lanes_take_registry(Engine *engine, const Registry *old)
+{
+    static const Trie none = { 0 };
+    trie_compare(old ? &old->lanes : &none, &engine->registry->lanes, take_change, engine);
 }
 
 void lanes_wake(Engine *engine, Instant now)

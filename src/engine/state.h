@@ -196,7 +196,8 @@ struct Engine {
     pthread_mutex_t lock;
     Note notes[NOTES_MAX];           // guarded by lock
     size_t note_count;               // guarded by lock
-    bool is_poked;                   // guarded by lock
+    bool is_poked;                   // guarded by lock: any lane may be due
+    bool is_asked;                   // guarded by lock: something was done that is no move
     bool has_done;                   // guarded by lock: something, here
     bool has_heard;                  // guarded by lock: from another node
     Uuid called_off[CALLED_OFF_MAX]; // guarded by lock: while they were claimed
@@ -234,10 +235,10 @@ void lane_freed(Engine *engine, LaneState *lane); // it may have one again
 void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
 const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane); // NULL: none
 int lane_concurrency(const Engine *engine, const RegistryLane *lane);
-void lanes_take_registry(Engine *engine);
-void lanes_wake(Engine *engine, Instant now); // those whose time has come are due
-Instant lanes_later(const Engine *engine);    // when the next one falls due
-Instant lanes_next(const Engine *engine);     // the same, or when the first of those due did
+void lanes_take_registry(Engine *engine, const Registry *old); // what changed since; NULL: all
+void lanes_wake(Engine *engine, Instant now);                  // those whose time has come are due
+Instant lanes_later(const Engine *engine);                     // when the next one falls due
+Instant lanes_next(const Engine *engine); // the same, or when the first of those due did
 void lanes_free(Engine *engine);
 void lane_hold(Engine *engine, LaneState *lane, Use use); // of the window; negative: let go
 Use lane_tenant_use(Engine *engine, const LaneState *lane);

@@ -66,12 +66,10 @@ Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
 
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    const Registry *registry = tx->registry;
-    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, registry->lane_count);
-    for (size_t i = 0; i < registry->lane_count; i++)
-        lanes[i] = registry->lanes[i].lane;
+    int64_t *lanes;
+    size_t lane_count = registry_lanes(tx->registry, &tx->arena, &lanes);
     Sweep sweep = { .lanes = lanes,
-                    .lane_count = registry->lane_count,
+                    .lane_count = lane_count,
                     .limit = SWEEP_MAX,
                     .alone = options->is_only_node ? options->node : 0 };
     TRY(sweep_leases(tx, &sweep, error));

@@ -43,7 +43,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
                         Random *random)
 {
     size_t count;
-    const Trigger *const *triggers =
+    const RegistryTrigger *const *triggers =
         registry_triggers(registry, accept->tenant, item->event.kind, &count);
     assert(count <= ACCEPT_RULES_MAX);
     item->pairs = ARENA_ARRAY(accept->arena, AcceptPair, count + 1);
@@ -51,14 +51,16 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     item->created_count = 0;
     for (size_t i = 0; i < count; i++) {
         AcceptPair *pair = &item->pairs[i];
-        pair->decision = trigger_decide(accept->arena, triggers[i], &item->event, accept->now);
+        pair->decision =
+            trigger_decide(accept->arena, registry_compiled(triggers[i], accept->arena),
+                           &item->event, accept->now);
         if (pair->decision.kind != DECISION_CREATED)
             continue;
         item->created_count++;
         pair->delivery = delivery_id_of(item->event.id, (unsigned) i + 1);
         pair->public_id = public_id_new(accept->arena, random);
         pair->key = (DedupKey){ .tenant = accept->tenant,
-                                .key = dedup_key(triggers[i]->rule.number, &pair->decision.key),
+                                .key = dedup_key(triggers[i]->rule, &pair->decision.key),
                                 .wanted_by = pair->delivery };
     }
     decide_identity(accept, item);
@@ -109,12 +111,13 @@ Err accept_decide(Accept *accept, const Registry *registry, Random *random, Erro
     if (accept->depth > ACCEPT_DEPTH_MAX)
         return fail(error, ERR_CONFLICT, "events make events at most %d times in a row",
                     ACCEPT_DEPTH_MAX);
-    if (accept->generation == registry->generation)
+    int64_t moved = registry_moved(registry, accept->tenant);
+    if (accept->decided == moved)
         return ERR_OK;
     TRY(check_size(accept, registry, error));
-    if (accept->generation == 0)
+    if (accept->decided == 0)
         name_events(accept, random);
-    accept->generation = registry->generation;
+    accept->decided = moved;
     accept->weight = 0;
     for (size_t i = 0; i < accept->count; i++) {
         AcceptItem *item = &accept->items[i];
@@ -178,7 +181,7 @@ static void flatten(Batch *batch, Accept *const *accepts, size_t count)
         room += accepts[a]->count;
     batch->entries = ARENA_ARRAY(&batch->tx->arena, Entry, room + 1);
     for (size_t a = 0; a < count; a++) {
-        assert(accepts[a]->generation == batch->tx->registry->generation);
+        assert(accepts[a]->decided == registry_moved(batch->tx->registry, accepts[a]->tenant));
         for (size_t i = 0; i < accepts[a]->count; i++) {
             AcceptItem *item = &accepts[a]->items[i];
             size_t at = batch->count;
@@ -266,12 +269,14 @@ static void find_calls(Tx *tx, Entry *entry)
 {
     const Event *event = &entry->item->event;
     size_t count;
-    const Trigger *const *triggers =
+    const RegistryTrigger *const *triggers =
         registry_recallers(tx->registry, event->tenant, event->kind, &count);
     RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 1);
-    for (size_t i = 0; i < count && !entry->item->is_duplicate; i++)
-        if (filter_matches(triggers[i]->cancel_filter, event, triggers[i]->template_id, NULL))
-            keys[entry->call_count++] = recall_key(tx, triggers[i], event, event->id);
+    for (size_t i = 0; i < count && !entry->item->is_duplicate; i++) {
+        const Trigger *trigger = registry_compiled(triggers[i], &tx->arena);
+        if (filter_matches(trigger->cancel_filter, event, trigger->template_id, NULL))
+            keys[entry->call_count++] = recall_key(tx, trigger, event, event->id);
+    }
     entry->calls = keys;
 }
 

@@ -1,9 +1,10 @@
 // accept.h - the one door: whatever makes events comes in here, inside its own transaction.
 //
 // accept_decide() says what every trigger makes of every event. It touches no store, so any thread
-// may do it ahead of the transaction; called again inside, it decides anew only where definitions
-// have changed since. accept_write() then writes the events, what was decided and every delivery
-// into the transaction at hand, beside whatever else that does: all of it is committed, or nothing.
+// may do it ahead of the transaction; called again inside, it decides anew only where the tenant's
+// triggers have changed since. accept_write() then writes the events, what was decided and every
+// delivery into the transaction at hand, beside whatever else that does: all of it is committed, or
+// nothing.
 //
 // Many accepts are written in sets. An event that calls something off (a trigger's cancelOn) sees
 // what its tenant's earlier events made and not what later ones make; nobody else waits for that.
@@ -47,12 +48,13 @@ typedef struct Accept {
     Instant now;
     int depth; // how many events it stems from, one by the other; 0: it came from outside
 
-    int64_t generation; // of the definitions it was decided on; 0: it is not decided yet
-    size_t weight;      // rows it writes, roughly
+    int64_t decided; // on which of the tenant's triggers (registry_moved); 0: it is not, yet
+    size_t weight;   // rows it writes, roughly
 } Accept;
 
 // accept_decide takes items whose events are built (or that carry their error), gives them their
-// ids, and decides. The decisions refer to the registry, which the caller holds for as long. It
+// ids, and decides. The decisions refer to the registry, which the caller holds for as long, or
+// another of which accept_decide() finds that nothing is to be decided anew. It
 // refuses a chain of events past ACCEPT_DEPTH_MAX (ERR_CONFLICT) and more than it may be asked to
 // decide at once (ERR_TOO_LARGE).
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error) MUST_USE;

@@ -26,3 +26,14 @@ const Statement *const generation_statements[] = {
     &generation_raise,
     NULL,
 };
+
+Err generation_read(Db *db, int64_t *ret, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Rows rows;
+    TRY(db_query(db, &arena, &generation_get, NULL, &rows, error));
+    if (rows.count != 1)
+        return fail(error, ERR_CORRUPT, "the generation is missing");
+    *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}

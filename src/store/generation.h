@@ -11,4 +11,6 @@ extern const Statement generation_get;
 extern const Statement generation_lock; // until the transaction ends; SQLite has one writer anyway
 extern const Statement generation_raise;
 
+Err generation_read(Db *db, int64_t *ret, Error *error) MUST_USE;
+
 extern const Statement *const generation_statements[]; // ends with NULL

@@ -1,169 +1,241 @@
-#include "store/registry.h"
+#include "store/registry_parts.h"
 
 #include "base/log.h"
-#include "store/generation.h"
 
-static const Statement load_tenants = {
-    .name = "registry_tenants",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT tenant, id, name FROM tenant WHERE is_hidden = 0 ORDER BY tenant",
+// Texts are copied behind the part that they belong to.
+static void *part_new(size_t size, size_t text_bytes, char **ret_at)
+{
+    TrieItem *item = memory_new(size + text_bytes);
+    item->holders = 1;
+    *ret_at = (char *) item + size;
+    return item;
+}
+
+static Str put_text(char **at, Str text)
+{
+    if (!text.at)
+        return STR_NONE;
+    Str copy = { *at, text.len };
+    if (text.len)
+        memcpy(*at, text.at, text.len);
+    *at += text.len;
+    return copy;
+}
+
+static void free_plain(TrieItem *item)
+{
+    free(item);
+}
+
+static bool same_tenant(const TrieItem *a, const TrieItem *b)
+{
+    return ((const RegistryTenant *) a)->tenant == ((const RegistryTenant *) b)->tenant;
+}
+
+static void free_tenant(TrieItem *item)
+{
+    RegistryTenant *tenant = (RegistryTenant *) item;
+    trie_drop(&tenant->kinds);
+    trie_drop(&tenant->off_kinds);
+    trie_drop(&tenant->triggers);
+    trie_drop(&tenant->ways);
+    trie_drop(&tenant->channels);
+    free(tenant);
+}
+
+const TrieKind tenant_parts = { same_tenant, free_tenant };
+
+RegistryTenant *tenant_part(int64_t number, Str id, Str name)
+{
+    char *at;
+    RegistryTenant *tenant = part_new(sizeof *tenant, id.len + name.len, &at);
+    tenant->item.hash = trie_hash(number);
+    tenant->tenant = number;
+    tenant->id = put_text(&at, id);
+    tenant->name = put_text(&at, name);
+    tenant->triggers.kind = &trigger_parts;
+    tenant->kinds.kind = tenant->off_kinds.kind = &kind_parts;
+    tenant->channels.kind = &channel_parts;
+    tenant->ways.kind = &way_parts;
+    return tenant;
+}
+
+RegistryTenant *tenant_part_copy(const RegistryTenant *from, Str id, Str name)
+{
+    RegistryTenant *tenant = tenant_part(from->tenant, id, name);
+    tenant->moved = from->moved;
+    tenant->triggers = trie_hold(&from->triggers);
+    tenant->kinds = trie_hold(&from->kinds);
+    tenant->off_kinds = trie_hold(&from->off_kinds);
+    tenant->channels = trie_hold(&from->channels);
+    tenant->ways = trie_hold(&from->ways);
+    return tenant;
+}
+
+// hash_start makes do with the first bytes of a hash: it is one already.
+static uint64_t hash_start(const Sha256 *hash)
+{
+    uint64_t start;
+    memcpy(&start, hash->b, sizeof start);
+    return start;
+}
+
+static bool same_key(const TrieItem *a, const TrieItem *b)
+{
+    const RegistryKey *x = (const RegistryKey *) a, *y = (const RegistryKey *) b;
+    return memcmp(x->hash.b, y->hash.b, sizeof x->hash.b) == 0;
+}
+
+const TrieKind key_parts = { same_key, free_plain };
+
+RegistryKey *key_part(const RegistryKey *from)
+{
+    char *at;
+    RegistryKey *key = part_new(sizeof *key, 0, &at);
+    *key = *from;
+    key->item.holders = 1;
+    key->item.hash = hash_start(&from->hash);
+    return key;
+}
+
+// RegistryCompiled is a trigger that was needed.
+struct RegistryCompiled {
+    Trigger trigger;
+    Arena arena;
 };
-static const Statement load_keys = {
-    .name = "registry_keys",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT hash, id, tenant, role, is_system, expires_at FROM api_key"
-           " WHERE is_revoked = 0 ORDER BY hash",
-};
-static const Statement load_channels = {
-    .name = "registry_channels",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT d.tenant, d.id, d.version, v.body FROM definition d"
-           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
-           " AND v.version = d.version"
-           " WHERE d.kind = 'channel' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
-};
-// A trigger comes with the number of its rule; kind 0 is RULE_TRIGGER.
-_Static_assert(RULE_TRIGGER == 0, "the SQL names the kind by number");
-static const Statement load_triggers = {
-    .name = "registry_triggers",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT d.tenant, d.id, d.version, v.body, r.rule FROM definition d"
-           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
-           " AND v.version = d.version"
-           " JOIN rule r ON r.tenant = d.tenant AND r.kind = 0 AND r.id = d.id"
-           " WHERE d.kind = 'trigger' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
-};
-static const Statement load_lanes = {
-    .name = "registry_lanes",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT lane, tenant, channel FROM lane ORDER BY lane",
-};
-static const Statement load_hold = {
-    .name = "registry_hold",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT h.value, d.value FROM meta h LEFT JOIN meta d ON d.key = 'doubt'"
-           " WHERE h.key = 'hold'",
-};
 
-const Statement *const registry_statements[] = {
-    &load_tenants, &load_keys, &load_channels, &load_triggers, &load_lanes, &load_hold, NULL,
-};
+// Of the whole process: what is kept compiled, in all snapshots together.
+static _Atomic size_t compiled_bytes;
 
-// Loaded is what the statements returned, before it is put in order.
-typedef struct Loaded {
-    Rows generation, tenants, keys, channels, triggers, lanes, hold;
-} Loaded;
-
-static Err read_all(Db *db, Arena *arena, Loaded *ret, Error *error)
+static void free_compiled(RegistryCompiled *compiled)
 {
-    // The generation comes first: where something changes in between, the snapshot is older than
-    // it could be, never newer than it says.
-    TRY(db_query(db, arena, &generation_get, NULL, &ret->generation, error));
-    db_send(db, arena, &load_tenants, NULL, &ret->tenants);
-    db_send(db, arena, &load_keys, NULL, &ret->keys);
-    db_send(db, arena, &load_channels, NULL, &ret->channels);
-    db_send(db, arena, &load_triggers, NULL, &ret->triggers);
-    db_send(db, arena, &load_lanes, NULL, &ret->lanes);
-    db_send(db, arena, &load_hold, NULL, &ret->hold);
-    TRY(db_sync(db, error));
-    if (ret->generation.count != 1)
-        return fail(error, ERR_CORRUPT, "the generation is missing");
-    return ERR_OK;
+    if (!compiled)
+        return;
+    compiled_bytes -= sizeof *compiled + compiled->arena.bytes;
+    arena_done(&compiled->arena);
+    free(compiled);
 }
 
-// Look-ups are in tables that are sorted here: the database may have another idea of the order of
-// texts. An empty table may be no table at all, which libc does not allow for.
-typedef int Order(const void *a, const void *b);
-
-static void sort(void *table, size_t count, size_t size, Order *order)
+static bool same_trigger(const TrieItem *a, const TrieItem *b)
 {
-    if (count > 0)
-        qsort(table, count, size, order);
+    return ((const RegistryTrigger *) a)->rule == ((const RegistryTrigger *) b)->rule;
 }
 
-static const void *find(const void *key, const void *table, size_t count, size_t size, Order *order)
+static void free_trigger(TrieItem *item)
 {
-    return count > 0 ? bsearch(key, table, count, size, order) : NULL;
+    RegistryTrigger *trigger = (RegistryTrigger *) item;
+    free_compiled(trigger->compiled);
+    free(trigger);
 }
 
-static int compare(int64_t a, int64_t b)
+const TrieKind trigger_parts = { same_trigger, free_trigger };
+
+RegistryTrigger *trigger_part(const Trigger *from, Str body)
 {
-    return a < b ? -1 : a > b;
+    const Rule *rule = &from->rule;
+    char *at;
+    RegistryTrigger *trigger =
+        part_new(sizeof *trigger,
+                 rule->id.len + from->event_kind.len + from->cancel_kind.len + body.len, &at);
+    trigger->item.hash = trie_hash(rule->number);
+    trigger->tenant = rule->tenant;
+    trigger->rule = rule->number;
+    trigger->version = rule->version;
+    trigger->lane = rule->lane;
+    trigger->id = put_text(&at, rule->id);
+    trigger->kind = put_text(&at, from->event_kind);
+    trigger->off_kind = put_text(&at, from->cancel_kind);
+    trigger->body = put_text(&at, body);
+    return trigger;
 }
 
-static int compare_named(int64_t tenant_a, Str a, int64_t tenant_b, Str b)
+// compile reads a trigger that was read before, when it was loaded.
+static Trigger compile(const RegistryTrigger *trigger, Arena *arena)
 {
-    int order = compare(tenant_a, tenant_b);
-    return order ? order : str_cmp(a, b);
+    Trigger compiled;
+    Error error = { .arena = arena };
+    Err err = trigger_parse(arena, trigger->body, &compiled, &error);
+    assert(err == ERR_OK);
+    compiled.rule.tenant = trigger->tenant;
+    compiled.rule.number = trigger->rule;
+    compiled.rule.version = trigger->version;
+    compiled.rule.lane = trigger->lane;
+    return compiled;
 }
 
-static int by_tenant(const void *a, const void *b)
+const Trigger *registry_compiled(const RegistryTrigger *trigger, Arena *arena)
 {
-    const RegistryTenant *x = a, *y = b;
-    return compare(x->tenant, y->tenant);
-}
-
-static int by_hash(const void *a, const void *b)
-{
-    const RegistryKey *x = a, *y = b;
-    return memcmp(x->hash.b, y->hash.b, sizeof x->hash.b);
-}
-
-static int by_channel_key(const void *a, const void *b)
-{
-    const RegistryChannel *x = a, *y = b;
-    return compare_named(x->tenant, x->definition.key, y->tenant, y->definition.key);
-}
-
-static int by_lane(const void *a, const void *b)
-{
-    const RegistryLane *x = a, *y = b;
-    return compare(x->lane, y->lane);
-}
-
-static int by_lane_channel(const void *a, const void *b)
-{
-    const RegistryLane *x = *(const RegistryLane *const *) a, *y = *(const RegistryLane *const *) b;
-    return compare_named(x->tenant, x->channel_key, y->tenant, y->channel_key);
-}
-
-static void build_tenants(Registry *registry, const Rows *rows)
-{
-    RegistryTenant *tenants = ARENA_ARRAY(&registry->arena, RegistryTenant, rows->count);
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        tenants[i] =
-            (RegistryTenant){ value_to_i64(&row[0]), value_to_str(&row[1]), value_to_str(&row[2]) };
+    RegistryCompiled *known = trigger->compiled;
+    if (known)
+        return &known->trigger;
+    if (compiled_bytes > REGISTRY_COMPILED_BYTES) {
+        Trigger *mine = ARENA_NEW(arena, Trigger);
+        *mine = compile(trigger, arena);
+        return mine;
     }
-    registry->tenants = tenants;
-    registry->tenant_count = rows->count;
+    RegistryCompiled *made = memory_new(sizeof *made);
+    made->arena.first = sizeof(Trigger);
+    made->trigger = compile(trigger, &made->arena);
+    compiled_bytes += sizeof *made + made->arena.bytes;
+    // The trigger is as it was, whoever compiles it: only what is kept beside it changes.
+    _Atomic(RegistryCompiled *) *place = &((RegistryTrigger *) (uintptr_t) trigger)->compiled;
+    if (atomic_compare_exchange_strong(place, &known, made))
+        return &made->trigger;
+    free_compiled(made);
+    return &known->trigger;
 }
 
-static void build_keys(Registry *registry, const Rows *rows)
+static bool same_kind(const TrieItem *a, const TrieItem *b)
 {
-    RegistryKey *keys = ARENA_ARRAY(&registry->arena, RegistryKey, rows->count);
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        RegistryKey *key = &keys[i];
-        Str hash = value_to_str(&row[0]);
-        if (hash.len == sizeof key->hash.b)
-            memcpy(key->hash.b, hash.at, hash.len);
-        key->id = value_to_uuid(&row[1]);
-        key->tenant = value_to_i64(&row[2]);
-        if (!role_parse(value_to_str(&row[3]), &key->role))
-            key->role = ROLE_NONE;
-        key->is_system = value_to_i64(&row[4]) != 0;
-        key->expires_at = value_to_time(&row[5]);
-    }
-    registry->keys = keys;
-    registry->key_count = rows->count;
+    return str_eq(((const RegistryKind *) a)->kind, ((const RegistryKind *) b)->kind);
 }
+
+static void free_kind(TrieItem *item)
+{
+    free(((RegistryKind *) item)->triggers);
+    free(item);
+}
+
+const TrieKind kind_parts = { same_kind, free_kind };
+
+RegistryKind *kind_part(Str text, size_t count)
+{
+    char *at;
+    RegistryKind *kind = part_new(sizeof *kind, text.len, &at);
+    kind->item.hash = str_hash(text);
+    kind->kind = put_text(&at, text);
+    kind->triggers = memory_new(count * sizeof *kind->triggers);
+    return kind;
+}
+
+// RegistryOpened is a channel's settings with their secrets; everything of it lies in its arena.
+struct RegistryOpened {
+    const Json *config;
+    Arena secrets;
+};
+
+static void free_opened(RegistryOpened *opened)
+{
+    if (!opened)
+        return;
+    arena_wipe(&opened->secrets);
+    free(opened);
+}
+
+static bool same_channel(const TrieItem *a, const TrieItem *b)
+{
+    const RegistryChannel *x = (const RegistryChannel *) a, *y = (const RegistryChannel *) b;
+    return x->tenant == y->tenant && str_eq(x->definition.key, y->definition.key);
+}
+
+static void free_channel(TrieItem *item)
+{
+    RegistryChannel *channel = (RegistryChannel *) item;
+    free_opened(channel->opened);
+    free(channel);
+}
+
+const TrieKind channel_parts = { same_channel, free_channel };
 
 // Opening is a channel's settings being opened: everything of it lies among the secrets.
 typedef struct Opening {
@@ -204,145 +276,109 @@ static Err open_config(Arena *secrets, const KeyRing *ring, const RegistryChanne
 {
     enum { OPENED_BYTES_MAX = 1 << 20 };
     static const KeyRing no_keys = { 0 };
-    if (!channel->definition.config)
+    const Json *config;
+    if (!channel->config.at) {
+        *ret = NULL;
         return ERR_OK;
+    }
+    TRY(json_parse(secrets, channel->config, &config, error));
     Buf out = buf_new(secrets, OPENED_BYTES_MAX);
     Opening opening = { secrets, ring ? ring : &no_keys, json_out(&out) };
     Str path = str_format(secrets, "channel/%lld/%.*s", (long long) channel->tenant,
                           STR_ARG(channel->definition.key));
-    TRY(open_value(&opening, path, channel->definition.config, error));
+    TRY(open_value(&opening, path, config, error));
     if (out.overflowed)
         return fail(error, ERR_CORRUPT, "the settings are too large");
     return json_parse(secrets, buf_str(&out), ret, error);
 }
 
-// open_secrets makes the channel usable, or marks it as one that waits.
-static void open_secrets(Registry *registry, const KeyRing *ring, RegistryChannel *channel)
+// try_secrets opens them once, so that who asks knows whether the channel waits.
+static void try_secrets(RegistryChannel *channel, const KeyRing *ring)
 {
-    const Json *opened = NULL;
+    DEFER(arena_wipe) Arena scratch = { 0 };
+    const Json *opened;
     Error error = { 0 };
-    channel->is_sealed = open_config(&registry->secrets, ring, channel, &opened, &error) != ERR_OK;
-    channel->definition.config = opened;
-    if (!channel->is_sealed)
-        return;
-    registry->sealed_count++;
-    log_error("channel.waits", "tenant=%lld reason=%s detail=%s", (long long) channel->tenant,
-              log_quote(registry_wait(&registry->arena, channel)),
-              log_quote(str_from(error.detail)));
+    channel->is_sealed = open_config(&scratch, ring, channel, &opened, &error) != ERR_OK;
+    if (channel->is_sealed)
+        log_error("channel.waits", "tenant=%lld reason=%s detail=%s", (long long) channel->tenant,
+                  log_quote(registry_wait(&scratch, channel)), log_quote(str_from(error.detail)));
 }
 
-static void build_channels(Registry *registry, const KeyRing *ring, const Rows *rows)
+RegistryChannel *channel_part(int64_t tenant, int64_t version, const ChannelDefinition *from,
+                              const KeyRing *ring)
 {
-    RegistryChannel *channels = ARENA_ARRAY(&registry->arena, RegistryChannel, rows->count);
-    size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        RegistryChannel *channel = &channels[count];
-        const Json *body;
-        Error error = { .arena = &registry->arena };
-        channel->tenant = value_to_i64(&row[0]);
-        channel->version = value_to_i64(&row[2]);
-        if (json_parse(&registry->arena, value_to_str(&row[3]), &body, &error) != ERR_OK ||
-            channel_compile(body, &channel->definition, &error) != ERR_OK) {
-            log_error("channel.unreadable", "channel=%s detail=%s",
-                      log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
-            continue;
-        }
-        open_secrets(registry, ring, channel);
-        count++;
-    }
-    sort(channels, count, sizeof *channels, by_channel_key);
-    registry->channels = channels;
-    registry->channel_count = count;
+    DEFER(arena_done) Arena scratch = { 0 };
+    Str config = from->config ? json_text(&scratch, from->config) : STR_NONE;
+    char *at;
+    RegistryChannel *channel =
+        part_new(sizeof *channel, from->key.len + from->type.len + config.len, &at);
+    channel->item.hash = str_hash(from->key);
+    channel->tenant = tenant;
+    channel->version = version;
+    channel->definition = *from;
+    channel->definition.key = put_text(&at, from->key);
+    channel->definition.type = put_text(&at, from->type);
+    channel->definition.config = NULL;
+    channel->config = put_text(&at, config);
+    try_secrets(channel, ring);
+    return channel;
 }
 
-static void build_lanes(Registry *registry, const Rows *rows)
+const Json *registry_config(const Registry *registry, const RegistryChannel *channel)
 {
-    RegistryLane *lanes = ARENA_ARRAY(&registry->arena, RegistryLane, rows->count);
-    registry->lanes_by_channel = ARENA_ARRAY(&registry->arena, const RegistryLane *, rows->count);
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        lanes[i] = (RegistryLane){ value_to_i64(&row[0]), value_to_i64(&row[1]),
-                                   value_to_str(&row[2]), NULL };
-        lanes[i].channel = registry_channel(registry, lanes[i].tenant, lanes[i].channel_key);
-        registry->lanes_by_channel[i] = &lanes[i];
-    }
-    sort(registry->lanes_by_channel, rows->count, sizeof(RegistryLane *), by_lane_channel);
-    registry->lanes = lanes;
-    registry->lane_count = rows->count;
+    assert(!channel->is_sealed);
+    RegistryOpened *known = channel->opened;
+    if (known)
+        return known->config;
+    RegistryOpened *made = memory_new(sizeof *made);
+    made->secrets.first = channel->config.len;
+    Error error = { 0 };
+    Err err = open_config(&made->secrets, registry->ring, channel, &made->config, &error);
+    assert(err == ERR_OK); // it was tried, and nothing has changed since
+    _Atomic(RegistryOpened *) *place = &((RegistryChannel *) (uintptr_t) channel)->opened;
+    if (atomic_compare_exchange_strong(place, &known, made))
+        return made->config;
+    free_opened(made);
+    return known->config;
 }
 
-static int64_t lane_of(const Registry *registry, int64_t tenant, Str channel)
+static bool same_lane(const TrieItem *a, const TrieItem *b)
 {
-    RegistryLane wanted = { .tenant = tenant, .channel_key = channel };
-    const RegistryLane *key = &wanted;
-    const RegistryLane *const *found = find(&key, registry->lanes_by_channel, registry->lane_count,
-                                            sizeof(RegistryLane *), by_lane_channel);
-    return found ? (*found)->lane : 0;
+    const RegistryLane *x = (const RegistryLane *) a, *y = (const RegistryLane *) b;
+    return x->lane == y->lane;
 }
 
-static int by_kind(const void *a, const void *b)
+const TrieKind lane_parts = { same_lane, free_plain };
+
+static bool same_way(const TrieItem *a, const TrieItem *b)
 {
-    const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    int order = compare_named(x->rule.tenant, x->event_kind, y->rule.tenant, y->event_kind);
-    return order ? order : str_cmp(x->rule.id, y->rule.id);
+    const RegistryWay *x = (const RegistryWay *) a, *y = (const RegistryWay *) b;
+    return str_eq(x->channel_key, y->channel_key);
 }
 
-static int by_cancel_kind(const void *a, const void *b)
+const TrieKind way_parts = { same_way, free_plain };
+
+RegistryWay *way_part(Str channel_key, int64_t lane)
 {
-    const Trigger *x = *(const Trigger *const *) a, *y = *(const Trigger *const *) b;
-    int order = compare_named(x->rule.tenant, x->cancel_kind, y->rule.tenant, y->cancel_kind);
-    return order ? order : str_cmp(x->rule.id, y->rule.id);
+    char *at;
+    RegistryWay *way = part_new(sizeof *way, channel_key.len, &at);
+    way->item.hash = str_hash(channel_key);
+    way->channel_key = put_text(&at, channel_key);
+    way->lane = lane;
+    return way;
 }
 
-static void build_triggers(Registry *registry, const Rows *rows)
+RegistryLane *lane_part(int64_t number, int64_t tenant, Str channel_key,
+                        const RegistryChannel *channel)
 {
-    registry->triggers = ARENA_ARRAY(&registry->arena, const Trigger *, rows->count);
-    registry->recallers = ARENA_ARRAY(&registry->arena, const Trigger *, rows->count);
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        Trigger *trigger = ARENA_NEW(&registry->arena, Trigger);
-        Error error = { .arena = &registry->arena };
-        if (trigger_parse(&registry->arena, value_to_str(&row[3]), trigger, &error) != ERR_OK) {
-            log_error("trigger.unreadable", "trigger=%s detail=%s",
-                      log_quote(value_to_str(&row[1])), log_quote(str_from(error.detail)));
-            continue;
-        }
-        trigger->rule.tenant = value_to_i64(&row[0]);
-        trigger->rule.version = value_to_i64(&row[2]);
-        trigger->rule.number = value_to_i64(&row[4]);
-        trigger->rule.lane = lane_of(registry, trigger->rule.tenant, trigger->channel);
-        registry->triggers[registry->trigger_count++] = trigger;
-        if (trigger->cancel_kind.len)
-            registry->recallers[registry->recaller_count++] = trigger;
-    }
-    sort(registry->triggers, registry->trigger_count, sizeof(Trigger *), by_kind);
-    sort(registry->recallers, registry->recaller_count, sizeof(Trigger *), by_cancel_kind);
-}
-
-Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
-{
-    Registry *registry = memory_new(sizeof *registry);
-    registry->holders = 1;
-    Loaded loaded;
-    Err err = read_all(db, &registry->arena, &loaded, error);
-    if (err != ERR_OK) {
-        registry_drop(registry);
-        return err;
-    }
-    registry->generation = value_to_i64(&loaded.generation.values[0]);
-    build_tenants(registry, &loaded.tenants);
-    build_keys(registry, &loaded.keys);
-    build_channels(registry, ring, &loaded.channels);
-    build_lanes(registry, &loaded.lanes);
-    build_triggers(registry, &loaded.triggers);
-    registry->is_held = loaded.hold.count > 0;
-    if (registry->is_held) {
-        registry->hold_reason = value_to_str(&loaded.hold.values[0]);
-        registry->is_doubted = str_eq(registry->hold_reason, value_to_str(&loaded.hold.values[1]));
-    }
-    *ret = registry;
-    return ERR_OK;
+    char *at;
+    RegistryLane *lane = part_new(sizeof *lane, channel_key.len, &at);
+    lane->item.hash = trie_hash(number);
+    lane->lane = number;
+    lane->tenant = tenant;
+    lane->channel_key = put_text(&at, channel_key);
+    lane->channel = channel;
+    return lane;
 }
 
 Registry *registry_hold(Registry *registry)
@@ -355,34 +391,149 @@ void registry_drop(Registry *registry)
 {
     if (!registry || --registry->holders > 0)
         return;
-    arena_wipe(&registry->secrets);
-    arena_done(&registry->arena);
+    trie_drop(&registry->lanes);
+    trie_drop(&registry->sealed);
+    trie_drop(&registry->keys);
+    trie_drop(&registry->tenants);
+    free((char *) (uintptr_t) registry->hold_reason.at);
     free(registry);
+}
+
+RegistryTenant *find_tenant(const Registry *registry, int64_t tenant)
+{
+    RegistryTenant wanted = { .item.hash = trie_hash(tenant), .tenant = tenant };
+    return (RegistryTenant *) trie_find(&registry->tenants, &wanted.item);
+}
+
+RegistryTrigger *find_trigger(const RegistryTenant *tenant, int64_t rule)
+{
+    RegistryTrigger wanted = { .item.hash = trie_hash(rule), .rule = rule };
+    return (RegistryTrigger *) trie_find(&tenant->triggers, &wanted.item);
+}
+
+RegistryKind *find_kind(const Trie *kinds, Str kind)
+{
+    RegistryKind wanted = { .item.hash = str_hash(kind), .kind = kind };
+    return (RegistryKind *) trie_find(kinds, &wanted.item);
+}
+
+RegistryChannel *find_channel(const RegistryTenant *tenant, Str key)
+{
+    RegistryChannel wanted = { .item.hash = str_hash(key),
+                               .tenant = tenant->tenant,
+                               .definition = { .key = key } };
+    return (RegistryChannel *) trie_find(&tenant->channels, &wanted.item);
+}
+
+RegistryWay *find_way(const RegistryTenant *tenant, Str channel_key)
+{
+    RegistryWay wanted = { .item.hash = str_hash(channel_key), .channel_key = channel_key };
+    return (RegistryWay *) trie_find(&tenant->ways, &wanted.item);
+}
+
+RegistryLane *find_lane(const Registry *registry, int64_t lane)
+{
+    RegistryLane wanted = { .item.hash = trie_hash(lane), .lane = lane };
+    return (RegistryLane *) trie_find(&registry->lanes, &wanted.item);
 }
 
 const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant)
 {
-    RegistryTenant wanted = { .tenant = tenant };
-    return find(&wanted, registry->tenants, registry->tenant_count, sizeof wanted, by_tenant);
+    const RegistryTenant *found = find_tenant(registry, tenant);
+    return found && found->id.at ? found : NULL;
 }
 
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash)
 {
-    RegistryKey wanted = { .hash = *hash }; // the comparison of hashes tells nothing about a key
-    return find(&wanted, registry->keys, registry->key_count, sizeof wanted, by_hash);
+    // The comparison of hashes tells nothing about a key.
+    RegistryKey wanted = { .item.hash = hash_start(hash), .hash = *hash };
+    return (const RegistryKey *) trie_find(&registry->keys, &wanted.item);
 }
 
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key)
 {
-    RegistryChannel wanted = { .tenant = tenant, .definition = { .key = key } };
-    return find(&wanted, registry->channels, registry->channel_count, sizeof wanted,
-                by_channel_key);
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return of ? find_channel(of, key) : NULL;
 }
 
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane)
 {
-    RegistryLane wanted = { .lane = lane };
-    return find(&wanted, registry->lanes, registry->lane_count, sizeof wanted, by_lane);
+    return find_lane(registry, lane);
+}
+
+int64_t registry_lane_of(const Registry *registry, int64_t tenant, Str channel_key)
+{
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    const RegistryWay *way = of ? find_way(of, channel_key) : NULL;
+    return way ? way->lane : 0;
+}
+
+// List is the items of a map, put in a row.
+typedef struct List {
+    const TrieItem **items;
+    size_t count;
+} List;
+
+static void add_to_list(void *with, TrieItem *item)
+{
+    List *list = with;
+    list->items[list->count++] = item;
+}
+
+static List list_of(const Trie *trie, Arena *arena)
+{
+    List list = { .items = ARENA_ARRAY(arena, const TrieItem *, trie->count + 1) };
+    trie_each(trie, add_to_list, &list);
+    assert(list.count == trie->count);
+    return list;
+}
+
+size_t registry_lanes(const Registry *registry, Arena *arena, int64_t **ret)
+{
+    List list = list_of(&registry->lanes, arena);
+    *ret = ARENA_ARRAY(arena, int64_t, list.count + 1);
+    for (size_t i = 0; i < list.count; i++)
+        (*ret)[i] = ((const RegistryLane *) list.items[i])->lane;
+    return list.count;
+}
+
+static int by_channel_key(const void *a, const void *b)
+{
+    const RegistryChannel *x = *(const RegistryChannel *const *) a;
+    const RegistryChannel *y = *(const RegistryChannel *const *) b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    return str_cmp(x->definition.key, y->definition.key);
+}
+
+size_t registry_sealed(const Registry *registry, Arena *arena, const RegistryChannel ***ret)
+{
+    List list = list_of(&registry->sealed, arena);
+    *ret = (const RegistryChannel **) list.items;
+    qsort(*ret, list.count, sizeof **ret, by_channel_key);
+    return list.count;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const Str *) a, *(const Str *) b);
+}
+
+size_t registry_kinds(const Registry *registry, Arena *arena, int64_t tenant, Str **ret)
+{
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    List list = of ? list_of(&of->kinds, arena) : (List){ 0 };
+    *ret = ARENA_ARRAY(arena, Str, list.count + 1);
+    for (size_t i = 0; i < list.count; i++)
+        (*ret)[i] = ((const RegistryKind *) list.items[i])->kind;
+    qsort(*ret, list.count, sizeof **ret, by_text);
+    return list.count;
+}
+
+size_t registry_trigger_count(const Registry *registry, int64_t tenant)
+{
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return of ? of->triggers.count : 0;
 }
 
 bool registry_lane_may_send(const RegistryLane *lane)
@@ -405,37 +556,28 @@ RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)
     return channel && channel->definition.has_retry ? channel->definition.retry : retry_default();
 }
 
-// range finds the triggers of one tenant and kind in an ordered table.
-static const Trigger *const *range(const Trigger **table, size_t count, const Trigger *wanted,
-                                   int (*order)(const void *, const void *), size_t *ret_count)
+int64_t registry_moved(const Registry *registry, int64_t tenant)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order(&table[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t end = low;
-    while (end < count && table[end]->rule.tenant == wanted->rule.tenant &&
-           str_eq(order == by_kind ? table[end]->event_kind : table[end]->cancel_kind,
-                  order == by_kind ? wanted->event_kind : wanted->cancel_kind))
-        end++;
-    *ret_count = end - low;
-    return table + low;
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return of && of->moved ? of->moved : REGISTRY_UNMOVED;
 }
 
-const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
-                                        size_t *ret_count)
+static const RegistryTrigger *const *triggers_of(const RegistryKind *kind, size_t *ret_count)
 {
-    Trigger wanted = { .rule = { .tenant = tenant }, .event_kind = kind };
-    return range(registry->triggers, registry->trigger_count, &wanted, by_kind, ret_count);
+    *ret_count = kind ? kind->count : 0;
+    return kind ? kind->triggers : NULL;
 }
 
-const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
-                                         size_t *ret_count)
+const RegistryTrigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
+                                                size_t *ret_count)
 {
-    Trigger wanted = { .rule = { .tenant = tenant }, .cancel_kind = kind };
-    return range(registry->recallers, registry->recaller_count, &wanted, by_cancel_kind, ret_count);
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return triggers_of(of ? find_kind(&of->kinds, kind) : NULL, ret_count);
+}
+
+const RegistryTrigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
+                                                 size_t *ret_count)
+{
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return triggers_of(of ? find_kind(&of->off_kinds, kind) : NULL, ret_count);
 }

@@ -6,28 +6,46 @@
 // generation (tx.h) and decides anew when it has moved. So a publish is seen by every node before
 // it is answered, without a message between nodes.
 //
-// Snapshots are counted: registry_hold() and registry_drop(). Everything in one lives in its arena;
-// opened secrets have one of their own, which is overwritten when the snapshot is freed.
+// There may be a hundred thousand definitions, so nothing is done for all of them because of one.
+// registry_renew() reads what changed since another snapshot, and makes one that shares the rest
+// with it (base/trie.h). What belongs to a tenant hangs on the tenant, which says which load last
+// changed its triggers: who decided on what has not moved since need not decide anew. A trigger is
+// kept as its text, a few hundred bytes, and compiled when an event first needs it
+// (registry_compiled); a channel's secrets are opened when something is first sent through it
+// (registry_config), and overwritten when the channel has changed and nobody looks at the old one
+// any more.
+//
+// Snapshots are counted: registry_hold() and registry_drop(). What a look-up returns lives as long
+// as the snapshot is held.
 //
 // A channel whose secret cannot be opened is never sent through: without its signature a message
 // would be a forgery's equal. Its lane waits, and no attempt is spent, until the right key is given
-// or the secret is given anew.
+// or the secret is given anew. Whether it can be is tried when the channel is loaded; what was
+// opened for that is overwritten at once.
 #pragma once
 
 #include "base/crypto.h"
+#include "base/trie.h"
 #include "domain/channel.h"
 #include "domain/role.h"
 #include "domain/trigger.h"
 #include "store/db.h"
 
-#include <stdatomic.h>
-
+// RegistryTenant is a tenant with all that it has defined.
 typedef struct RegistryTenant {
+    TrieItem item;
     int64_t tenant;
-    Str id, name;
+    Str id, name;          // none: it is gone, and what it had defined is not
+    int64_t stamp;         // of the load that made this one
+    int64_t moved;         // the stamp of the load that last changed a trigger of it
+    Trie triggers;         // RegistryTrigger by rule; current versions, disabled ones too
+    Trie kinds, off_kinds; // RegistryKind: who listens to a kind; whose cancelOn does
+    Trie channels;         // RegistryChannel by key
+    Trie ways;             // from a channel key to the number of its lane
 } RegistryTenant;
 
 typedef struct RegistryKey {
+    TrieItem item;
     Uuid id;
     int64_t tenant;
     Role role;
@@ -36,42 +54,61 @@ typedef struct RegistryKey {
     Sha256 hash;
 } RegistryKey;
 
+typedef struct RegistryCompiled RegistryCompiled;
+typedef struct RegistryOpened RegistryOpened;
+
+// RegistryTrigger is a trigger as it is kept: whom it listens to, and its text.
+typedef struct RegistryTrigger {
+    TrieItem item;
+    int64_t tenant, rule, version, lane;
+    Str id, kind, off_kind; // off_kind: of its cancelOn; none
+    Str body;
+    _Atomic(RegistryCompiled *) compiled; // NULL until it is needed
+} RegistryTrigger;
+
+// RegistryKind is who listens to events of one kind, by id.
+typedef struct RegistryKind {
+    TrieItem item;
+    Str kind;
+    size_t count;
+    const RegistryTrigger **triggers; // of the snapshot
+} RegistryKind;
+
 typedef struct RegistryChannel {
+    TrieItem item;
     int64_t tenant, version;
-    ChannelDefinition definition; // config has its secrets opened; NULL where one cannot be
+    ChannelDefinition definition; // but config: ask registry_config()
+    Str config;                   // JSON as it is stored, secrets sealed; none
     bool is_sealed; // a secret cannot be opened with the keys at hand: nothing may be sent
+    _Atomic(RegistryOpened *) opened; // NULL until it is needed
 } RegistryChannel;
 
 typedef struct RegistryLane {
+    TrieItem item;
     int64_t lane, tenant;
     Str channel_key;
-    const RegistryChannel *channel; // NULL: there is no such channel
+    const RegistryChannel *channel; // of the snapshot; NULL: there is no such channel
 } RegistryLane;
 
 typedef struct Registry {
     _Atomic int holders;
     int64_t generation;
-    Arena arena, secrets;
-    const RegistryTenant *tenants; // by number
-    size_t tenant_count;
-    const RegistryKey *keys; // by hash
-    size_t key_count;
-    const Trigger **triggers; // by tenant and event kind; current versions, disabled ones too
-    size_t trigger_count;
-    const Trigger **recallers; // those with cancelOn, by tenant and its event kind
-    size_t recaller_count;
-    const RegistryChannel *channels; // by tenant and key
-    size_t channel_count, sealed_count;
-    const RegistryLane *lanes; // by number
-    const RegistryLane **lanes_by_channel;
-    size_t lane_count;
+    int64_t stamp;            // of the load that made it: no other has the same
+    size_t rows_read;         // to make it
+    const KeyRing *ring;      // that the secrets are opened with; the caller's
+    Trie tenants;             // RegistryTenant by number
+    Trie keys;                // RegistryKey by hash
+    Trie lanes;               // RegistryLane by number
+    Trie sealed;              // RegistryChannel: those that wait for their key
     bool is_held, is_doubted; // doubted: the reason is Peal's own, the database may be a copy
-    Str hold_reason;
+    Str hold_reason;          // the snapshot's
 } Registry;
 
-// registry_load reads everything in one go. A definition that no longer compiles is left out and
-// logged: it was valid when it was saved.
+// registry_load reads everything; registry_renew what changed since old, which must be of the same
+// store and ring. A definition that no longer compiles is left out and logged: it was valid when it
+// was saved.
 Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error) MUST_USE;
+Err registry_renew(Db *db, const Registry *old, Registry **ret, Error *error) MUST_USE;
 Registry *registry_hold(Registry *registry);
 void registry_drop(Registry *registry);
 
@@ -79,10 +116,22 @@ const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant);
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
+int64_t registry_lane_of(const Registry *registry, int64_t tenant, Str channel_key); // 0: none
+size_t registry_trigger_count(const Registry *registry, int64_t tenant);
+
+// registry_lanes lists the numbers of all lanes, registry_sealed the channels that wait, by tenant
+// and key, registry_kinds the kinds that a tenant's triggers listen to, in order.
+size_t registry_lanes(const Registry *registry, Arena *arena, int64_t **ret);
+size_t registry_sealed(const Registry *registry, Arena *arena, const RegistryChannel ***ret);
+size_t registry_kinds(const Registry *registry, Arena *arena, int64_t tenant, Str **ret);
 
 // registry_lane_may_send is false while a lane must not be claimed from. A lane without a channel,
 // or with one that is disabled, is claimed from: its deliveries park.
 bool registry_lane_may_send(const RegistryLane *lane);
+
+// registry_config is the channel's settings with its secrets opened; NULL where it has none. Not
+// for a channel that is sealed.
+const Json *registry_config(const Registry *registry, const RegistryChannel *channel);
 
 // registry_wait is the sentence that tells why a channel waits.
 Str registry_wait(Arena *arena, const RegistryChannel *channel);
@@ -91,11 +140,23 @@ Str registry_wait(Arena *arena, const RegistryChannel *channel);
 // the default.
 RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger);
 
+// registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:
+// while it stays the same, so do the triggers, be it in another snapshot. It is never 0;
+// REGISTRY_UNMOVED: there never were any.
+int64_t registry_moved(const Registry *registry, int64_t tenant);
+
 // registry_triggers returns those of a tenant that listen to kind; registry_recallers those whose
-// cancelOn does.
-const Trigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
-                                        size_t *ret_count);
-const Trigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
-                                         size_t *ret_count);
+// cancelOn does. Both are in the order of their ids.
+const RegistryTrigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
+                                                size_t *ret_count);
+const RegistryTrigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
+                                                 size_t *ret_count);
+
+// registry_compiled is the trigger to decide by, from now on kept with it. Where those that are
+// kept have grown past REGISTRY_COMPILED_BYTES together, it lies in arena instead and is for the
+// caller alone.
+const Trigger *registry_compiled(const RegistryTrigger *trigger, Arena *arena);
+
+enum { REGISTRY_COMPILED_BYTES = 32 << 20, REGISTRY_UNMOVED = 1 };
 
 extern const Statement *const registry_statements[]; // ends with NULL

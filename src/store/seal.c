@@ -12,7 +12,7 @@ Err seal_fit(Db *db, Arena *arena, const KeyRing *ring, const Registry *registry
     Error unfit = { 0 };
     TRY(meta_get(db, arena, META_MASTER_KEY, &mark, error));
     if (!mark.at)
-        *ret = registry->sealed_count > 0 ? SEAL_FOREIGN : SEAL_UNMARKED;
+        *ret = registry->sealed.count > 0 ? SEAL_FOREIGN : SEAL_UNMARKED;
     else if (crypto_open(arena, ring, MARK_BINDING, mark, &opened, &unfit) != ERR_OK)
         *ret = SEAL_FOREIGN;
     else

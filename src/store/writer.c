@@ -45,8 +45,10 @@ struct Writer {
     WriterFollower *follower; // guarded by lock
     void *follower_with;      // guarded by lock
 
+    pthread_mutex_t load_lock;  // of whoever reads definitions; taken before registry_lock
+    _Atomic bool has_been_away; // the store, since definitions were read
     pthread_mutex_t registry_lock;
-    Registry *registry; // guarded by registry_lock
+    Registry *registry; // guarded by registry_lock; set under both
 };
 
 static void *pen_main(void *with);
@@ -70,34 +72,54 @@ Versions *writer_versions(Writer *writer)
     return writer->versions;
 }
 
-// publish puts a snapshot in place unless a newer one is there.
+// publish puts a snapshot in place of the one before. Needs the load lock.
 static void publish(Writer *writer, Registry *registry)
 {
     pthread_mutex_lock(&writer->registry_lock);
     Registry *old = writer->registry;
-    if (!old || old->generation < registry->generation)
-        writer->registry = registry;
-    else
-        old = registry;
+    writer->registry = registry;
     pthread_mutex_unlock(&writer->registry_lock);
     registry_drop(old);
 }
 
-Err writer_refresh(Writer *writer, Db *db, Error *error)
+// renew makes the snapshot current, by what has changed since it was made. Needs the load lock. A
+// store that is behind it was put back, and so may be any that was away: then everything is read.
+static Err renew(Writer *writer, Db *db, Error *error)
 {
-    DEFER(arena_done) Arena arena = { 0 };
-    Rows rows;
-    TRY(db_query(db, &arena, &generation_get, NULL, &rows, error));
-    pthread_mutex_lock(&writer->registry_lock);
-    bool is_current = writer->registry && rows.count == 1 &&
-                      writer->registry->generation == value_to_i64(&rows.values[0]);
-    pthread_mutex_unlock(&writer->registry_lock);
-    if (is_current)
+    Registry *known = writer->registry, *registry;
+    int64_t generation;
+    TRY(generation_read(db, &generation, error));
+    bool is_doubtful = writer->has_been_away || !known || generation < known->generation;
+    if (!is_doubtful && generation == known->generation)
         return ERR_OK;
-    Registry *registry;
-    TRY(registry_load(db, writer->options.ring, &registry, error));
+    if (is_doubtful)
+        TRY(registry_load(db, writer->options.ring, &registry, error));
+    else
+        TRY(registry_renew(db, known, &registry, error));
+    writer->has_been_away = false;
     publish(writer, registry);
     return ERR_OK;
+}
+
+static bool is_current(Writer *writer, int64_t generation)
+{
+    pthread_mutex_lock(&writer->registry_lock);
+    bool is = writer->registry && writer->registry->generation == generation;
+    pthread_mutex_unlock(&writer->registry_lock);
+    return is && !writer->has_been_away;
+}
+
+Err writer_refresh(Writer *writer, Db *db, Error *error)
+{
+    int64_t generation;
+    TRY(generation_read(db, &generation, error));
+    if (is_current(writer, generation))
+        return ERR_OK;
+    // One reads for all: the others wait, and find it done.
+    pthread_mutex_lock(&writer->load_lock);
+    Err err = renew(writer, db, error);
+    pthread_mutex_unlock(&writer->load_lock);
+    return err;
 }
 
 bool writer_is_up(const Writer *writer)
@@ -123,6 +145,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     waiting_init(&writer->waiting);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
+    pthread_mutex_init(&writer->load_lock, NULL);
     pthread_cond_init(&writer->wake, NULL);
     for (int i = 0; i < PENS_MAX; i++) {
         writer->pens[i].writer = writer;
@@ -157,6 +180,7 @@ void writer_close(Writer *writer)
     versions_free(writer->versions);
     pthread_mutex_destroy(&writer->lock);
     pthread_mutex_destroy(&writer->registry_lock);
+    pthread_mutex_destroy(&writer->load_lock);
     pthread_cond_destroy(&writer->wake);
     free(writer);
 }
@@ -589,6 +613,7 @@ static void run_batch(Pen *pen, Op **ops, size_t count)
         if (pen->db->is_broken) {
             db_close(pen->db);
             pen->db = NULL;
+            pen->writer->has_been_away = true;
             log_outage(pen->writer, false, &run.error);
         } else if (pen->db->has_timed_out) {
             part(&run);

@@ -520,11 +520,9 @@ Settle settle_one(Store *store, const Claimed *claimed, Verdict verdict)
 static Err apply_sweep(Tx *tx, void *with, Error *error)
 {
     Sweep *sweep = with;
-    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, tx->registry->lane_count);
-    for (size_t i = 0; i < tx->registry->lane_count; i++)
-        lanes[i] = tx->registry->lanes[i].lane;
+    int64_t *lanes;
+    sweep->lane_count = registry_lanes(tx->registry, &tx->arena, &lanes);
     sweep->lanes = lanes;
-    sweep->lane_count = tx->registry->lane_count;
     TRY(sweep_leases(tx, sweep, error));
     return sweep_expiries(tx, sweep, error);
 }

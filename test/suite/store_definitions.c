@@ -176,7 +176,7 @@ static void lanes_are_numbered_and_stay(void)
     CHECK(lane_of(&store, other, "sms:x") == 4);
 
     Registry *registry = writer_registry(store.writer);
-    CHECK(registry->lane_count == 4);
+    CHECK(registry->lanes.count == 4);
     const RegistryLane *ours = registry_lane(registry, 3), *theirs = registry_lane(registry, 4);
     CHECK(ours && ours->tenant == TENANT && !ours->channel); // a lane needs no channel
     CHECK(theirs && theirs->channel && is_text(theirs->channel->definition.key, "sms:x"));
@@ -210,9 +210,9 @@ static void rules_are_numbered_and_stay(void)
     CHECK(rule_of(&store, TENANT, "a") == 1);
     size_t count;
     Registry *registry = writer_registry(store.writer);
-    const Trigger *const *found = registry_triggers(registry, TENANT, S("k"), &count);
-    CHECK(count == 2 && found[0]->rule.number == 1 && found[1]->rule.number == 3);
-    CHECK(found[0]->rule.kind == RULE_TRIGGER && found[0]->rule.version == 3);
+    const RegistryTrigger *const *found = registry_triggers(registry, TENANT, S("k"), &count);
+    CHECK(count == 2 && found[0]->rule == 1 && found[1]->rule == 3);
+    CHECK(found[0]->version == 3);
     registry_drop(registry);
 
     Str names[3];
@@ -253,16 +253,18 @@ static void a_snapshot_holds_what_was_published(void)
 
     Registry *registry = writer_registry(store.writer);
     size_t count;
-    const Trigger *const *triggers = registry_triggers(registry, TENANT, S("k"), &count);
-    CHECK(count == 2 && is_text(triggers[0]->rule.id, "a") && is_text(triggers[1]->rule.id, "b"));
-    CHECK(triggers[0]->rule.version == 2 && !triggers[0]->enabled && triggers[0]->rule.lane == 1);
+    const RegistryTrigger *const *triggers = registry_triggers(registry, TENANT, S("k"), &count);
+    CHECK(count == 2 && is_text(triggers[0]->id, "a") && is_text(triggers[1]->id, "b"));
+    const Trigger *compiled = registry_compiled(triggers[0], &store.arena);
+    CHECK(compiled->rule.version == 2 && !compiled->enabled && compiled->rule.lane == 1);
+    CHECK(compiled == registry_compiled(triggers[0], &store.arena)); // and kept
     triggers = registry_triggers(registry, other, S("k"), &count);
-    CHECK(count == 1 && triggers[0]->rule.lane == 2 && triggers[0]->enabled);
+    CHECK(count == 1 && triggers[0]->lane == 2);
     registry_triggers(registry, TENANT, S("kk"), &count);
     CHECK(count == 0);
     registry_recallers(registry, TENANT, S("c"), &count);
     CHECK(count == 1);
-    CHECK(registry->trigger_count == 3); // one that does not compile is left out
+    CHECK(registry_trigger_count(registry, TENANT) == 2); // one that does not compile is left out
     registry_triggers(old, TENANT, S("k"), &count);
     CHECK(count == 1); // a snapshot never changes
     CHECK(registry_tenant(registry, other) && !registry_tenant(registry, 9));

@@ -6,6 +6,7 @@
 #include "store/definition.h"
 #include "store/event.h"
 #include "store/idempotency.h"
+#include "store/registry_parts.h"
 
 // What accept.h, dedup.h, decision.h, event.h, recall.h and idempotency.h promise.
 
@@ -371,23 +372,36 @@ static void a_chain_of_events_ends(void)
     registry_drop(registry);
 }
 
-// crowd is a snapshot in which so many triggers listen to one kind, and so many call off by it.
-static Registry crowd(Store *store, size_t listeners, size_t recallers)
+#define CROWDED                                                                                    \
+    "{'id':'one','eventKind':'visit','channel':'memory:default',"                                  \
+    "'cancelOn':{'eventKind':'visit','match':['candidate.x']}}"
+
+// kind_of is the same trigger so many times.
+static RegistryKind *kind_of(const RegistryTrigger *trigger, size_t count)
 {
-    Trigger *trigger = ARENA_NEW(&store->arena, Trigger);
-    *trigger = (Trigger){ .rule = { .id = S("one"), .tenant = TENANT },
-                          .event_kind = S("visit"),
-                          .cancel_kind = S("visit"),
-                          .template_id = S("one") };
-    size_t count = listeners > recallers ? listeners : recallers;
-    const Trigger **triggers = ARENA_ARRAY(&store->arena, const Trigger *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        triggers[i] = trigger;
-    return (Registry){ .generation = 99,
-                       .triggers = triggers,
-                       .trigger_count = listeners,
-                       .recallers = triggers,
-                       .recaller_count = recallers };
+    RegistryKind *kind = kind_part(S("visit"), count);
+    while (kind->count < count)
+        kind->triggers[kind->count++] = trigger;
+    return kind;
+}
+
+// crowd is a snapshot in which so many triggers listen to one kind, and so many call off by it.
+static Registry *crowd(Store *store, size_t listeners, size_t recallers)
+{
+    Registry *registry = memory_new(sizeof *registry);
+    registry->holders = 1;
+    registry->tenants.kind = &tenant_parts;
+    RegistryTenant *tenant = tenant_part(TENANT, S("crowded"), S(""));
+    tenant->moved = 99;
+    Trigger one = { .rule = { .id = S("one"), .tenant = TENANT, .number = 1 },
+                    .event_kind = S("visit"),
+                    .cancel_kind = S("visit") };
+    RegistryTrigger *trigger = trigger_part(&one, json_compact(store, CROWDED));
+    trie_put(&tenant->triggers, &trigger->item);
+    trie_put(&tenant->kinds, &kind_of(trigger, listeners)->item);
+    trie_put(&tenant->off_kinds, &kind_of(trigger, recallers)->item);
+    trie_put(&registry->tenants, &tenant->item);
+    return registry;
 }
 
 static Accept *visits(Store *store, size_t count)
@@ -416,11 +430,12 @@ static void what_is_decided_at_once_is_bounded(void)
     };
     STORE(store);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        Registry registry = crowd(&store, rows[i].listeners, rows[i].recallers);
+        Registry *registry = crowd(&store, rows[i].listeners, rows[i].recallers);
         Accept *accept = visits(&store, rows[i].events);
-        Err err = accept_decide(accept, &registry, &store.random, &store.error);
+        Err err = accept_decide(accept, registry, &store.random, &store.error);
         CHECK_AT(rows[i].about, err == rows[i].err);
         CHECK_AT(rows[i].about, err != ERR_OK || accept->weight >= rows[i].listeners);
+        registry_drop(registry);
     }
 }
 

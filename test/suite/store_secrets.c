@@ -34,10 +34,7 @@ static Registry *load(Store *store, const KeyRing *ring)
 
 static const RegistryLane *lane_named(const Registry *registry, const char *key)
 {
-    for (size_t i = 0; i < registry->lane_count; i++)
-        if (is_text(registry->lanes[i].channel_key, key))
-            return &registry->lanes[i];
-    return NULL;
+    return registry_lane(registry, registry_lane_of(registry, TENANT, str_from(key)));
 }
 
 static void a_secret_is_opened_with_its_key(void)
@@ -47,9 +44,11 @@ static void a_secret_is_opened_with_its_key(void)
     sealed_channel(&store, "http:x", &ring);
     Registry *registry = load(&store, &ring);
     const RegistryChannel *found = registry_channel(registry, TENANT, S("http:x"));
-    CHECK(found && !found->is_sealed && registry->sealed_count == 0);
-    CHECK(is_text(json_str(json_get(found->definition.config, S("word"))), "open sesame"));
-    CHECK(json_get(found->definition.config, S("plain")));
+    CHECK(found && !found->is_sealed && registry->sealed.count == 0);
+    CHECK(!found->opened); // it was tried, and forgotten again
+    const Json *config = registry_config(registry, found);
+    CHECK(is_text(json_str(json_get(config, S("word"))), "open sesame"));
+    CHECK(json_get(config, S("plain")) && registry_config(registry, found) == config);
     CHECK(registry_lane_may_send(lane_named(registry, "http:x")));
     registry_drop(registry);
 }
@@ -65,8 +64,8 @@ static void a_channel_whose_secret_cannot_be_opened_may_not_send(void)
     for (size_t i = 0; i < ARRAY_LEN(unfit); i++) {
         Registry *registry = load(&store, unfit[i]);
         const RegistryChannel *found = registry_channel(registry, TENANT, S("http:x"));
-        CHECK(found && found->is_sealed && !found->definition.config);
-        CHECK(registry->sealed_count == 1);
+        CHECK(found && found->is_sealed && !found->opened);
+        CHECK(registry->sealed.count == 1);
         CHECK(!registry_lane_may_send(lane_named(registry, "http:x")));
         CHECK(registry_lane_may_send(lane_named(registry, "memory:plain")));
         CHECK(is_text(registry_wait(&store.arena, found),

@@ -257,9 +257,7 @@ static void fill_settles(Round *round, const Tx *tx)
 
 static void find_lane(Round *round, const Tx *tx)
 {
-    for (size_t i = 0; i < tx->registry->lane_count; i++)
-        if (str_eq(tx->registry->lanes[i].channel_key, CHANNEL_ALWAYS))
-            round->lane.lane = tx->registry->lanes[i].lane;
+    round->lane.lane = registry_lane_of(tx->registry, TENANT_FIRST, CHANNEL_ALWAYS);
 }
 
 static void send_claim(Round *round, Tx *tx)

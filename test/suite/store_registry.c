@@ -1,0 +1,511 @@
+#include "fixture.h"
+
+#include "store/definition.h"
+#include "store/key.h"
+#include "store/meta.h"
+#include "store/tenant.h"
+
+#include <pthread.h>
+
+// What registry.h promises of snapshots that are made from each other, and writer.h of who makes
+// them.
+
+enum { LINES_MAX = 1 << 14, MANY = 2000 };
+
+// Lines is a snapshot in words, in an order of its own.
+typedef struct Lines {
+    Arena *arena;
+    const Registry *registry;
+    Str *lines;
+    size_t count;
+} Lines;
+
+static void add_line(Lines *lines, Str line)
+{
+    lines->lines[lines->count++] = line;
+}
+
+static void describe_kind(Lines *lines, const RegistryTenant *tenant, const RegistryKind *kind,
+                          const char *word)
+{
+    Buf line = buf_new(lines->arena, 1 << 20);
+    buf_add_format(&line, "%s %lld %.*s:", word, (long long) tenant->tenant, STR_ARG(kind->kind));
+    for (size_t i = 0; i < kind->count; i++) {
+        const RegistryTrigger *trigger = kind->triggers[i];
+        const Trigger *compiled = registry_compiled(trigger, lines->arena);
+        buf_add_format(&line, " %.*s/%lld/%lld/%lld/%d", STR_ARG(compiled->rule.id),
+                       (long long) trigger->rule, (long long) trigger->version,
+                       (long long) trigger->lane, compiled->enabled);
+    }
+    add_line(lines, buf_str(&line));
+}
+
+typedef struct OfTenant {
+    Lines *lines;
+    const RegistryTenant *tenant;
+} OfTenant;
+
+static void describe_listeners(void *with, TrieItem *item)
+{
+    const OfTenant *of = with;
+    describe_kind(of->lines, of->tenant, (RegistryKind *) item, "listen");
+}
+
+static void describe_recallers(void *with, TrieItem *item)
+{
+    const OfTenant *of = with;
+    describe_kind(of->lines, of->tenant, (RegistryKind *) item, "recall");
+}
+
+static void describe_channel(void *with, TrieItem *item)
+{
+    const OfTenant *of = with;
+    const RegistryChannel *channel = (RegistryChannel *) item;
+    const Json *config = channel->is_sealed ? NULL : registry_config(of->lines->registry, channel);
+    add_line(of->lines, str_format(of->lines->arena, "channel %lld %.*s/%lld %d %.*s",
+                                   (long long) channel->tenant, STR_ARG(channel->definition.key),
+                                   (long long) channel->version, channel->is_sealed,
+                                   STR_ARG(json_text(of->lines->arena, config))));
+}
+
+static void describe_tenant(void *with, TrieItem *item)
+{
+    Lines *lines = with;
+    const RegistryTenant *tenant = (RegistryTenant *) item;
+    OfTenant of = { lines, tenant };
+    add_line(lines, str_format(lines->arena, "tenant %lld %.*s %.*s, triggers: %zu",
+                               (long long) tenant->tenant, STR_ARG(tenant->id),
+                               STR_ARG(tenant->name), tenant->triggers.count));
+    trie_each(&tenant->kinds, describe_listeners, &of);
+    trie_each(&tenant->off_kinds, describe_recallers, &of);
+    trie_each(&tenant->channels, describe_channel, &of);
+}
+
+static void describe_key(void *with, TrieItem *item)
+{
+    Lines *lines = with;
+    const RegistryKey *key = (RegistryKey *) item;
+    char id[UUID_TEXT_LEN + 1];
+    add_line(lines, str_format(lines->arena, "key %.*s %lld %s %d", STR_ARG(uuid_text(key->id, id)),
+                               (long long) key->tenant, role_text(key->role), key->is_system));
+}
+
+static void describe_lane(void *with, TrieItem *item)
+{
+    Lines *lines = with;
+    const RegistryLane *lane = (RegistryLane *) item;
+    const RegistryChannel *channel = lane->channel;
+    add_line(lines,
+             str_format(lines->arena, "lane %lld %lld %.*s -> %.*s/%lld %d", (long long) lane->lane,
+                        (long long) lane->tenant, STR_ARG(lane->channel_key),
+                        STR_ARG(channel ? channel->definition.key : S("none")),
+                        channel ? (long long) channel->version : 0, registry_lane_may_send(lane)));
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const Str *) a, *(const Str *) b);
+}
+
+static Str describe(Store *store, const Registry *registry)
+{
+    Lines lines = { .arena = &store->arena,
+                    .registry = registry,
+                    .lines = ARENA_ARRAY(&store->arena, Str, LINES_MAX) };
+    trie_each(&registry->tenants, describe_tenant, &lines);
+    trie_each(&registry->keys, describe_key, &lines);
+    trie_each(&registry->lanes, describe_lane, &lines);
+    qsort(lines.lines, lines.count, sizeof(Str), by_text);
+    Buf text = buf_new(&store->arena, 16 << 20);
+    buf_add_format(&text, "%lld held %d sealed %zu: %.*s\n", (long long) registry->generation,
+                   registry->is_held, registry->sealed.count, STR_ARG(registry->hold_reason));
+    for (size_t i = 0; i < lines.count; i++)
+        buf_add_format(&text, "%.*s\n", STR_ARG(lines.lines[i]));
+    return buf_str(&text);
+}
+
+static void check_same(Store *store, int step, const Registry *made, const Registry *whole)
+{
+    Str is = describe(store, made), should_be = describe(store, whole);
+    CHECK(str_eq(is, should_be));
+    if (!str_eq(is, should_be))
+        printf("# step %d: is\n%.*s# should be\n%.*s", step, STR_ARG(is), STR_ARG(should_be));
+}
+
+// World is what the moves of the model test are made on.
+typedef struct World {
+    Store *store;
+    Random random;
+    const KeyRing *ring;
+    Key keys[40];
+    int key_count;
+    int step;
+} World;
+
+static int draw(World *world, int below)
+{
+    return (int) (random_u64(&world->random) % (unsigned) below);
+}
+
+static Err put(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Error *error)
+{
+    Definition made;
+    Error taken = { 0 };
+    Err err = definition_create(tx, tenant, kind, id, body, &made, &taken);
+    if (err == ERR_EXISTS)
+        return definition_replace(tx, tenant, kind, id, DEFINITION_ANY_VERSION, body, &made, error);
+    return err == ERR_OK ? ERR_OK : fail(error, err, "%s", taken.detail);
+}
+
+static int64_t draw_tenant(World *world)
+{
+    return 1 + draw(world, 3);
+}
+
+static Err save_trigger(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    int64_t tenant = draw_tenant(world);
+    Str id = str_format(&tx->arena, "t%d", draw(world, 8));
+    Str channel = str_format(&tx->arena, "memory:%d", draw(world, 5));
+    Str cancel = draw(world, 3) ? S("")
+                                : str_format(&tx->arena,
+                                             ",\"cancelOn\":{\"eventKind\":\"k%d\","
+                                             "\"match\":[\"candidate.x\"]}",
+                                             draw(world, 3));
+    Str body = str_format(&tx->arena,
+                          "{\"id\":\"%.*s\",\"eventKind\":\"k%d\",\"channel\":\"%.*s\","
+                          "\"enabled\":%s%.*s}",
+                          STR_ARG(id), draw(world, 3), STR_ARG(channel),
+                          draw(world, 2) ? "true" : "false", STR_ARG(cancel));
+    if (draw(world, 10) == 0)
+        body = S("{\"id\":5}"); // valid once, for an older Peal
+    TRY(put(tx, tenant, DEFINITION_TRIGGER, id, body, error));
+    return lane_ensure(tx, tenant, channel, error);
+}
+
+static Err save_channel(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    int64_t tenant = draw_tenant(world);
+    Str key = str_format(&tx->arena, "memory:%d", draw(world, 5));
+    Str binding =
+        str_format(&tx->arena, "channel/%lld/%.*s/word", (long long) tenant, STR_ARG(key));
+    if (draw(world, 3) == 0)
+        binding = S("elsewhere"); // it cannot be opened here
+    Str sealed = crypto_seal(&tx->arena, world->ring, tx->random, binding, S("\"x\""));
+    Str body = str_format(&tx->arena,
+                          "{\"key\":\"%.*s\",\"type\":\"memory\","
+                          "\"config\":{\"word\":{\"$sealed\":\"%.*s\"}}}",
+                          STR_ARG(key), STR_ARG(sealed));
+    TRY(put(tx, tenant, DEFINITION_CHANNEL, key, body, error));
+    return lane_ensure(tx, tenant, key, error);
+}
+
+static Err hide(Tx *tx, World *world, Str kind, Str id)
+{
+    Error none = { 0 };
+    Err err = definition_hide(tx, draw_tenant(world), kind, id, DEFINITION_ANY_VERSION, &none);
+    return err == ERR_NOT_FOUND ? ERR_OK : err;
+}
+
+static Err hide_trigger(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    World *world = with;
+    return hide(tx, world, DEFINITION_TRIGGER, str_format(&tx->arena, "t%d", draw(world, 8)));
+}
+
+static Err hide_channel(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    World *world = with;
+    return hide(tx, world, DEFINITION_CHANNEL, str_format(&tx->arena, "memory:%d", draw(world, 5)));
+}
+
+static Err make_key(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    if (world->key_count == ARRAY_LEN(world->keys))
+        return ERR_OK;
+    Key *key = &world->keys[world->key_count];
+    *key = (Key){ .tenant = draw_tenant(world), .role = ROLE_ADMIN, .expires_at = INSTANT_NONE };
+    TRY(key_add(tx, key, str_format(&tx->arena, "a key of step %d", world->step), error));
+    world->key_count++;
+    return ERR_OK;
+}
+
+static Err remove_key(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    if (world->key_count == 0)
+        return ERR_OK;
+    const Key *key = &world->keys[draw(world, world->key_count)];
+    TRY(key_remove(tx, key->tenant, &key->id, error));
+    world->keys[key - world->keys] = world->keys[--world->key_count];
+    return ERR_OK;
+}
+
+static Err make_tenant(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    Tenant made;
+    return tenant_add(tx, str_format(&tx->arena, "tenant-%d", world->step), S("Another"), &made,
+                      error);
+}
+
+static Err hold_or_release(Tx *tx, void *with, Error *error)
+{
+    World *world = with;
+    TRY(definition_lock(tx, error));
+    if (draw(world, 2))
+        meta_put(tx, META_HOLD, str_format(&tx->arena, "because of %d", world->step));
+    else
+        meta_remove(tx, META_HOLD);
+    tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+static Err (*const moves[])(Tx *tx, void *with, Error *error) = {
+    save_trigger, save_trigger, save_trigger, save_channel,    save_channel, hide_trigger,
+    hide_channel, make_key,     remove_key,   hold_or_release, make_tenant,
+};
+
+static KeyRing a_ring(void)
+{
+    KeyRing ring = { 0 };
+    char key[MASTER_KEY_LEN];
+    memset(key, 'a', sizeof key);
+    must(NULL, key_ring_add(&ring, (Str){ key, sizeof key }, NULL), __FILE__, __LINE__);
+    return ring;
+}
+
+static Registry *load(Store *store, const KeyRing *ring)
+{
+    Registry *registry = NULL;
+    MUST(store, registry_load(store->db, ring, &registry, &store->error));
+    return registry;
+}
+
+// renew_one brings a snapshot that is some changes behind up to date.
+static void renew_one(Store *store, Registry **at)
+{
+    Registry *renewed = NULL;
+    MUST(store, registry_renew(store->db, *at, &renewed, &store->error));
+    registry_drop(*at);
+    *at = renewed;
+}
+
+static void what_is_renewed_is_what_is_loaded(void)
+{
+    KeyRing ring = a_ring();
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .ring = &ring });
+    World world = { .store = &store, .random = random_seeded(42), .ring = &ring };
+    tenant_new(&store, "second");
+    tenant_new(&store, "third");
+    Registry *behind = load(&store, &ring);
+    for (world.step = 0; world.step < 400; world.step++) {
+        size_t move = (size_t) draw(&world, ARRAY_LEN(moves));
+        MUST(&store, writer_run(store.writer, moves[move], &world, &store.error));
+        if (draw(&world, 3))
+            continue;
+        Registry *whole = load(&store, &ring), *newest = writer_registry(store.writer);
+        check_same(&store, world.step, newest, whole);
+        if (draw(&world, 2)) {
+            renew_one(&store, &behind);
+            check_same(&store, world.step, behind, whole);
+        }
+        registry_drop(newest);
+        registry_drop(whole);
+    }
+    registry_drop(behind);
+}
+
+// fill publishes many triggers and channels in one transaction.
+static Err fill(Tx *tx, void *with, Error *error)
+{
+    int count = *(int *) with;
+    for (int i = 0; i < count; i++) {
+        Str id = str_format(&tx->arena, "many-%d", i);
+        Str key = str_format(&tx->arena, "memory:%d", i % 300);
+        TRY(put(tx, TENANT, DEFINITION_TRIGGER, id,
+                str_format(&tx->arena,
+                           "{\"id\":\"%.*s\",\"eventKind\":\"k%d\",\"channel\":\"%.*s\"}",
+                           STR_ARG(id), i % 100, STR_ARG(key)),
+                error));
+        if (i < 300) {
+            TRY(put(tx, TENANT, DEFINITION_CHANNEL, key,
+                    str_format(&tx->arena, "{\"key\":\"%.*s\",\"type\":\"memory\"}", STR_ARG(key)),
+                    error));
+            TRY(lane_ensure(tx, TENANT, key, error));
+        }
+    }
+    return ERR_OK;
+}
+
+static size_t rows_read(Store *store)
+{
+    Registry *registry = writer_registry(store->writer);
+    size_t rows = registry->rows_read;
+    registry_drop(registry);
+    return rows;
+}
+
+static void one_change_beside_many_reads_a_few_rows(void)
+{
+    STORE(store);
+    int many = MANY;
+    MUST(&store, writer_run(store.writer, fill, &many, &store.error));
+    CHECK(rows_read(&store) > MANY);
+    publish(&store, TENANT, "{'id':'one','eventKind':'k1','channel':'memory:1'}");
+    CHECK(rows_read(&store) == 1);
+    publish(&store, TENANT, "{'id':'one','eventKind':'k1','channel':'memory:new'}");
+    CHECK(rows_read(&store) == 2); // it has a lane
+    channel(&store, TENANT, "memory:new");
+    CHECK(rows_read(&store) == 1);
+    tenant_new(&store, "other");
+    CHECK(rows_read(&store) == 3); // its channel, and that one's lane
+    size_t count;
+    Registry *registry = writer_registry(store.writer), *whole = load(&store, NULL);
+    registry_triggers(registry, TENANT, S("k1"), &count);
+    CHECK(count == MANY / 100 + 1);
+    CHECK(registry_trigger_count(registry, TENANT) == MANY + 1);
+    check_same(&store, 0, registry, whole);
+    registry_drop(whole);
+    registry_drop(registry);
+}
+
+static void an_old_snapshot_stays_as_it_was(void)
+{
+    STORE(store);
+    int some = 300;
+    MUST(&store, writer_run(store.writer, fill, &some, &store.error));
+    Registry *old = writer_registry(store.writer);
+    Str before = describe(&store, old);
+    for (int i = 0; i < 20; i++) {
+        const char *trigger = i % 2 ? "{'id':'many-7','eventKind':'k7','channel':'memory:7'}"
+                                    : "{'id':'many-7','eventKind':'k8','channel':'memory:8'}";
+        publish(&store, TENANT, trigger);
+        channel_with(&store, TENANT, "memory:7", str_format(&store.arena, "{\"x\":%d}", i));
+    }
+    CHECK(str_eq(before, describe(&store, old)));
+    registry_drop(old);
+}
+
+static void a_tenants_change_is_nobody_elses(void)
+{
+    STORE(store);
+    int64_t other = tenant_new(&store, "other");
+    publish(&store, TENANT, "{'id':'a','eventKind':'visit','channel':'memory:default'}");
+    publish(&store, other, "{'id':'a','eventKind':'visit','channel':'memory:default'}");
+    Registry *first = writer_registry(store.writer);
+    Accept *accept = accept_of(&store, TENANT, "{'kind':'visit'}");
+    MUST(&store, accept_decide(accept, first, &store.random, &store.error));
+    const AcceptPair *pairs = accept->items[0].pairs;
+
+    publish(&store, other, "{'id':'b','eventKind':'visit','channel':'memory:default'}");
+    channel(&store, TENANT, "memory:x");
+    Registry *second = writer_registry(store.writer);
+    registry_drop(first); // what was decided lives on in the second
+    MUST(&store, accept_decide(accept, second, &store.random, &store.error));
+    CHECK(accept->items[0].pairs == pairs);
+    CHECK(is_text(pairs[0].decision.trigger->rule.id, "a"));
+
+    publish(&store, TENANT, "{'id':'c','eventKind':'visit','channel':'memory:default'}");
+    Registry *third = writer_registry(store.writer);
+    MUST(&store, accept_decide(accept, third, &store.random, &store.error));
+    CHECK(accept->items[0].pair_count == 2);
+    registry_drop(second);
+    registry_drop(third);
+}
+
+// Crowd is several connections that ask for the newest snapshot at once.
+typedef struct Crowd {
+    Store *store;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    int asked, loads; // guarded by lock
+    bool breaks;      // what the writer itself reads after its commit
+} Crowd;
+
+enum { CROWD = 4 };
+
+// watch makes whoever loads wait until all have seen that the generation moved.
+static int watch(void *with, const char *call)
+{
+    Crowd *crowd = with;
+    pthread_mutex_lock(&crowd->lock);
+    if (strcmp(call, "generation_get") == 0) {
+        crowd->asked++;
+        pthread_cond_broadcast(&crowd->moved);
+    }
+    if (strcmp(call, "registry_bodies") == 0) {
+        crowd->loads++;
+        while (crowd->asked < CROWD)
+            pthread_cond_wait(&crowd->moved, &crowd->lock);
+    }
+    pthread_mutex_unlock(&crowd->lock);
+    return 0;
+}
+
+static int break_refresh(void *with, const char *call)
+{
+    const Crowd *crowd = with;
+    return crowd->breaks && strcmp(call, "registry_bodies") == 0 ? 1 : 0;
+}
+
+static void *refresh(void *with)
+{
+    Crowd *crowd = with;
+    Error error = { 0 };
+    Db *db = NULL;
+    must(crowd->store,
+         db_open(&(DbOptions){ .url = crowd->store->url, .is_reader = true }, &db, &error),
+         __FILE__, __LINE__);
+    db->fault = watch;
+    db->fault_with = crowd;
+    must(crowd->store, writer_refresh(crowd->store->writer, db, &error), __FILE__, __LINE__);
+    db_close(db);
+    return NULL;
+}
+
+static void one_loads_for_all(void)
+{
+    Crowd crowd = { 0 };
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .fault = break_refresh, .fault_with = &crowd });
+    crowd.store = &store;
+    pthread_mutex_init(&crowd.lock, NULL);
+    pthread_cond_init(&crowd.moved, NULL);
+    crowd.breaks = true; // so the snapshot stays behind, as that of another node would
+    publish(&store, TENANT, "{'id':'a','eventKind':'visit','channel':'memory:default'}");
+    crowd.breaks = false;
+    size_t count;
+    Registry *registry = writer_registry(store.writer);
+    registry_triggers(registry, TENANT, S("visit"), &count);
+    CHECK(count == 0);
+    registry_drop(registry);
+    pthread_t threads[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        if (pthread_create(&threads[i], NULL, refresh, &crowd) != 0)
+            abort();
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(crowd.loads == 1);
+    registry = writer_registry(store.writer);
+    registry_triggers(registry, TENANT, S("visit"), &count);
+    CHECK(count == 1);
+    registry_drop(registry);
+    pthread_mutex_destroy(&crowd.lock);
+    pthread_cond_destroy(&crowd.moved);
+}
+
+static const Test tests[] = {
+    TEST(what_is_renewed_is_what_is_loaded),
+    TEST(one_change_beside_many_reads_a_few_rows),
+    TEST(an_old_snapshot_stays_as_it_was),
+    TEST(a_tenants_change_is_nobody_elses),
+    TEST(one_loads_for_all),
+};
+PART(registry_part, tests);
