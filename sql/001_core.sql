@@ -352,7 +352,7 @@ CREATE TABLE idempotency (
 ) {STRICT_KEYED};
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- A bulk action: carried out in slices; position is the last delivery it came to.
+-- A bulk action: counted, then carried out, in slices; position is the last delivery it came to.
 CREATE TABLE operation (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -360,14 +360,16 @@ CREATE TABLE operation (
     filter TEXT NOT NULL,
     reason TEXT,
     actor {ID} NOT NULL,
+    is_dry {SMALL} NOT NULL,
     matched {I64} NOT NULL,
     done {I64} NOT NULL,
     skipped {I64} NOT NULL,
     failed {I64} NOT NULL,
     state TEXT NOT NULL,
-    position {ID},
+    slices {I32} NOT NULL,
+    position {ID} NOT NULL,
     created_at {I64} NOT NULL,
     finished_at {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
-CREATE INDEX operation_running ON operation (state) WHERE state = 'running';
+CREATE INDEX operation_running ON operation (slices, created_at, id) WHERE state <> 'done';

@@ -26,6 +26,8 @@
 
 typedef struct Call Call;
 typedef struct Engine Engine;
+typedef struct Walk Walk;
+typedef struct Seen Seen;
 
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
@@ -175,30 +177,16 @@ Err call_body(Call *call, Error *error) MUST_USE;
 // call_id reads a path parameter as an id; anything else cannot exist: ERR_NOT_FOUND.
 Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
 
-// Page is what ?limit= and ?cursor= ask for. Cursors are opaque text made by page_cursor().
+// A page is a walk (store/walk.h) that ?limit= (1 to 500, else 50) and ?cursor= ask for; a cursor
+// is the place where another page ended, as opaque text.
 extern const Param page_params[]; // they stand behind the route's own rows
-typedef struct Page {
-    int64_t limit; // 1 to 500, default 50
-    Str cursor;    // decoded; none on the first page
-    bool is_cut;   // it ends before its limit: its rows hold too many bytes (db.h)
-} Page;
-Err call_page(const Call *call, Page *ret, Error *error) MUST_USE;
+Err call_walk(const Call *call, Walk *ret, Error *error) MUST_USE;
 
-// page_text returns the cursor as text; ERR_MALFORMED where it cannot be one.
-Err page_text(const Page *page, Str *ret, Error *error) MUST_USE;
-
-// page_id returns the cursor of a page whose rows are ordered by id, kept in *room; NULL on the
-// first page.
-Err page_id(const Page *page, Uuid *room, const Uuid **ret, Error *error) MUST_USE;
-
-// page_shown is how many of count rows (one more than the limit was asked for) are shown, and
-// *ret_has_more whether others follow.
-size_t page_shown(const Page *page, size_t count, bool *ret_has_more);
-
-// page_close ends {"items":[…]: closes the array, puts "next" (made by page_cursor() from the last
-// row's key when there is more; none: null) and "complete", which is false for a page that is cut.
-void page_close(Call *call, const Page *page, Str next_cursor);
-Str page_cursor(Arena *arena, Str key); // key bytes as opaque text
+// page_open begins {"items":[, page_close ends it: with "next", null where nothing lies behind, and
+// "complete", false where the page ended before its limit. page_put puts these two alone.
+JsonOut *page_open(Call *call);
+void page_close(Call *call, const Seen *seen);
+void page_put(Call *call, const Seen *seen);
 
 // call_tenant_id is the tenant's public id, for answers.
 Str call_tenant_id(const Call *call);

@@ -83,23 +83,15 @@ static Str warn_of_wait(Call *call, const Noun *noun, Str id)
 
 static Err list(Call *call, Db *db, const Noun *noun, Error *error)
 {
-    Page page;
-    Str after;
+    Walk walk;
+    Seen seen;
     Definition *rows;
-    size_t count;
-    TRY(call_page(call, &page, error));
-    TRY(page_text(&page, &after, error));
-    TRY(definition_page(db, call->arena, call->tenant, noun->kind, after, page.limit, &rows, &count,
-                        &page.is_cut, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *out = call_json(call, 200);
-    json_open(out, '{');
-    json_key(out, S("items"));
-    json_open(out, '[');
-    for (size_t i = 0; i < shown; i++)
+    TRY(call_walk(call, &walk, error));
+    TRY(definition_page(db, call->arena, call->tenant, noun->kind, &walk, &rows, &seen, error));
+    page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         TRY(put_row(call, noun, &rows[i], warn_of_wait(call, noun, rows[i].id), error));
-    page_close(call, &page, has_more ? page_cursor(call->arena, rows[shown - 1].id) : STR_NONE);
+    page_close(call, &seen);
     return ERR_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "channels/channel.h"
 #include "domain/members.h"
+#include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
 
@@ -18,11 +19,6 @@ static void put_reason(JsonOut *json, DeliveryReason reason)
 {
     Str code = str_from(reason_code(reason));
     json_put_str(json, S("reason"), code.len ? code : STR_NONE);
-}
-
-static Str key_of(Call *call, const Uuid *id)
-{
-    return page_cursor(call->arena, (Str){ (const char *) id->b, sizeof id->b });
 }
 
 // put_wait tells what a due delivery waits for; null where nothing holds it up.
@@ -148,25 +144,16 @@ static DeliveryFilter read_filter(const Call *call)
 
 Err delivery_list(Call *call, Db *db, Error *error)
 {
-    Page page;
-    Uuid room;
-    const Uuid *before;
-    DeliveryFilter filter = read_filter(call);
+    Walk walk;
+    Seen seen;
     DeliveryView *views;
-    size_t count;
-    TRY(call_page(call, &page, error));
-    TRY(page_id(&page, &room, &before, error));
-    TRY(delivery_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &views,
-                      &count, &page.is_cut, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_key(json, S("items"));
-    json_open(json, '[');
-    for (size_t i = 0; i < shown; i++)
+    DeliveryFilter filter = read_filter(call);
+    TRY(call_walk(call, &walk, error));
+    TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         TRY(put_delivery(call, db, json, &views[i], error));
-    page_close(call, &page, has_more ? key_of(call, &views[shown - 1].promise.id) : STR_NONE);
+    page_close(call, &seen);
     return ERR_OK;
 }
 
@@ -207,31 +194,18 @@ static void put_attempt(JsonOut *json, const AttemptView *view)
 Err delivery_attempts(Call *call, Db *db, Error *error)
 {
     Uuid id;
-    Page page;
-    int64_t after = 0;
+    Walk walk;
+    Seen seen;
     DeliveryView delivery;
     AttemptView *views;
-    size_t count;
     TRY(call_id(call, 0, &id, error));
-    TRY(call_page(call, &page, error));
-    if (page.cursor.at && !str_to_i64(page.cursor, 0, INT32_MAX, &after))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
+    TRY(call_walk(call, &walk, error));
     TRY(delivery_view(db, call->arena, call->tenant, id, &delivery, error));
-    TRY(attempt_page(db, call->arena, call->tenant, id, (int) after, page.limit + 1, &views, &count,
-                     error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_key(json, S("items"));
-    json_open(json, '[');
-    for (size_t i = 0; i < shown; i++)
+    TRY(attempt_page(db, call->arena, call->tenant, id, &walk, &views, &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         put_attempt(json, &views[i]);
-    Str next = STR_NONE;
-    if (has_more)
-        next = page_cursor(call->arena,
-                           str_format(call->arena, "%d", views[shown - 1].attempt.number));
-    page_close(call, &page, next);
+    page_close(call, &seen);
     return ERR_OK;
 }
 
@@ -249,7 +223,7 @@ static Err act(Call *call, Tx *tx, DeliveryAction action, Error *error)
             members_text(&members, "reason", OPERATION_REASON_MAX, &reason);
         TRY(members_close(&members, ERR_INVALID));
     }
-    TRY(delivery_act(tx, call->tenant, id, action, reason, error));
+    TRY(act_one(tx, call->tenant, id, action, reason, error));
     return answer_delivery(call, tx->db, id, error);
 }
 
@@ -297,19 +271,6 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
     json_close(json, '}');
 }
 
-static Err read_captured_key(const Page *page, CapturedKey *ret, Error *error)
-{
-    Str text = page->cursor;
-    if (!text.at)
-        return ERR_OK;
-    int64_t number;
-    if (!uuid_parse(str_cut(&text, '.'), &ret->delivery) ||
-        !str_to_i64(text, 0, INT32_MAX, &number))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    ret->number = (int) number;
-    return ERR_OK;
-}
-
 enum { CAPTURED_DELIVERY, CAPTURED_CHANNEL };
 
 // clang-format off
@@ -322,32 +283,17 @@ const Param captured_params[] = {
 
 Err captured_list(Call *call, Db *db, Error *error)
 {
-    Page page;
+    Walk walk;
+    Seen seen;
     CapturedFilter filter = { 0 };
-    CapturedKey after = { 0 };
     Captured *all;
-    size_t count;
-    TRY(call_page(call, &page, error));
-    TRY(read_captured_key(&page, &after, error));
+    TRY(call_walk(call, &walk, error));
     filter.has_delivery = param_id(call, CAPTURED_DELIVERY, &filter.delivery);
     param_text(call, CAPTURED_CHANNEL, &filter.channel);
-    TRY(captured_page(db, call->arena, call->tenant, &filter, after, page.limit + 1, &all, &count,
-                      &page.is_cut, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_key(json, S("items"));
-    json_open(json, '[');
-    for (size_t i = 0; i < shown; i++)
+    TRY(captured_page(db, call->arena, call->tenant, &filter, &walk, &all, &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         put_captured(call, json, &all[i]);
-    Str next = STR_NONE;
-    if (has_more) {
-        char text[UUID_TEXT_LEN + 1];
-        Str id = uuid_text(all[shown - 1].promise.id, text);
-        next = page_cursor(call->arena,
-                           str_format(call->arena, "%.*s.%d", STR_ARG(id), all[shown - 1].number));
-    }
-    page_close(call, &page, next);
+    page_close(call, &seen);
     return ERR_OK;
 }

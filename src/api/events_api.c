@@ -42,32 +42,19 @@ const Param event_params[] = {
 
 Err event_list(Call *call, Db *db, Error *error)
 {
-    Page page;
-    Uuid room;
-    const Uuid *before;
+    Walk walk;
+    Seen seen;
     EventFilter filter = { .to = INSTANT_NONE };
     Event *events;
-    size_t count;
-    TRY(call_page(call, &page, error));
-    TRY(page_id(&page, &room, &before, error));
+    TRY(call_walk(call, &walk, error));
     param_text(call, EVENTS_KIND, &filter.kind);
     param_time(call, EVENTS_FROM, &filter.from);
     param_time(call, EVENTS_TO, &filter.to);
-    TRY(event_page(db, call->arena, call->tenant, &filter, before, page.limit + 1, &events, &count,
-                   &page.is_cut, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_key(json, S("items"));
-    json_open(json, '[');
-    for (size_t i = 0; i < shown; i++)
+    TRY(event_page(db, call->arena, call->tenant, &filter, &walk, &events, &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         put_event(call, json, &events[i]);
-    Str next = STR_NONE;
-    if (has_more)
-        next = page_cursor(call->arena, (Str){ (const char *) events[shown - 1].id.b,
-                                               sizeof events[shown - 1].id.b });
-    page_close(call, &page, next);
+    page_close(call, &seen);
     return ERR_OK;
 }
 
@@ -137,15 +124,10 @@ static Err read_story(Call *call, Db *db, Story *ret, Error *error)
     Miss *misses;
     Str *names;
     size_t miss_count;
-    bool is_cut; // 2,000 bare rows are far from it
-    DeliveryFilter filter = delivery_filter_any();
     TRY(call_id(call, 0, &id, error));
     TRY(event_row(db, call->arena, call->tenant, id, &ret->event, error));
-    filter.has_event = true;
-    filter.event = id;
-    filter.is_bare = true; // the event's own row has the payload
-    TRY(delivery_page(db, call->arena, call->tenant, &filter, NULL, DELIVERIES_MAX,
-                      &ret->deliveries, &ret->delivery_count, &is_cut, error));
+    TRY(delivery_of_event(db, call->arena, call->tenant, id, 0, DELIVERIES_MAX, &ret->deliveries,
+                          &ret->delivery_count, error));
     TRY(decision_of_event(db, call->arena, call->tenant, id, &misses, &names, &miss_count, error));
 
     ret->decision_count = miss_count + ret->delivery_count;
@@ -416,8 +398,8 @@ Err event_timeline(Call *call, Db *db, Error *error)
     AttemptView *attempts;
     size_t attempt_count, count = 0;
     TRY(read_story(call, db, &story, error));
-    TRY(attempt_of_event(db, call->arena, call->tenant, story.event.id, ATTEMPTS_MAX, &attempts,
-                         &attempt_count, error));
+    TRY(attempt_of_event(db, call->arena, call->tenant, story.event.id, (AttemptKey){ 0 },
+                         ATTEMPTS_MAX, &attempts, &attempt_count, error));
     Moment *moments = ARENA_ARRAY(
         call->arena, Moment, 1 + story.decision_count + 2 * story.delivery_count + attempt_count);
     Instant received_at = story.event.received_at;

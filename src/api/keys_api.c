@@ -17,22 +17,15 @@ static void put_tenant(JsonOut *out, const Tenant *tenant)
 
 Err tenant_list(Call *call, Db *db, Error *error)
 {
-    Page page;
-    Str after;
+    Walk walk;
+    Seen seen;
     Tenant *rows;
-    size_t count;
-    TRY(call_page(call, &page, error));
-    TRY(page_text(&page, &after, error));
-    TRY(tenant_page(db, call->arena, after, page.limit, &rows, &count, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *out = call_json(call, 200);
-    json_open(out, '{');
-    json_key(out, S("items"));
-    json_open(out, '[');
-    for (size_t i = 0; i < shown; i++)
-        put_tenant(out, &rows[i]);
-    page_close(call, &page, has_more ? page_cursor(call->arena, rows[shown - 1].id) : STR_NONE);
+    TRY(call_walk(call, &walk, error));
+    TRY(tenant_page(db, call->arena, &walk, &rows, &seen, error));
+    page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
+        put_tenant(&call->json, &rows[i]);
+    page_close(call, &seen);
     return ERR_OK;
 }
 
@@ -104,31 +97,19 @@ const Param key_params[] = {
 
 Err key_list(Call *call, Db *db, Error *error)
 {
-    Page page;
+    Walk walk;
+    Seen seen;
     Tenant tenant;
     Key *rows;
-    size_t count;
-    Uuid room;
-    const Uuid *after;
     Str whose = STR_NONE;
-    TRY(call_page(call, &page, error));
-    TRY(page_id(&page, &room, &after, error));
+    TRY(call_walk(call, &walk, error));
     param_text(call, KEYS_TENANT, &whose);
     TRY(whose_keys(call, db, call->arena, whose, &tenant, error));
-    TRY(key_page(db, call->arena, tenant.tenant, after, page.limit, &rows, &count, error));
-    bool has_more;
-    size_t shown = page_shown(&page, count, &has_more);
-    JsonOut *out = call_json(call, 200);
-    json_open(out, '{');
-    json_key(out, S("items"));
-    json_open(out, '[');
-    for (size_t i = 0; i < shown; i++)
+    TRY(key_page(db, call->arena, tenant.tenant, &walk, &rows, &seen, error));
+    page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
         put_key(call, &rows[i], tenant.id, STR_NONE);
-    Str next = STR_NONE;
-    if (count > shown)
-        next =
-            page_cursor(call->arena, (Str){ (const char *) rows[shown - 1].id.b, sizeof room.b });
-    page_close(call, &page, next);
+    page_close(call, &seen);
     return ERR_OK;
 }
 

@@ -11,19 +11,19 @@ static void put_id(JsonOut *json, Uuid id)
 
 // read_request reads {"action","filter","reason"?,"dryRun"?}. The filter must be given, though it
 // may be empty: nobody means all deliveries by leaving it out.
-static Err read_request(const Call *call, Operation *ret, DeliveryFilter *ret_filter, bool *ret_dry,
-                        Error *error)
+static Err read_request(const Call *call, Operation *ret, Error *error)
 {
     static const char *const known[] = { "action", "filter", "reason", "dryRun" };
     Members members = members_open(call->body, S(""), error);
     Str action = STR_NONE;
+    DeliveryFilter unused;
     *ret = (Operation){ .reason = STR_NONE };
     if (members_check(&members, known, ARRAY_LEN(known))) {
         members_need(&members, "action");
         members_need(&members, "filter");
         members_text(&members, "action", DELIVERY_QUERY_MAX, &action);
         members_text(&members, "reason", OPERATION_REASON_MAX, &ret->reason);
-        members_bool(&members, "dryRun", ret_dry);
+        members_bool(&members, "dryRun", &ret->is_dry);
     }
     if (action.at && !operation_action(action, &ret->action))
         members_note(&members, S("action"), "bad-value",
@@ -32,38 +32,28 @@ static Err read_request(const Call *call, Operation *ret, DeliveryFilter *ret_fi
     TRY(members_close(&members, ERR_INVALID));
     const Json *filter = members_get(&members, "filter");
     ret->filter = json_text(call->arena, filter);
-    return operation_filter(ret->action, filter, ret_filter, error);
+    return operation_filter(ret->action, filter, &unused, error);
 }
 
+// operation_create answers before anything is counted: that is done in slices, like the rest.
 Err operation_create(Call *call, Tx *tx, Error *error)
 {
     Operation operation;
-    DeliveryFilter filter;
-    bool is_dry = false;
     TRY(call_body(call, error));
-    TRY(read_request(call, &operation, &filter, &is_dry, error));
-    TRY(tx_sync(tx, error));
+    TRY(read_request(call, &operation, error));
     operation.tenant = call->tenant;
     operation.id = uuid_new(tx->now, tx->random);
     operation.created_at = tx->now;
-    TRY(delivery_count(tx->db, &tx->arena, call->tenant, &filter, OPERATION_MATCHED_MAX,
-                       &operation.matched, error));
-    JsonOut *json = call_json(call, is_dry ? 200 : 202);
+    operation_add(tx, &operation);
+    JsonOut *json = call_json(call, 202);
     json_open(json, '{');
-    if (is_dry)
-        json_put_null(json, S("id"));
-    else
-        put_id(json, operation.id);
-    json_put_i64(json, S("matched"), operation.matched);
-    json_put_bool(json, S("dryRun"), is_dry);
+    put_id(json, operation.id);
+    json_put_null(json, S("matched"));
+    json_put_bool(json, S("dryRun"), operation.is_dry);
     json_close(json, '}');
-    if (!is_dry) {
-        operation_add(tx, &operation);
-        char text[UUID_TEXT_LEN + 1];
-        call_header(
-            call, S("Location"),
-            str_format(call->arena, "/v1/operations/%.*s", STR_ARG(uuid_text(operation.id, text))));
-    }
+    call_header(call, S("Location"),
+                str_format(call->arena, "/v1/operations/%.*s",
+                           STR_ARG(uuid_dup(call->arena, operation.id))));
     return ERR_OK;
 }
 
@@ -79,11 +69,15 @@ Err operation_get(Call *call, Db *db, Error *error)
     json_put_str(json, S("action"), str_from(delivery_action_text(operation.action)));
     json_put_raw(json, S("filter"), operation.filter);
     json_put_str(json, S("reason"), operation.reason);
-    json_put_i64(json, S("matched"), operation.matched);
+    json_put_bool(json, S("dryRun"), operation.is_dry);
+    if (operation.state == OPERATION_COUNTING)
+        json_put_null(json, S("matched"));
+    else
+        json_put_i64(json, S("matched"), operation.matched);
     json_put_i64(json, S("done"), operation.done);
     json_put_i64(json, S("skipped"), operation.skipped);
     json_put_i64(json, S("failed"), operation.failed);
-    json_put_str(json, S("state"), str_from(operation_state(&operation)));
+    json_put_str(json, S("state"), str_from(operation_state_text(operation.state)));
     json_put_time(json, S("createdAt"), operation.created_at);
     json_put_time(json, S("finishedAt"), operation.finished_at);
     json_close(json, '}');

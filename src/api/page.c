@@ -1,6 +1,7 @@
 #include "api/api.h"
 
 #include "base/crypto.h"
+#include "store/walk.h"
 
 enum { CURSOR_MAX = 1024, LIMIT_DEFAULT = 50, LIMIT_MAX = 500 };
 
@@ -19,57 +20,25 @@ const Param page_params[] = {
     { 0 },
 };
 
-Err call_page(const Call *call, Page *ret, Error *error)
+Err call_walk(const Call *call, Walk *ret, Error *error)
 {
     size_t first = param_count(call->route->params);
-    Page page = { .limit = LIMIT_DEFAULT };
+    Walk walk = { .after = STR_NONE, .limit = LIMIT_DEFAULT };
     Str cursor;
-    param_int(call, first + PAGE_LIMIT, &page.limit);
+    param_int(call, first + PAGE_LIMIT, &walk.limit);
     if (param_text(call, first + PAGE_CURSOR, &cursor) &&
-        !base64_parse(call->arena, cursor, &page.cursor))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    *ret = page;
+        !base64_parse(call->arena, cursor, &walk.after))
+        return walk_unknown(error);
+    *ret = walk;
     return ERR_OK;
 }
 
-Err page_text(const Page *page, Str *ret, Error *error)
+// cursor_of writes a place so that it needs no escape in a URL.
+static Str cursor_of(Arena *arena, Str place)
 {
-    if (page->cursor.at && !str_is_utf8(page->cursor))
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    *ret = page->cursor;
-    return ERR_OK;
-}
-
-Err page_id(const Page *page, Uuid *room, const Uuid **ret, Error *error)
-{
-    *ret = NULL;
-    if (!page->cursor.at)
-        return ERR_OK;
-    if (page->cursor.len != sizeof room->b)
-        return fail(error, ERR_MALFORMED, "the cursor is none that was given");
-    memcpy(room->b, page->cursor.at, sizeof room->b);
-    *ret = room;
-    return ERR_OK;
-}
-
-size_t page_shown(const Page *page, size_t count, bool *ret_has_more)
-{
-    size_t limit = (size_t) page->limit;
-    *ret_has_more = count > limit || page->is_cut;
-    return count > limit ? limit : count;
-}
-
-void page_close(Call *call, const Page *page, Str next_cursor)
-{
-    json_close(&call->json, ']');
-    json_put_str(&call->json, S("next"), next_cursor);
-    json_put_bool(&call->json, S("complete"), !page->is_cut);
-    json_close(&call->json, '}');
-}
-
-Str page_cursor(Arena *arena, Str key)
-{
-    Str padded = base64_text(arena, key);
+    if (!place.at)
+        return STR_NONE;
+    Str padded = base64_text(arena, place);
     char *text = arena_copy(arena, padded.at, padded.len + 1);
     size_t len = 0;
     for (; len < padded.len && text[len] != '='; len++) {
@@ -79,4 +48,26 @@ Str page_cursor(Arena *arena, Str key)
             text[len] = '_';
     }
     return (Str){ text, len };
+}
+
+JsonOut *page_open(Call *call)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    return json;
+}
+
+void page_put(Call *call, const Seen *seen)
+{
+    json_put_str(&call->json, S("next"), cursor_of(call->arena, seen->next));
+    json_put_bool(&call->json, S("complete"), !seen->is_cut);
+}
+
+void page_close(Call *call, const Seen *seen)
+{
+    json_close(&call->json, ']');
+    page_put(call, seen);
+    json_close(&call->json, '}');
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/queue.h"
+#include "store/walk.h"
 
 typedef struct AttemptView {
     Uuid delivery;
@@ -11,13 +12,20 @@ typedef struct AttemptView {
     Str node; // the name of the node that made it, else its number; none
 } AttemptView;
 
-// attempt_page reads up to limit attempts of a delivery behind the given number, in their order.
-Err attempt_page(Db *db, Arena *arena, int64_t tenant, Uuid delivery, int after, int64_t limit,
-                 AttemptView **ret, size_t *ret_count, Error *error) MUST_USE;
+// AttemptKey is the place of one in the order of all: by delivery, then by number.
+typedef struct AttemptKey {
+    Uuid delivery;
+    int number;
+} AttemptKey;
 
-// attempt_of_event reads up to limit attempts of all deliveries of an event.
-Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t limit,
-                     AttemptView **ret, size_t *ret_count, Error *error) MUST_USE;
+// attempt_page reads the attempts of a delivery in their order.
+Err attempt_page(Db *db, Arena *arena, int64_t tenant, Uuid delivery, const Walk *walk,
+                 AttemptView **ret, Seen *ret_seen, Error *error) MUST_USE;
+
+// attempt_of_event reads up to limit attempts of all deliveries of an event behind after (zero:
+// from the first on), in their order.
+Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, AttemptKey after,
+                     int64_t limit, AttemptView **ret, size_t *ret_count, Error *error) MUST_USE;
 
 // Captured is a message that went nowhere: the attempt with all it takes to show what it sent.
 typedef struct Captured {
@@ -36,15 +44,8 @@ typedef struct CapturedFilter {
     Str channel;
 } CapturedFilter;
 
-// CapturedKey is the place of one in their order: by delivery, then by number.
-typedef struct CapturedKey {
-    Uuid delivery;
-    int number;
-} CapturedKey;
-
-// captured_page reads up to limit of them behind after (zero: from the first on).
+// captured_page reads them in their order.
 Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
-                  CapturedKey after, int64_t limit, Captured **ret, size_t *ret_count,
-                  bool *ret_is_cut, Error *error) MUST_USE;
+                  const Walk *walk, Captured **ret, Seen *ret_seen, Error *error) MUST_USE;
 
 extern const Statement *const attempt_statements[]; // ends with NULL

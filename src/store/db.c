@@ -89,6 +89,7 @@ void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value 
         db->driver->send(db, arena, statement, values, row_count, ret);
     else if (ret)
         *ret = (Rows){ 0 };
+    db->ceiling = 0;
 }
 
 Err db_sync(Db *db, Error *error)

@@ -96,7 +96,7 @@ typedef struct Db Db;
 
 typedef struct DbOptions {
     Str url;        // sqlite:PATH[?vfs=NAME] or postgres://…
-    bool is_reader; // reads only; on SQLite it cannot write, on PostgreSQL plans are left alone
+    bool is_reader; // reads only: it cannot write, and a statement has a deadline
     Str name;       // of the node, for whoever looks at the server's connections; may be none
     bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
     Span read_max;  // SQLite: how long a reader's statement may take; 0: 15 s

@@ -118,20 +118,23 @@ Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Defin
     return ERR_OK;
 }
 
-Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
-                    Definition **ret, size_t *ret_count, bool *ret_is_cut, Error *error)
+Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, const Walk *walk,
+                    Definition **ret, Seen *ret_seen, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tenant), value_text(kind), value_text(after.at ? after : S("")),
-                     value_i64(limit + 1) };
+    Str after;
+    TRY(walk_after_text(walk, &after, error));
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(after),
+                     value_i64(walk->limit + 1) };
     db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
-    Definition *found = ARENA_ARRAY(arena, Definition, rows.count);
+    Definition *found = ARENA_ARRAY(arena, Definition, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         found[i] = read_row(rows_at(&rows, i));
     *ret = found;
-    *ret_count = rows.count;
-    *ret_is_cut = rows.is_cut;
+    *ret_seen = walk_counted(walk, rows.count, rows.is_cut, false);
+    if (ret_seen->has_more)
+        ret_seen->next = found[ret_seen->count - 1].id;
     return ERR_OK;
 }
 

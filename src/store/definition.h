@@ -11,6 +11,7 @@
 #pragma once
 
 #include "store/tx.h"
+#include "store/walk.h"
 
 #define DEFINITION_TRIGGER S("trigger")
 #define DEFINITION_CHANNEL S("channel")
@@ -36,9 +37,9 @@ int64_t definition_generation(const Tx *tx);
 Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Definition *ret,
                    Error *error) MUST_USE;
 
-// definition_page lists by id, from behind after (none: from the start), one more than limit.
-Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t limit,
-                    Definition **ret, size_t *ret_count, bool *ret_is_cut, Error *error) MUST_USE;
+// definition_page lists by id.
+Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, const Walk *walk,
+                    Definition **ret, Seen *ret_seen, Error *error) MUST_USE;
 
 // definition_body returns what one version said, hidden or not.
 Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,

@@ -45,156 +45,194 @@ static const Statement insert = {
     " a.number ="                                                                                  \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
-// A page is a walk along the ids of one table, then the view of what it found. CROSS JOIN keeps
-// SQLite to the order of the walk: to sort again what came of it, it would hold the payloads of all
-// rows before the page is cut. PostgreSQL promises no order; it sorts rows that only point to them.
-#define PAGE_ROWS(payload, walk)                                                                   \
-    VIEW_COLUMNS(payload)                                                                          \
-    " FROM (" walk " LIMIT $4) AS w CROSS JOIN delivery d" VIEW_JOINS                              \
-    " WHERE d.tenant = $1 AND d.id = w.id"
-#define PAGE(payload, walk) PAGE_BY(payload, walk, walk)
-#define PAGE_BY(payload, sqlite_walk, postgres_walk)                                               \
-    .sql = PAGE_ROWS(payload, sqlite_walk),                                                        \
-    .postgres = PAGE_ROWS(payload, postgres_walk) " ORDER BY d.id DESC"
-
-// $1 tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
+// What a walk meets is asked of one row of one table, and what lies elsewhere by a look-up of its
+// own, row by row: a join could be carried out in another order, by reading all there is. $1
+// tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuittuttii"
 #define RULE "(SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5)"
-#define FILTER                                                                                     \
-    " AND ($5 IS NULL OR d.rule = " RULE ")"                                                       \
-    " AND ($6 IS NULL OR d.lane ="                                                                 \
-    " (SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6))"                         \
+#define LANE "(SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6)"
+#define FITS(row)                                                                                  \
+    " AND ($5 IS NULL OR " row ".rule = " RULE ") AND ($6 IS NULL OR " row ".lane = " LANE ")"
+#define PROMISE_FITS                                                                               \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
     " AND ($9 IS NULL OR LOWER(d.address COLLATE \"C\") LIKE $9 ESCAPE '!'"                        \
     " OR LOWER(d.customer_ref COLLATE \"C\") LIKE $9 ESCAPE '!'"                                   \
     " OR LOWER(d.public_id COLLATE \"C\") LIKE $9 ESCAPE '!'"                                      \
     " OR LOWER(d.entity COLLATE \"C\") LIKE $9 ESCAPE '!')"                                        \
-    " AND d.triggered_at >= $10 AND d.triggered_at < $11"
-#define FROM_ANY(hint)                                                                             \
-    " FROM delivery d " hint " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"           \
-    " WHERE d.tenant = $1 AND ($12 < 0 OR n.state = $12)" FILTER
-#define FROM_LIVE                                                                                  \
-    " FROM queue q CROSS JOIN delivery d WHERE q.tenant = $1"                                      \
-    " AND d.tenant = q.tenant AND d.id = q.id AND ($12 < 0 OR q.state = $12)"                      \
-    " AND ($13 IS NULL OR (q.step = 1 AND q.state <> 1 AND q.first_due_at < $13))" FILTER
-#define FROM_PARKED(hint)                                                                          \
-    " FROM ended n " hint " CROSS JOIN delivery d WHERE n.tenant = $1"                             \
-    " AND n.state = 4 AND d.tenant = n.tenant AND d.id = n.id" FILTER
+    " AND ($10 IS NULL OR d.triggered_at >= $10) AND ($11 IS NULL OR d.triggered_at < $11)"
+#define PROMISE_OF(row)                                                                            \
+    " AND (($7 IS NULL AND COALESCE($8, $9) IS NULL AND COALESCE($10, $11) IS NULL) OR"            \
+    " (SELECT 1 FROM delivery d WHERE d.tenant = " row ".tenant AND d.id = " row                   \
+    ".id" PROMISE_FITS ") = 1)"
+#define STATE_OF_D                                                                                 \
+    " AND ($12 < 0 OR COALESCE("                                                                   \
+    "(SELECT n.state FROM ended n WHERE n.tenant = d.tenant AND n.id = d.id),"                     \
+    " (SELECT q.state FROM queue q WHERE q.tenant = d.tenant AND q.id = d.id)) = $12)"
+#define IS_STUCK " AND ($13 IS NULL OR (q.step = 1 AND q.state <> 1 AND q.first_due_at < $13))"
 
-// SQLite takes the primary key for as good as an index of fewer rows, which it is not.
-#define PARKED_HINT "INDEXED BY ended_parked"
-#define RULE_HINT "INDEXED BY delivery_rule"
-#define ENTITY_HINT "INDEXED BY delivery_entity"
+#define DOWN(row) " AND " row ".id < $2 AND " row ".id >= $3 ORDER BY " row ".id DESC"
+#define UP(row) " AND " row ".id > $2 AND " row ".id <= $3 ORDER BY " row ".id"
+#define AT_EDGE " LIMIT 1 OFFSET $4"
+#define AT_LIMIT " LIMIT $4"
 
-#define ANY_DOWN(hint, also)                                                                       \
-    "SELECT d.id" FROM_ANY(hint) also " AND d.id < $2 AND d.id >= $3 ORDER BY d.id DESC"
+// Each index is a source. A rule is of one tenant: its deliveries are found by it alone, or the
+// primary key would look as good. SQLite takes the primary key for as good as an index of fewer
+// rows, which it is not: there the index is named.
+#define ALL "SELECT d.id FROM delivery d WHERE d.tenant = $1"
+#define OF_RULE(hint) "SELECT d.id FROM delivery d" hint " WHERE d.rule = " RULE
+#define OF_ENTITY(hint, n)                                                                         \
+    "SELECT d.id FROM delivery d" hint " WHERE d.tenant = $1 AND d.entity = " n
+#define LIVE "SELECT q.id FROM queue q WHERE q.tenant = $1"
+#define ENDED "SELECT n.id FROM ended n WHERE n.tenant = $1"
+#define PARKED(hint) "SELECT n.id FROM ended n" hint " WHERE n.tenant = $1 AND n.state = 4"
+#define BY(index) " INDEXED BY " index
+
+#define PROMISE_FILTER FITS("d") PROMISE_FITS STATE_OF_D
+#define LIVE_FILTER FITS("q") PROMISE_OF("q") " AND ($12 < 0 OR q.state = $12)" IS_STUCK
+#define ENDED_FILTER FITS("n") PROMISE_OF("n") " AND n.state = $12"
+#define PARKED_FILTER FITS("n") PROMISE_OF("n")
+
+static const Statement all_edge = {
+    .name = "delivery_all_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = ALL DOWN("d") AT_EDGE,
+};
+static const Statement all_find = {
+    .name = "delivery_all_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = ALL PROMISE_FILTER DOWN("d") AT_LIMIT,
+};
+static const Statement rule_edge = {
+    .name = "delivery_rule_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuit",
+    .sql = OF_RULE(BY("delivery_rule")) DOWN("d") AT_EDGE,
+    .postgres = OF_RULE("") DOWN("d") AT_EDGE,
+};
+static const Statement rule_find = {
+    .name = "delivery_rule_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = OF_RULE(BY("delivery_rule")) PROMISE_FILTER DOWN("d") AT_LIMIT,
+    .postgres = OF_RULE("") PROMISE_FILTER DOWN("d") AT_LIMIT,
+};
+static const Statement entity_edge = {
+    .name = "delivery_entity_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuit",
+    .sql = OF_ENTITY(BY("delivery_entity"), "$5") DOWN("d") AT_EDGE,
+    .postgres = OF_ENTITY("", "$5") DOWN("d") AT_EDGE,
+};
+static const Statement entity_find = {
+    .name = "delivery_entity_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = OF_ENTITY(BY("delivery_entity"), "$8") PROMISE_FILTER DOWN("d") AT_LIMIT,
+    .postgres = OF_ENTITY("", "$8") PROMISE_FILTER DOWN("d") AT_LIMIT,
+};
+static const Statement live_edge = {
+    .name = "delivery_live_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = LIVE DOWN("q") AT_EDGE,
+};
+static const Statement live_find = {
+    .name = "delivery_live_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "ii",
+    .sql = LIVE LIVE_FILTER DOWN("q") AT_LIMIT,
+};
+static const Statement live_up_edge = {
+    .name = "delivery_live_up_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = LIVE UP("q") AT_EDGE,
+};
+static const Statement live_up_find = {
+    .name = "delivery_live_up_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "ii",
+    .sql = LIVE LIVE_FILTER UP("q") AT_LIMIT,
+};
+static const Statement ended_edge = {
+    .name = "delivery_ended_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = ENDED DOWN("n") AT_EDGE,
+};
+static const Statement ended_find = {
+    .name = "delivery_ended_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = ENDED ENDED_FILTER DOWN("n") AT_LIMIT,
+};
+static const Statement parked_edge = {
+    .name = "delivery_parked_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = PARKED(BY("ended_parked")) DOWN("n") AT_EDGE,
+    .postgres = PARKED("") DOWN("n") AT_EDGE,
+};
+static const Statement parked_find = {
+    .name = "delivery_parked_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS,
+    .sql = PARKED(BY("ended_parked")) PARKED_FILTER DOWN("n") AT_LIMIT,
+    .postgres = PARKED("") PARKED_FILTER DOWN("n") AT_LIMIT,
+};
+static const Statement parked_up_edge = {
+    .name = "delivery_parked_up_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = PARKED(BY("ended_parked")) UP("n") AT_EDGE,
+    .postgres = PARKED("") UP("n") AT_EDGE,
+};
+static const Statement parked_up_find = {
+    .name = "delivery_parked_up_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS,
+    .sql = PARKED(BY("ended_parked")) PARKED_FILTER UP("n") AT_LIMIT,
+    .postgres = PARKED("") PARKED_FILTER UP("n") AT_LIMIT,
+};
+
+#define VIEW_ONE(payload)                                                                          \
+    VIEW_COLUMNS(payload) " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2"
 
 static const Statement view_one = {
     .name = "delivery_view",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = VIEW_COLUMNS(WHOLE) " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2",
+    .sql = VIEW_ONE(WHOLE),
 };
-static const Statement page_any = {
-    .name = "delivery_page_any",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "i",
-    PAGE(WHOLE, ANY_DOWN("", "")),
-};
-
-// What may be missing cannot be looked up by an index: each index has a statement of its own.
-#define OF_RULE " AND d.rule = " RULE
-#define OF_ENTITY " AND d.entity = $8"
-
-static const Statement page_rule = {
-    .name = "delivery_page_rule",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "i",
-    PAGE_BY(WHOLE, ANY_DOWN(RULE_HINT, OF_RULE), ANY_DOWN("", OF_RULE)),
-};
-static const Statement page_entity = {
-    .name = "delivery_page_entity",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "i",
-    PAGE_BY(WHOLE, ANY_DOWN(ENTITY_HINT, OF_ENTITY), ANY_DOWN("", OF_ENTITY)),
-};
-static const Statement page_bare = {
-    .name = "delivery_page_bare",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "i",
-    PAGE(BARE, ANY_DOWN("", "")),
-};
-static const Statement page_live = {
-    .name = "delivery_page_live",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "ii",
-    PAGE(WHOLE, "SELECT q.id" FROM_LIVE " AND q.id < $2 AND q.id >= $3 ORDER BY q.id DESC"),
-};
-
-#define PARKED_DOWN(hint)                                                                          \
-    "SELECT n.id" FROM_PARKED(hint) " AND n.id < $2 AND n.id >= $3 ORDER BY n.id DESC"
-#define PARKED_UP(hint) FROM_PARKED(hint) " AND n.id > $2 AND n.id <= $3"
-#define LIVE_UP FROM_LIVE " AND q.id > $2 AND q.id <= $3"
-
-static const Statement page_parked = {
-    .name = "delivery_page_parked",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS,
-    PAGE_BY(WHOLE, PARKED_DOWN(PARKED_HINT), PARKED_DOWN("")),
-};
-static const Statement walk_live = {
-    .name = "delivery_walk_live",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "ii",
-    .sql = "SELECT q.id" LIVE_UP " ORDER BY q.id LIMIT $4",
-};
-static const Statement walk_parked = {
-    .name = "delivery_walk_parked",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS,
-    .sql = "SELECT n.id" PARKED_UP(PARKED_HINT) " ORDER BY n.id LIMIT $4",
-    .postgres = "SELECT n.id" PARKED_UP("") " ORDER BY n.id LIMIT $4",
-};
-static const Statement count_live = {
-    .name = "delivery_count_live",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS "ii",
-    .sql = "SELECT COUNT(*) FROM (SELECT 1" LIVE_UP " LIMIT $4) AS w",
-};
-static const Statement count_parked = {
-    .name = "delivery_count_parked",
-    .scope = STATEMENT_TENANT,
-    .params = FILTER_PARAMS,
-    .sql = "SELECT COUNT(*) FROM (SELECT 1" PARKED_UP(PARKED_HINT) " LIMIT $4) AS w",
-    .postgres = "SELECT COUNT(*) FROM (SELECT 1" PARKED_UP("") " LIMIT $4) AS w",
-};
-
-// What an action starts from. The row is locked, so that the state that was seen is the state that
-// is left; SQLite has one writer and needs no lock.
-#define STANDING_LIVE                                                                              \
-    "SELECT " STANDING_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
-#define STANDING_ENDED                                                                             \
-    "SELECT " ENDED_COLUMNS " FROM ended n"                                                        \
-    " JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id WHERE n.tenant = $1 AND n.id = $2"
-
-static const Statement standing_live = {
-    .name = "delivery_standing_live",
+// What a walk found, in its order. PostgreSQL promises none; it sorts rows that only point to their
+// payloads.
+static const Statement view_many = {
+    .name = "delivery_views",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = STANDING_LIVE,
-    .postgres = STANDING_LIVE " FOR UPDATE",
+    .many = true,
+    .sql = VIEW_ONE(WHOLE),
+    .postgres =
+        VIEW_COLUMNS(WHOLE) " FROM unnest($1, $2) AS u (tenant, id)"
+                            " JOIN delivery d ON d.tenant = u.tenant AND d.id = u.id" VIEW_JOINS
+                            " ORDER BY d.id DESC",
 };
-static const Statement standing_ended = {
-    .name = "delivery_standing_ended",
+static const Statement view_of_event = {
+    .name = "delivery_of_event",
     .scope = STATEMENT_TENANT,
-    .params = "iu",
-    .sql = STANDING_ENDED,
-    .postgres = STANDING_ENDED " FOR UPDATE OF n",
+    .params = "iuuui",
+    .sql = VIEW_COLUMNS(BARE) " FROM delivery d" VIEW_JOINS
+                              " WHERE d.tenant = $1 AND d.event = $2 AND d.id > $3 AND d.id <= $4"
+                              " ORDER BY d.id LIMIT $5",
 };
+
 const Statement *const delivery_statements[] = {
-    &insert,     &view_one,     &page_any,      &page_rule,      &page_entity,
-    &page_bare,  &page_live,    &page_parked,   &walk_live,      &walk_parked,
-    &count_live, &count_parked, &standing_live, &standing_ended, NULL,
+    &insert,      &all_edge,      &all_find,    &rule_edge,      &rule_find,      &entity_edge,
+    &entity_find, &live_edge,     &live_find,   &live_up_edge,   &live_up_find,   &ended_edge,
+    &ended_find,  &parked_edge,   &parked_find, &parked_up_edge, &parked_up_find, &view_one,
+    &view_many,   &view_of_event, NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -223,6 +261,8 @@ typedef struct ViewRow {
     DeliveryReason tried_reason;
     Str tried_detail;
 } ViewRow;
+
+enum { ID_COLUMN = 1 }; // behind the tenant
 
 static const Columns view_columns = COLUMNS(
     ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_id),
@@ -273,7 +313,7 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     return ERR_OK;
 }
 
-static Err no_such(Uuid id, Error *error)
+Err delivery_missing(Uuid id, Error *error)
 {
     char text[UUID_TEXT_LEN + 1];
     return fail(error, ERR_NOT_FOUND, "there is no delivery %.*s", STR_ARG(uuid_text(id, text)));
@@ -285,7 +325,7 @@ Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *r
     Value args[] = { value_i64(tenant), value_uuid(&id) };
     TRY(db_query(db, arena, &view_one, args, &rows, error));
     if (rows.count == 0)
-        return no_such(id, error);
+        return delivery_missing(id, error);
     return read_view(rows_at(&rows, 0), ret, error);
 }
 
@@ -339,12 +379,9 @@ static Str pattern_of(Arena *arena, Str q)
     return buf_str(&pattern);
 }
 
-// FilterArgs are the parameters of a page or a walk: the ids between from and to, whichever of the
-// two may be met itself, and in which order they go, being the statement's.
+// FilterArgs are the parameters of a walk.
 typedef struct FilterArgs {
-    int64_t tenant;
-    Uuid from, to;
-    int64_t limit;
+    IdBounds bounds; // first: a walk narrows them
     Str trigger, channel;
     const Uuid *event;
     Str entity, pattern;
@@ -353,19 +390,35 @@ typedef struct FilterArgs {
     Instant stuck_before;
 } FilterArgs;
 
-static const Columns filter_columns = COLUMNS(
-    FilterArgs, COLUMN(FilterArgs, tenant), COLUMN(FilterArgs, from), COLUMN(FilterArgs, to),
-    COLUMN(FilterArgs, limit), COLUMN(FilterArgs, trigger), COLUMN(FilterArgs, channel),
-    COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity), COLUMN(FilterArgs, pattern),
-    COLUMN(FilterArgs, triggered_from), COLUMN(FilterArgs, triggered_to), COLUMN(FilterArgs, state),
-    COLUMN_TIME(FilterArgs, stuck_before));
+_Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
 
-static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                              int64_t limit)
+static const Columns filter_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger),
+            COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),
+            COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),
+            COLUMN_TIME(FilterArgs, triggered_to), COLUMN(FilterArgs, state),
+            COLUMN_TIME(FilterArgs, stuck_before));
+static const Columns trigger_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger));
+static const Columns entity_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, entity));
+
+static const IdSource all_source = { &all_edge, &all_find, &filter_columns, &filter_columns };
+static const IdSource rule_source = { &rule_edge, &rule_find, &trigger_columns, &filter_columns };
+static const IdSource entity_source = { &entity_edge, &entity_find, &entity_columns,
+                                        &filter_columns };
+static const IdSource live_source = { &live_edge, &live_find, &filter_columns, &filter_columns };
+static const IdSource ended_source = { &ended_edge, &ended_find, &filter_columns, &filter_columns };
+static const IdSource parked_source = { &parked_edge, &parked_find, &filter_columns,
+                                        &filter_columns };
+static const IdSource live_up = { &live_up_edge, &live_up_find, &filter_columns, &filter_columns };
+static const IdSource parked_up = { &parked_up_edge, &parked_up_find, &filter_columns,
+                                    &filter_columns };
+
+static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter *filter)
 {
     return (FilterArgs){
-        .tenant = tenant,
-        .limit = limit,
+        .bounds.tenant = tenant,
         .trigger = filter->trigger,
         .channel = filter->channel,
         .event = filter->has_event ? &filter->event : NULL,
@@ -394,13 +447,6 @@ static IdRange range_of(const DeliveryFilter *filter)
     return range;
 }
 
-static Err query_filter(Db *db, Arena *arena, const Statement *statement, const FilterArgs *args,
-                        Rows *ret, Error *error)
-{
-    db_send_row(db, arena, statement, &filter_columns, args, ret);
-    return db_sync(db, error);
-}
-
 static bool is_for_queue(const DeliveryFilter *filter)
 {
     return filter->is_live || filter->stuck_before != INSTANT_NONE ||
@@ -412,118 +458,93 @@ static bool is_for_parked(const DeliveryFilter *filter)
     return filter->has_state && filter->state == DELIVERY_PARKED && !is_for_queue(filter);
 }
 
-// page_for picks the walk that meets the fewest rows.
-static const Statement *page_for(const DeliveryFilter *filter)
+// source_of picks the walk that meets the fewest rows: an entity has few, most deliveries are
+// neither live nor parked.
+static const IdSource *source_of(const DeliveryFilter *filter)
 {
+    bool is_whole = filter->is_live || filter->stuck_before != INSTANT_NONE;
+    if (filter->entity.at && !is_whole)
+        return &entity_source;
     if (is_for_queue(filter))
-        return &page_live;
+        return &live_source;
     if (is_for_parked(filter))
-        return &page_parked;
-    if (filter->is_bare)
-        return &page_bare;
-    if (filter->has_event)
-        return &page_any; // a few ids
-    if (filter->entity.at)
-        return &page_entity;
-    return filter->trigger.at ? &page_rule : &page_any;
+        return &parked_source;
+    if (filter->trigger.at)
+        return &rule_source;
+    return filter->has_state ? &ended_source : &all_source;
+}
+
+// is_dense tells that the source's index is all the filter asks. What from and to leave out of
+// their range of ids is little.
+static bool is_dense(const DeliveryFilter *filter, const IdSource *source)
+{
+    return !filter->channel.at && !filter->q.at && filter->stuck_before == INSTANT_NONE &&
+           (!filter->trigger.at || source == &rule_source) &&
+           (!filter->entity.at || source == &entity_source) &&
+           (!filter->has_state || source == &parked_source || source == &parked_up);
+}
+
+// fits_still asks again of what was read after the walk had met it: it may have moved on.
+static bool fits_still(const DeliveryFilter *filter, const DeliveryView *view)
+{
+    return (!filter->has_state || view->state == filter->state) &&
+           (!is_for_queue(filter) || delivery_is_live(view->state));
 }
 
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                  const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
-                  bool *ret_is_cut, Error *error)
+                  const Walk *walk, DeliveryView **ret, Seen *ret_seen, Error *error)
 {
+    IdsSeen found;
     Rows rows;
+    size_t shown = 0;
     IdRange range = range_of(filter);
-    FilterArgs args = filter_args(arena, tenant, filter, limit);
-    args.from = before && uuid_cmp(*before, range.last) < 0 ? *before : range.last;
-    args.to = range.first;
-    db_page(db);
-    TRY(query_filter(db, arena, page_for(filter), &args, &rows, error));
+    const IdSource *source = source_of(filter);
+    FilterArgs args = filter_args(arena, tenant, filter);
+    args.bounds.from = range.last;
+    args.bounds.to = range.first;
+    TRY(walk_after(walk, true, &args.bounds.from, error));
+    TRY(walk_ids(db, arena, source, is_dense(filter, source), walk, &args.bounds, &found, error));
+    TRY(walk_rows(db, arena, &view_many, tenant, &found, &rows, error));
     DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
-    for (size_t i = 0; i < rows.count; i++)
-        TRY(read_view(rows_at(&rows, i), &views[i], error));
+    for (size_t i = 0; i < rows.count; i++) {
+        TRY(read_view(rows_at(&rows, i), &views[shown], error));
+        shown += fits_still(filter, &views[shown]);
+    }
     *ret = views;
-    *ret_count = rows.count;
-    *ret_is_cut = rows.is_cut;
+    *ret_seen = walk_seen(arena, &found, walk_taken(&found, &rows, ID_COLUMN), shown, walk);
     return ERR_OK;
 }
 
-static Err query_walk(Db *db, Arena *arena, const Statement *live, const Statement *parked,
-                      int64_t tenant, const DeliveryFilter *filter, Uuid after, int64_t limit,
-                      Rows *ret, Error *error)
+Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned after,
+                      int64_t limit, DeliveryView **ret, size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Uuid from = event, last = delivery_id_of(event, UINT16_MAX);
+    from.b[14] = (uint8_t) (after >> 8);
+    from.b[15] = (uint8_t) after;
+    Value args[] = { value_i64(tenant), value_uuid(&event), value_uuid(&from), value_uuid(&last),
+                     value_i64(limit) };
+    TRY(db_query(db, arena, &view_of_event, args, &rows, error));
+    *ret = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
+    *ret_count = rows.count;
+    for (size_t i = 0; i < rows.count; i++)
+        TRY(read_view(rows_at(&rows, i), &(*ret)[i], error));
+    return ERR_OK;
+}
+
+Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid until,
+                  const Walk *walk, IdsSeen *ret, Error *error)
 {
     assert(is_for_queue(filter) || is_for_parked(filter));
     IdRange range = range_of(filter);
-    FilterArgs args = filter_args(arena, tenant, filter, limit);
+    const IdSource *source = is_for_queue(filter) ? &live_up : &parked_up;
+    FilterArgs args = filter_args(arena, tenant, filter);
+    args.bounds.from = range.first;
     // The first of an event's own range is met by what lies just before it: the event's 15th and
     // 16th byte as 0.
     if (filter->has_event)
-        range.first.b[14] = range.first.b[15] = 0;
-    args.from = uuid_cmp(after, range.first) > 0 ? after : range.first;
-    args.to = range.last;
-    return query_filter(db, arena, is_for_queue(filter) ? live : parked, &args, ret, error);
-}
-
-Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid after,
-                  int64_t limit, Uuid **ret, size_t *ret_count, Error *error)
-{
-    Rows rows;
-    TRY(query_walk(db, arena, &walk_live, &walk_parked, tenant, filter, after, limit, &rows,
-                   error));
-    Uuid *ids = ARENA_ARRAY(arena, Uuid, rows.count + 1);
-    for (size_t i = 0; i < rows.count; i++)
-        ids[i] = value_to_uuid(rows_at(&rows, i));
-    *ret = ids;
-    *ret_count = rows.count;
-    return ERR_OK;
-}
-
-Err delivery_count(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                   int64_t limit, int64_t *ret, Error *error)
-{
-    Rows rows;
-    Uuid first = { { 0 } };
-    TRY(query_walk(db, arena, &count_live, &count_parked, tenant, filter, first, limit, &rows,
-                   error));
-    *ret = value_to_i64(&rows.values[0]);
-    return ERR_OK;
-}
-
-// find_standing reads where a delivery stands. One that another node is just moving is in neither
-// table for the statements that waited for it, so it is looked for twice.
-static Err find_standing(Tx *tx, int64_t tenant, Uuid id, QueueRow *ret, Error *error)
-{
-    Rows live, ended;
-    Value args[] = { value_i64(tenant), value_uuid(&id) };
-    for (int look = 0;; look++) {
-        db_send(tx->db, &tx->arena, &standing_live, args, &live);
-        TRY(tx_query(tx, &standing_ended, args, &ended, error));
-        if (live.count + ended.count > 0)
-            break;
-        if (look == 1)
-            return no_such(id, error);
-    }
-    if (live.count > 0)
-        queue_read(rows_at(&live, 0), ret);
-    else
-        columns_read(&standing_columns, rows_at(&ended, 0), ret);
-    return ERR_OK;
-}
-
-Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note, Error *error)
-{
-    char text[UUID_TEXT_LEN + 1];
-    QueueRow row = { 0 };
-    TRY(find_standing(tx, tenant, id, &row, error));
-    if (!delivery_may(row.live.state, action))
-        return fail(error, ERR_CONFLICT, "a delivery that is %s cannot be %s",
-                    delivery_state_text(row.live.state), delivery_action_participle(action));
-    Settle settle = settle_called_off(&row, delivery_act_on(&row.live, action, tx->now), tx->now);
-    settle.note = note;
-    SettleBatch batch = { .rows = &settle, .count = 1 };
-    TRY(queue_settle_now(tx, &batch, error));
-    if (settle.is_stale)
-        return fail(error, ERR_CONFLICT, "delivery %.*s moved on meanwhile",
-                    STR_ARG(uuid_text(id, text)));
-    return ERR_OK;
+        args.bounds.from.b[14] = args.bounds.from.b[15] = 0;
+    args.bounds.to = uuid_cmp(until, range.last) < 0 ? until : range.last;
+    TRY(walk_after(walk, false, &args.bounds.from, error));
+    return walk_ids(db, arena, source, is_dense(filter, source), walk, &args.bounds, ret, error);
 }

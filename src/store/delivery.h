@@ -1,4 +1,4 @@
-// delivery.h - deliveries as rows: what was promised, insert-only; and what a person may do to one.
+// delivery.h - deliveries as rows: what was promised, insert-only; as they are shown, and in lists.
 //
 // The changing part of a delivery is in the queue (queue.h) while it lives, and in `ended`
 // afterwards.
@@ -8,6 +8,7 @@
 #include "domain/event.h"
 #include "store/queue.h"
 #include "store/tx.h"
+#include "store/walk.h"
 
 // The promise behind its tenant as columns, in the one order in which it is written, selected and
 // read.
@@ -64,6 +65,9 @@ typedef struct DeliveryView {
 Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret,
                   Error *error) MUST_USE;
 
+// delivery_missing is the answer where there is none.
+Err delivery_missing(Uuid id, Error *error);
+
 // DeliveryFilter says which deliveries; what is none does not restrict. Start from
 // delivery_filter_any().
 typedef struct DeliveryFilter {
@@ -77,8 +81,6 @@ typedef struct DeliveryFilter {
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after
     Instant to;           // triggered before
-    bool is_bare; // the event's payload and recipient are left out; for filters that look at any
-                  // state
 } DeliveryFilter;
 
 enum { DELIVERY_QUERY_MAX = 200 };
@@ -90,24 +92,20 @@ DeliveryFilter delivery_filter_any(void);
 Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
                          Error *error) MUST_USE;
 
-// delivery_page reads up to limit deliveries older than before (NULL: from the newest on), newest
-// first. Parked and live ones are read from the tables that hold nothing else, a trigger's and an
-// entity's along their index, and from and to bound the ids that are looked at.
+// delivery_page reads deliveries newest first. It walks along the index that meets the fewest: a
+// trigger's, an entity's, the parked, the live, the ended or all; from and to bound the ids that
+// are looked at. What moved on meanwhile is left out.
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                  const Uuid *before, int64_t limit, DeliveryView **ret, size_t *ret_count,
-                  bool *ret_is_cut, Error *error) MUST_USE;
+                  const Walk *walk, DeliveryView **ret, Seen *ret_seen, Error *error) MUST_USE;
 
-// delivery_walk gives the ids behind after, in their order, for a filter on parked or live ones;
-// delivery_count counts them up to a limit. Only operations may count.
-Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid after,
-                  int64_t limit, Uuid **ret, size_t *ret_count, Error *error) MUST_USE;
-Err delivery_count(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                   int64_t limit, int64_t *ret, Error *error) MUST_USE;
+// delivery_of_event reads up to limit deliveries of an event behind the nth, in their order,
+// without the event's payload and recipient.
+Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned after,
+                      int64_t limit, DeliveryView **ret, size_t *ret_count, Error *error) MUST_USE;
 
-// delivery_act does what a person asks: RETRY, DISCARD, CANCEL or COMPLETE, with a note (none). It
-// looks before it writes. ERR_NOT_FOUND and ERR_CONFLICT (the state does not allow it) leave
-// everything as it was.
-Err delivery_act(Tx *tx, int64_t tenant, Uuid id, DeliveryAction action, Str note,
-                 Error *error) MUST_USE;
+// delivery_walk gives the ids of what was made up to the id until, oldest first, for a filter on
+// parked or live ones.
+Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid until,
+                  const Walk *walk, IdsSeen *ret, Error *error) MUST_USE;
 
 extern const Statement *const delivery_statements[]; // ends with NULL

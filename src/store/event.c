@@ -1,5 +1,7 @@
 #include "store/event.h"
 
+#include "store/columns.h"
+
 static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
@@ -15,25 +17,41 @@ static const Statement insert = {
 };
 
 #define EVENT_COLUMNS                                                                              \
-    "SELECT id, kind, source, identity, entity, correlation_id, trace, received_at,"               \
-    " occurred_at, recipient, payload FROM event"
+    "SELECT e.id, e.kind, e.source, e.identity, e.entity, e.correlation_id, e.trace,"              \
+    " e.received_at, e.occurred_at, e.recipient, e.payload FROM event e"
 
 static const Statement one = {
     .name = "event_row",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = EVENT_COLUMNS " WHERE tenant = $1 AND id = $2",
+    .sql = EVENT_COLUMNS " WHERE e.tenant = $1 AND e.id = $2",
 };
-static const Statement page = {
-    .name = "event_page",
+#define MET "SELECT id FROM event WHERE tenant = $1 AND id < $2 AND id >= $3"
+
+static const Statement edge = {
+    .name = "event_edge",
     .scope = STATEMENT_TENANT,
-    .params = "iuuiiti",
-    .sql = EVENT_COLUMNS " WHERE tenant = $1 AND id < $2 AND id >= $3 AND received_at >= $4"
-                         " AND received_at < $5 AND ($6 IS NULL OR kind = $6)"
-                         " ORDER BY id DESC LIMIT $7",
+    .params = "iuui",
+    .sql = MET " ORDER BY id DESC LIMIT 1 OFFSET $4",
+};
+static const Statement find = {
+    .name = "event_find",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuiiit",
+    .sql = MET " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"
+               " AND ($7 IS NULL OR kind = $7) ORDER BY id DESC LIMIT $4",
+};
+static const Statement many = {
+    .name = "event_rows",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = EVENT_COLUMNS " WHERE e.tenant = $1 AND e.id = $2",
+    .postgres = EVENT_COLUMNS " JOIN unnest($1, $2) AS u (tenant, id)"
+                              " ON e.tenant = u.tenant AND e.id = u.id ORDER BY e.id DESC",
 };
 
-const Statement *const event_statements[] = { &insert, &one, &page, NULL };
+const Statement *const event_statements[] = { &insert, &one, &edge, &find, &many, NULL };
 
 void event_insert(Tx *tx, const Event *const *events, size_t count)
 {
@@ -92,23 +110,36 @@ Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *
     return ERR_OK;
 }
 
-Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
-               int64_t limit, Event **ret, size_t *ret_count, bool *ret_is_cut, Error *error)
+// FilterArgs are the parameters of a walk.
+typedef struct FilterArgs {
+    IdBounds bounds; // first: a walk narrows them
+    Instant from, to;
+    Str kind;
+} FilterArgs;
+
+_Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
+
+static const Columns filter_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, from),
+            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, kind));
+static const IdSource source = { &edge, &find, &filter_columns, &filter_columns };
+
+Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Walk *walk,
+               Event **ret, Seen *ret_seen, Error *error)
 {
-    Uuid first = uuid_floor(filter->from), bound = uuid_ceiling(filter->to);
-    if (before && uuid_cmp(*before, bound) < 0)
-        bound = *before;
     Rows rows;
-    Value args[] = { value_i64(tenant),       value_uuid(&bound),    value_uuid(&first),
-                     value_i64(filter->from), value_i64(filter->to), value_text(filter->kind),
-                     value_i64(limit) };
-    db_page(db);
-    TRY(db_query(db, arena, &page, args, &rows, error));
+    IdsSeen found;
+    FilterArgs args = { { tenant, uuid_ceiling(filter->to), uuid_floor(filter->from), 0 },
+                        filter->from,
+                        filter->to,
+                        filter->kind };
+    TRY(walk_after(walk, true, &args.bounds.from, error));
+    TRY(walk_ids(db, arena, &source, !filter->kind.at, walk, &args.bounds, &found, error));
+    TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
     Event *events = ARENA_ARRAY(arena, Event, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         events[i] = read_event(rows_at(&rows, i), tenant);
     *ret = events;
-    *ret_count = rows.count;
-    *ret_is_cut = rows.is_cut;
+    *ret_seen = walk_seen(arena, &found, walk_taken(&found, &rows, 0), rows.count, walk);
     return ERR_OK;
 }

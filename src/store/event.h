@@ -3,6 +3,7 @@
 
 #include "domain/event.h"
 #include "store/tx.h"
+#include "store/walk.h"
 
 void event_insert(Tx *tx, const Event *const *events, size_t count);
 
@@ -17,10 +18,8 @@ typedef struct EventFilter {
     Instant to;   // received before; INSTANT_NONE for any
 } EventFilter;
 
-// event_page reads up to limit events older than before (NULL: from the newest on), newest first.
-// Payload and recipient stay text.
-Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Uuid *before,
-               int64_t limit, Event **ret, size_t *ret_count, bool *ret_is_cut,
-               Error *error) MUST_USE;
+// event_page reads events newest first. Payload and recipient stay text.
+Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Walk *walk,
+               Event **ret, Seen *ret_seen, Error *error) MUST_USE;
 
 extern const Statement *const event_statements[]; // ends with NULL

@@ -127,18 +127,21 @@ static Key read_row(const Value *row)
     return key;
 }
 
-Err key_page(Db *db, Arena *arena, int64_t tenant, const Uuid *after, int64_t limit, Key **ret,
-             size_t *ret_count, Error *error)
+Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, Seen *ret_seen,
+             Error *error)
 {
-    static const Uuid lowest = { { 0 } };
     Rows rows;
-    Value args[] = { value_i64(tenant), value_uuid(after ? after : &lowest), value_i64(limit + 1) };
+    Uuid after = { { 0 } };
+    TRY(walk_after(walk, false, &after, error));
+    Value args[] = { value_i64(tenant), value_uuid(&after), value_i64(walk->limit + 1) };
     TRY(db_query(db, arena, &page, args, &rows, error));
-    Key *found = ARENA_ARRAY(arena, Key, rows.count);
+    Key *found = ARENA_ARRAY(arena, Key, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         found[i] = read_row(rows_at(&rows, i));
     *ret = found;
-    *ret_count = rows.count;
+    *ret_seen = walk_counted(walk, rows.count, false, false);
+    if (ret_seen->has_more)
+        ret_seen->next = walk_place(arena, found[ret_seen->count - 1].id);
     return ERR_OK;
 }
 

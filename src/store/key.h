@@ -8,6 +8,7 @@
 #pragma once
 
 #include "store/tx.h"
+#include "store/walk.h"
 
 enum { KEY_NAME_MAX = 100, KEY_GIVEN_MIN = 16 };
 
@@ -26,10 +27,9 @@ Str key_text_new(Arena *arena, Random *random);
 // key_add stores a key with this text; it fills id and created_at.
 Err key_add(Tx *tx, Key *key, Str text, Error *error) MUST_USE;
 
-// key_page lists a tenant's keys by id, from behind after (NULL: from the start), one more than
-// limit.
-Err key_page(Db *db, Arena *arena, int64_t tenant, const Uuid *after, int64_t limit, Key **ret,
-             size_t *ret_count, Error *error) MUST_USE;
+// key_page lists a tenant's keys by id.
+Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, Seen *ret_seen,
+             Error *error) MUST_USE;
 
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.
 Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error) MUST_USE;

@@ -1,21 +1,21 @@
 #include "store/operation.h"
 
 #include "base/log.h"
+#include "store/act.h"
 
 #define OPERATION_COLUMNS                                                                          \
-    "SELECT tenant, id, action, filter, reason, matched, done, skipped, failed, state, position,"  \
-    " created_at, finished_at, actor FROM operation"
+    "SELECT tenant, id, action, filter, reason, actor, is_dry, matched, done, skipped, failed,"    \
+    " state, slices, position, created_at, finished_at FROM operation"
 #define OPERATION_NEXT                                                                             \
-    OPERATION_COLUMNS                                                                              \
-    " WHERE state = 'running' ORDER BY done + skipped + failed, created_at, id LIMIT 1"
+    OPERATION_COLUMNS " WHERE state <> 'done' ORDER BY slices, created_at, id LIMIT 1"
 
 static const Statement add = {
     .name = "operation_add",
     .scope = STATEMENT_TENANT,
-    .params = "iutttiiu",
-    .sql = "INSERT INTO operation (tenant, id, action, filter, reason, matched, done, skipped,"
-           " failed, state, created_at, actor)"
-           " VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 'running', $7, $8)",
+    .params = "iutttuiui",
+    .sql = "INSERT INTO operation (tenant, id, action, filter, reason, actor, is_dry, matched,"
+           " done, skipped, failed, state, slices, position, created_at)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, 'counting', 0, $8, $9)",
 };
 static const Statement one = {
     .name = "operation_row",
@@ -33,9 +33,9 @@ static const Statement next = {
 static const Statement advance = {
     .name = "operation_advance",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiitui",
-    .sql = "UPDATE operation SET done = $3, skipped = $4, failed = $5, state = $6, position = $7,"
-           " finished_at = $8 WHERE tenant = $1 AND id = $2",
+    .params = "iuiiiitiui",
+    .sql = "UPDATE operation SET matched = $3, done = $4, skipped = $5, failed = $6, state = $7,"
+           " slices = $8, position = $9, finished_at = $10 WHERE tenant = $1 AND id = $2",
 };
 
 const Statement *const operation_statements[] = { &add, &one, &next, &advance, NULL };
@@ -53,9 +53,27 @@ bool operation_action(Str text, DeliveryAction *ret)
     return false;
 }
 
-const char *operation_state(const Operation *operation)
+static const char *const state_texts[] = {
+    [OPERATION_COUNTING] = "counting",
+    [OPERATION_RUNNING] = "running",
+    [OPERATION_DONE] = "done",
+};
+
+const char *operation_state_text(OperationState state)
 {
-    return operation->is_done ? "done" : "running";
+    assert(state < ARRAY_LEN(state_texts));
+    return state_texts[state];
+}
+
+static bool read_state(Str text, OperationState *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(state_texts); i++) {
+        if (str_eq(text, str_from(state_texts[i]))) {
+            *ret = (OperationState) i;
+            return true;
+        }
+    }
+    return false;
 }
 
 Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret, Error *error)
@@ -80,43 +98,61 @@ Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *
     return ERR_OK;
 }
 
+// OperationRow is an operation as it lies in its row: what is a word there, beside what it means.
+typedef struct OperationRow {
+    Operation operation;
+    Str action, state;
+} OperationRow;
+
+static const Columns added_columns =
+    COLUMNS(OperationRow, COLUMN(OperationRow, operation.tenant),
+            COLUMN(OperationRow, operation.id), COLUMN(OperationRow, action),
+            COLUMN(OperationRow, operation.filter), COLUMN(OperationRow, operation.reason),
+            COLUMN(OperationRow, operation.actor), COLUMN(OperationRow, operation.is_dry),
+            COLUMN(OperationRow, operation.position), COLUMN(OperationRow, operation.created_at));
+static const Columns row_columns = COLUMNS(
+    OperationRow, COLUMN(OperationRow, operation.tenant), COLUMN(OperationRow, operation.id),
+    COLUMN(OperationRow, action), COLUMN(OperationRow, operation.filter),
+    COLUMN(OperationRow, operation.reason), COLUMN(OperationRow, operation.actor),
+    COLUMN(OperationRow, operation.is_dry), COLUMN(OperationRow, operation.matched),
+    COLUMN(OperationRow, operation.done), COLUMN(OperationRow, operation.skipped),
+    COLUMN(OperationRow, operation.failed), COLUMN(OperationRow, state),
+    COLUMN(OperationRow, operation.slices), COLUMN(OperationRow, operation.position),
+    COLUMN(OperationRow, operation.created_at), COLUMN_TIME(OperationRow, operation.finished_at));
+static const Columns advanced_columns = COLUMNS(
+    OperationRow, COLUMN(OperationRow, operation.tenant), COLUMN(OperationRow, operation.id),
+    COLUMN(OperationRow, operation.matched), COLUMN(OperationRow, operation.done),
+    COLUMN(OperationRow, operation.skipped), COLUMN(OperationRow, operation.failed),
+    COLUMN(OperationRow, state), COLUMN(OperationRow, operation.slices),
+    COLUMN(OperationRow, operation.position), COLUMN_TIME(OperationRow, operation.finished_at));
+
+static OperationRow row_of(const Operation *operation)
+{
+    return (OperationRow){ .operation = *operation,
+                           .action = str_from(delivery_action_text(operation->action)),
+                           .state = str_from(operation_state_text(operation->state)) };
+}
+
 void operation_add(Tx *tx, const Operation *operation)
 {
-    Value args[] = {
-        value_i64(operation->tenant),
-        value_uuid(&operation->id),
-        value_text(str_from(delivery_action_text(operation->action))),
-        value_text(operation->filter),
-        value_text(operation->reason),
-        value_i64(operation->matched),
-        value_time(operation->created_at),
-        value_uuid(&tx->actor),
-    };
-    db_send(tx->db, &tx->arena, &add, args, NULL);
+    OperationRow *row = ARENA_NEW(&tx->arena, OperationRow); // its ids are read at the sync
+    *row = row_of(operation);
+    row->operation.actor = tx->actor;
+    db_send_row(tx->db, &tx->arena, &add, &added_columns, row, NULL);
     tx_fact(tx, FACT_OPERATION, operation->tenant, uuid_dup(&tx->arena, operation->id));
 }
 
-static Err read_operation(const Value *row, Operation *ret, Error *error)
+static Err read_operation(const Value *at, Operation *ret, Error *error)
 {
-    *ret = (Operation){
-        .tenant = value_to_i64(&row[0]),
-        .id = value_to_uuid(&row[1]),
-        .filter = value_to_str(&row[3]),
-        .reason = value_to_str(&row[4]),
-        .matched = value_to_i64(&row[5]),
-        .done = value_to_i64(&row[6]),
-        .skipped = value_to_i64(&row[7]),
-        .failed = value_to_i64(&row[8]),
-        .is_done = str_eq(value_to_str(&row[9]), S("done")),
-        .position = value_to_uuid(&row[10]),
-        .created_at = value_to_i64(&row[11]),
-        .finished_at = value_to_time(&row[12]),
-        .actor = value_to_uuid(&row[13]),
-    };
     char text[UUID_TEXT_LEN + 1];
-    if (!operation_action(value_to_str(&row[2]), &ret->action))
-        return fail(error, ERR_CORRUPT, "operation %.*s has an unknown action",
-                    STR_ARG(uuid_text(ret->id, text)));
+    OperationRow row = { 0 };
+    columns_read(&row_columns, at, &row);
+    Operation *operation = &row.operation;
+    if (!operation_action(row.action, &operation->action) ||
+        !read_state(row.state, &operation->state))
+        return fail(error, ERR_CORRUPT, "operation %.*s has an unknown action or state",
+                    STR_ARG(uuid_text(operation->id, text)));
+    *ret = *operation;
     return ERR_OK;
 }
 
@@ -133,19 +169,10 @@ Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
     return read_operation(rows_at(&rows, 0), ret, error);
 }
 
-static Err act_on(Tx *tx, Operation *operation, Uuid id, Error *error)
+static void finish(Tx *tx, Operation *operation)
 {
-    Err err = delivery_act(tx, operation->tenant, id, operation->action, operation->reason, error);
-    // Only what says something about this one delivery is counted. A store that fails ends the
-    // slice, a damaged one too: part of the action may have been written, and must be rolled back.
-    if (err == ERR_CONFLICT || err == ERR_NOT_FOUND)
-        operation->skipped++;
-    else if (err != ERR_OK)
-        return err;
-    else
-        operation->done++;
-    operation->position = id;
-    return ERR_OK;
+    operation->state = OPERATION_DONE;
+    operation->finished_at = tx->now;
 }
 
 static Err read_filter(Tx *tx, const Operation *operation, DeliveryFilter *ret, Error *error)
@@ -155,7 +182,50 @@ static Err read_filter(Tx *tx, const Operation *operation, DeliveryFilter *ret, 
     return operation_filter(operation->action, source, ret, error);
 }
 
-static Err run_slice(Tx *tx, Operation *operation, int limit, Error *error)
+// find walks on from the operation's place. What came after the operation has a larger id and is
+// not part of it, or it would chase new deliveries for ever.
+static Err find(Tx *tx, Operation *operation, const DeliveryFilter *filter, int64_t limit,
+                IdsSeen *ret, Error *error)
+{
+    Walk walk = { .after = walk_place(&tx->arena, operation->position), .limit = limit };
+    TRY(delivery_walk(tx->db, &tx->arena, operation->tenant, filter, operation->id, &walk, ret,
+                      error));
+    operation->position = ret->next;
+    return ERR_OK;
+}
+
+static Err count_slice(Tx *tx, Operation *operation, const DeliveryFilter *filter, Error *error)
+{
+    IdsSeen found;
+    TRY(find(tx, operation, filter, WALK_MAX, &found, error));
+    operation->matched += (int64_t) found.count;
+    if (found.has_more)
+        return ERR_OK;
+    operation->state = OPERATION_RUNNING;
+    operation->position = (Uuid){ 0 };
+    if (operation->is_dry || operation->matched == 0)
+        finish(tx, operation);
+    return ERR_OK;
+}
+
+static Err run_slice(Tx *tx, Operation *operation, const DeliveryFilter *filter, int limit,
+                     Error *error)
+{
+    IdsSeen found;
+    TRY(find(tx, operation, filter, limit, &found, error));
+    Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found.count + 1);
+    TRY(act_all(tx, operation->tenant, found.ids, found.count, operation->action, operation->reason,
+                acted, error));
+    for (size_t i = 0; i < found.count; i++) {
+        operation->done += acted[i].err == ERR_OK;
+        operation->skipped += acted[i].err != ERR_OK;
+    }
+    if (!found.has_more)
+        finish(tx, operation);
+    return ERR_OK;
+}
+
+static Err carry_on(Tx *tx, Operation *operation, int limit, Error *error)
 {
     DeliveryFilter filter;
     Error unread = { .arena = &tx->arena };
@@ -164,20 +234,13 @@ static Err run_slice(Tx *tx, Operation *operation, int limit, Error *error)
     if (read_filter(tx, operation, &filter, &unread) != ERR_OK) {
         log_error("operation.unreadable", "detail=%s", log_quote(str_from(unread.detail)));
         operation->failed++;
-        operation->is_done = true;
+        finish(tx, operation);
         return ERR_OK;
     }
-    // What came after the operation is not part of it, or it would chase new deliveries for ever.
-    filter.to = earlier(filter.to, operation->created_at + 1);
-
-    Uuid *ids;
-    size_t count;
-    TRY(delivery_walk(tx->db, &tx->arena, operation->tenant, &filter, operation->position, limit,
-                      &ids, &count, error));
-    for (size_t i = 0; i < count; i++)
-        TRY(act_on(tx, operation, ids[i], error));
-    operation->is_done = count < (size_t) limit;
-    return ERR_OK;
+    operation->slices++;
+    if (operation->state == OPERATION_COUNTING)
+        return count_slice(tx, operation, &filter, error);
+    return run_slice(tx, operation, &filter, limit, error);
 }
 
 Err operation_step(Tx *tx, int limit, bool *ret_more, Error *error)
@@ -192,17 +255,10 @@ Err operation_step(Tx *tx, int limit, bool *ret_more, Error *error)
     TRY(read_operation(rows_at(&rows, 0), &operation, error));
     Uuid actor = tx->actor;
     tx->actor = operation.actor;
-    TRY(run_slice(tx, &operation, limit, error));
+    TRY(carry_on(tx, &operation, limit, error));
     tx->actor = actor;
-    Value args[] = {
-        value_i64(operation.tenant),
-        value_uuid(&operation.id),
-        value_i64(operation.done),
-        value_i64(operation.skipped),
-        value_i64(operation.failed),
-        value_text(str_from(operation_state(&operation))),
-        uuid_is_none(operation.position) ? value_null() : value_uuid(&operation.position),
-        operation.is_done ? value_i64(tx->now) : value_null(),
-    };
-    return tx_query(tx, &advance, args, &rows, error);
+    OperationRow *row = ARENA_NEW(&tx->arena, OperationRow); // its ids are read at the sync
+    *row = row_of(&operation);
+    db_send_row(tx->db, &tx->arena, &advance, &advanced_columns, row, NULL);
+    return tx_sync(tx, error);
 }

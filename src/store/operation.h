@@ -2,13 +2,20 @@
 //
 // An operation is a row with a place in the order of ids; the engine carries it out in slices, so
 // that a million deliveries neither hold the writer nor get lost when a node dies: the next slice
-// begins where the last commit ended. It acts on what was there when it was made, and what no
-// longer stands as it must is skipped.
+// begins where the last commit ended. First it counts what it matches, then it acts; one that is
+// dry ends there. What is made after it is not part of it, and what no longer stands as it must
+// when its turn comes is skipped.
 #pragma once
 
 #include "store/delivery.h"
 
-enum { OPERATION_MATCHED_MAX = 1000000, OPERATION_REASON_MAX = 500 };
+enum { OPERATION_REASON_MAX = 500 };
+
+typedef enum OperationState {
+    OPERATION_COUNTING,
+    OPERATION_RUNNING,
+    OPERATION_DONE
+} OperationState;
 
 typedef struct Operation {
     int64_t tenant;
@@ -17,16 +24,18 @@ typedef struct Operation {
     Str filter;            // JSON, as it was given
     Str reason;            // none
     Uuid actor;            // who made it: its slices are that one's doing
-    int64_t matched;       // when it was made; OPERATION_MATCHED_MAX stands for that many or more
+    bool is_dry;           // it only counts
+    int64_t matched;       // while it is counting: so far
     int64_t done, skipped, failed;
-    bool is_done;
+    OperationState state;
+    int slices;    // that it was given: who had fewest is next
     Uuid position; // of the last delivery it looked at
     Instant created_at, finished_at;
 } Operation;
 
 // operation_action reads "retry", "discard" or "cancel".
 bool operation_action(Str text, DeliveryAction *ret);
-const char *operation_state(const Operation *operation); // "running" or "done"
+const char *operation_state_text(OperationState state);
 
 // operation_filter reads an action's filter, lying at /filter, and restricts it to the deliveries
 // that the action is for: parked ones, or live ones for CANCEL. A state that does not fit is
@@ -34,12 +43,13 @@ const char *operation_state(const Operation *operation); // "running" or "done"
 Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret,
                      Error *error) MUST_USE;
 
+// operation_add adds one that is still to be counted.
 void operation_add(Tx *tx, const Operation *operation);
 Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
                   Error *error) MUST_USE;
 
-// operation_step carries the least advanced operation on, by at most limit deliveries. ret_more is
-// false when there was none to carry on.
+// operation_step gives a slice to the operation that had fewest: it counts as far as one walk
+// looks, or acts on at most limit deliveries. ret_more is false when there was none to carry on.
 Err operation_step(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
 
 extern const Statement *const operation_statements[]; // ends with NULL

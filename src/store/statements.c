@@ -1,5 +1,6 @@
 #include "store/statements.h"
 
+#include "store/act.h"
 #include "store/attempt.h"
 #include "store/awaiting.h"
 #include "store/counter.h"
@@ -29,6 +30,7 @@
 #include "store/versions.h"
 
 const Statement *const *const all_statements[] = {
+    act_statements,
     attempt_statements,
     awaiting_statements,
     counter_statements,

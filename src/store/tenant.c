@@ -62,17 +62,20 @@ Err tenant_find(Db *db, Arena *arena, Str id, Tenant *ret, Error *error)
     return ERR_OK;
 }
 
-Err tenant_page(Db *db, Arena *arena, Str after, int64_t limit, Tenant **ret, size_t *ret_count,
-                Error *error)
+Err tenant_page(Db *db, Arena *arena, const Walk *walk, Tenant **ret, Seen *ret_seen, Error *error)
 {
     Rows rows;
-    Value args[] = { value_text(after.at ? after : S("")), value_i64(limit + 1) };
+    Str after;
+    TRY(walk_after_text(walk, &after, error));
+    Value args[] = { value_text(after), value_i64(walk->limit + 1) };
     TRY(db_query(db, arena, &page, args, &rows, error));
-    Tenant *found = ARENA_ARRAY(arena, Tenant, rows.count);
+    Tenant *found = ARENA_ARRAY(arena, Tenant, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         found[i] = read_row(rows_at(&rows, i));
     *ret = found;
-    *ret_count = rows.count;
+    *ret_seen = walk_counted(walk, rows.count, false, false);
+    if (ret_seen->has_more)
+        ret_seen->next = found[ret_seen->count - 1].id;
     return ERR_OK;
 }
 

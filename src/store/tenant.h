@@ -5,6 +5,7 @@
 #pragma once
 
 #include "store/tx.h"
+#include "store/walk.h"
 
 enum { TENANT_FIRST = 1, TENANT_ID_MAX = 100, TENANT_NAME_MAX = 200 };
 
@@ -22,8 +23,8 @@ Err tenant_add(Tx *tx, Str id, Str name, Tenant *ret, Error *error) MUST_USE;
 // tenant_find fails with ERR_NOT_FOUND.
 Err tenant_find(Db *db, Arena *arena, Str id, Tenant *ret, Error *error) MUST_USE;
 
-// tenant_page lists by id, from behind after (none: from the start), one more than limit.
-Err tenant_page(Db *db, Arena *arena, Str after, int64_t limit, Tenant **ret, size_t *ret_count,
+// tenant_page lists by id.
+Err tenant_page(Db *db, Arena *arena, const Walk *walk, Tenant **ret, Seen *ret_seen,
                 Error *error) MUST_USE;
 
 // tenant_equip gives a tenant what it lacks of what every tenant has.

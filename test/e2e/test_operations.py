@@ -31,9 +31,8 @@ def begin(peal, action, filter, expect=202, **rest):
 def run(peal, action, filter, **rest):
     """Runs an operation to its end and answers how it went."""
     begun = begin(peal, action, filter, **rest)
-    ended = eventually(lambda: done(peal, begun["id"]))
-    equal(ended["matched"], begun["matched"])
-    return ended
+    equal(begun, {"id": begun["id"], "matched": None, "dryRun": rest.get("dryRun", False)})
+    return eventually(lambda: done(peal, begun["id"]))
 
 
 def done(peal, id):
@@ -86,8 +85,8 @@ def test_a_filter_names_what_is_meant(ctx):
              ({"trigger": "mine", "from": moment(minutes=30)}, 2),
              ({"trigger": "mine", "to": moment(minutes=30)}, 4), ({"state": "parked"}, 9), ({}, 9)]
     for filter, matched in cases:
-        dry = begin(ctx.peal, "discard", filter, expect=200, dryRun=True)
-        like(dry, {"matched": matched, "dryRun": True, "id": None}, str(filter))
+        dry = run(ctx.peal, "discard", filter, dryRun=True)
+        like(dry, {"matched": matched, "done": 0, "dryRun": True}, str(filter))
     equal(states(ctx.peal, mine + theirs + late), {"parked"})
     like(run(ctx.peal, "discard", {"trigger": "mine", "from": moment(minutes=30)}), {"done": 2})
     equal((states(ctx.peal, mine + theirs), states(ctx.peal, late)), ({"parked"}, {"discarded"}))
@@ -100,14 +99,14 @@ def test_a_filter_by_entity(ctx):
                                      "recipient": {"address": f"{entity}@example.com"}}, expect=202)
     settle(ctx.peal)
     for filter in ({"entity": "booking:1"}, {"entity": "booking:2", "channel": BAD}):
-        equal(begin(ctx.peal, "retry", filter, expect=200, dryRun=True)["matched"], 1, str(filter))
+        equal(run(ctx.peal, "retry", filter, dryRun=True)["matched"], 1, str(filter))
 
 
 def test_a_dry_run_changes_nothing(ctx):
     ids = park(ctx.peal, 3)
     before = [delivery(ctx.peal, id) for id in ids]
     for action in ("retry", "discard"):
-        equal(begin(ctx.peal, action, {}, expect=200, dryRun=True)["matched"], 3)
+        equal(run(ctx.peal, action, {}, dryRun=True)["matched"], 3)
     settle(ctx.peal)
     equal([delivery(ctx.peal, id) for id in ids], before)
 
@@ -116,17 +115,19 @@ def test_many_are_done_in_steps(ctx):
     """More than one step's worth; what is counted adds up at every look."""
     park(ctx.peal, 1200)
     begun = begin(ctx.peal, "discard", {"state": "parked"})
-    equal(begun["matched"], 1200)
-    seen = []
+    seen, states = [], []
 
     def look():
         shown = ctx.peal.get(f"/v1/operations/{begun['id']}", expect=200).json
         seen.append(shown["done"] + shown["skipped"] + shown["failed"])
+        states.append((shown["state"], shown["matched"]))
         return shown["state"] == "done"
 
     eventually(look)
     equal(seen, sorted(seen), "it only goes forward")
-    equal(seen[-1], 1200)
+    equal((seen[-1], states[-1]), (1200, ("done", 1200)))
+    equal({matched for state, matched in states if state == "counting"} - {None}, set())
+    equal({matched for state, matched in states if state == "running"} - {1200}, set())
     equal(len(deliveries(ctx.peal, "&state=parked")), 0)
     equal(len(deliveries(ctx.peal, "&state=discarded")), 1200)
 
@@ -159,6 +160,17 @@ def test_what_comes_later_is_not_part_of_it(ctx):
     late = park(ctx.peal, 1)
     settle(ctx.peal)
     equal(len(attempts(ctx.peal, late[0])), 1)
+
+
+def test_what_comes_at_the_same_moment_is_not_part_of_it(ctx):
+    """The clock stands still: what was made first is told by the ids."""
+    early = wait_in_plan(ctx.peal, 3)
+    begun = begin(ctx.peal, "cancel", {"state": "pending"})
+    late = ingest(ctx.peal, *[visit() for _ in range(3)], kind="later")
+    eventually(lambda: done(ctx.peal, begun["id"]))
+    equal(states(ctx.peal, early), {"cancelled"})
+    equal({delivery(ctx.peal, item["deliveries"][0]["deliveryId"])["state"]
+           for item in late["items"]}, {"pending"})
 
 
 def test_an_operation_goes_on_after_a_restart(ctx):

@@ -1,5 +1,6 @@
 #include "sim.h"
 
+#include "store/act.h"
 #include "store/definition.h"
 #include "store/meta.h"
 
@@ -217,7 +218,7 @@ static Err apply_act(Tx *tx, Op **ops, size_t count, Error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const Call *call = (const Call *) ops[i];
-        TRY(delivery_act(tx, OUR_TENANT, call->delivery, call->action, STR_NONE, error));
+        TRY(act_one(tx, OUR_TENANT, call->delivery, call->action, STR_NONE, error));
     }
     return ERR_OK;
 }

@@ -557,11 +557,10 @@ static void a_delivery_whose_event_is_missing_parks_alone(void)
     filter.has_state = true;
     filter.state = DELIVERY_PARKED;
     DeliveryView *parked;
-    size_t count;
-    bool is_cut;
-    MUST(&rig.store, delivery_page(rig.store.db, &rig.store.arena, TENANT, &filter, NULL, 9,
-                                   &parked, &count, &is_cut, &rig.store.error));
-    CHECK(count == 1 && parked[0].reason == REASON_UNREADABLE);
+    Seen seen;
+    MUST(&rig.store, delivery_page(rig.store.db, &rig.store.arena, TENANT, &filter,
+                                   &(Walk){ .limit = 9 }, &parked, &seen, &rig.store.error));
+    CHECK(seen.count == 1 && parked[0].reason == REASON_UNREADABLE);
     Uuid id = parked[0].promise.id;
     DeliveryView shown = view(&rig.store, TENANT, id);
     CHECK(uuid_cmp(shown.origin.id, shown.promise.event) == 0 && shown.rule_id.at);

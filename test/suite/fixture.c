@@ -1,6 +1,7 @@
 #include "fixture.h"
 
 #include "base/log.h"
+#include "store/act.h"
 #include "store/definition.h"
 #include "store/key.h"
 #include "store/migrate.h"
@@ -544,7 +545,7 @@ typedef struct Act {
 static Err apply_act(Tx *tx, void *with, Error *error)
 {
     const Act *act = with;
-    return delivery_act(tx, act->tenant, act->id, act->action, act->note, error);
+    return act_one(tx, act->tenant, act->id, act->action, act->note, error);
 }
 
 Err act(Store *store, int64_t tenant, Uuid id, DeliveryAction action, const char *note)

@@ -131,17 +131,19 @@ static void definitions_are_listed_by_id(void)
         edit(&store, CREATE, ids[i], 0, "{}", NULL);
     edit(&store, HIDE, "b", 1, NULL, NULL);
     Definition *page;
-    bool is_cut;
-    size_t count;
-    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, STR_NONE, 1,
-                                 &page, &count, &is_cut, &store.error));
-    CHECK(count == 2 && is_text(page[0].id, "a") && is_text(page[1].id, "c"));
-    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, S("a"), 9,
-                                 &page, &count, &is_cut, &store.error));
-    CHECK(count == 2 && is_text(page[0].id, "c") && is_text(page[1].id, "d"));
-    MUST(&store, definition_page(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, STR_NONE,
-                                 9, &page, &count, &is_cut, &store.error));
-    CHECK(count == 0);
+    Seen seen;
+    Walk walk = { .limit = 1 };
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, &walk, &page,
+                                 &seen, &store.error));
+    CHECK(seen.count == 1 && is_text(page[0].id, "a") && is_text(seen.next, "a") && !seen.is_cut);
+    walk = (Walk){ .after = seen.next, .limit = 9 };
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, &walk, &page,
+                                 &seen, &store.error));
+    CHECK(seen.count == 2 && is_text(page[0].id, "c") && is_text(page[1].id, "d"));
+    CHECK(!seen.has_more && !seen.next.at);
+    MUST(&store, definition_page(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, &walk,
+                                 &page, &seen, &store.error));
+    CHECK(seen.count == 0);
 }
 
 static void every_change_raises_the_generation_once(void)
@@ -524,14 +526,15 @@ static void tenants_are_numbered_and_equipped(void)
 {
     STORE(store);
     Tenant found, *page;
-    size_t count;
+    Seen seen;
+    Walk walk = { .after = S("and"), .limit = 1 };
     CHECK(tenant_new(&store, "other") == 2 && tenant_new(&store, "and") == 3);
     CHECK(writer_run(store.writer, refuse_tenant, NULL, &store.error) == ERR_EXISTS);
     MUST(&store, tenant_find(store.db, &store.arena, S("other"), &found, &store.error));
     CHECK(found.tenant == 2 && is_text(found.name, "other") && found.created_at == BEGINNING);
     CHECK(tenant_find(store.db, &store.arena, S("x"), &found, &store.error) == ERR_NOT_FOUND);
-    MUST(&store, tenant_page(store.db, &store.arena, S("and"), 1, &page, &count, &store.error));
-    CHECK(count == 2 && is_text(page[0].id, "default") && is_text(page[1].id, "other"));
+    MUST(&store, tenant_page(store.db, &store.arena, &walk, &page, &seen, &store.error));
+    CHECK(seen.count == 1 && is_text(page[0].id, "default") && is_text(seen.next, "default"));
     Registry *registry = writer_registry(store.writer);
     CHECK(registry_channel(registry, 3, CHANNEL_ALWAYS) && lane_of(&store, 3, "memory:default"));
     registry_drop(registry);
@@ -606,9 +609,10 @@ static void a_start_finds_or_makes_the_first_key(void)
     CHECK(writer_run(store.writer, apply_bootstrap, &again, &store.error) == ERR_SETUP);
 
     Key *page;
-    size_t count;
-    MUST(&store, key_page(store.db, &store.arena, TENANT, NULL, 9, &page, &count, &store.error));
-    CHECK(count == 1 && page[0].is_system && page[0].role == ROLE_ADMIN);
+    Seen seen;
+    MUST(&store, key_page(store.db, &store.arena, TENANT, &(Walk){ .limit = 9 }, &page, &seen,
+                          &store.error));
+    CHECK(seen.count == 1 && !seen.has_more && page[0].is_system && page[0].role == ROLE_ADMIN);
     KeyMove last = { .key = page[0] };
     CHECK(writer_run(store.writer, apply_key, &last, &store.error) == ERR_CONFLICT);
     pass(&store, SPAN_SECOND);

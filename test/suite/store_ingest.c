@@ -1,6 +1,7 @@
 #include "fixture.h"
 
 #include "domain/dedup.h"
+#include "store/act.h"
 #include "store/decision.h"
 #include "store/dedup.h"
 #include "store/definition.h"
@@ -330,7 +331,7 @@ static Err act_beside(Tx *tx, void *with, Error *error)
 {
     const Beside *beside = with;
     TRY(tx_sync(tx, error));
-    TRY(delivery_act(tx, TENANT, beside->delivery, DELIVERY_ACTION_CANCEL, STR_NONE, error));
+    TRY(act_one(tx, TENANT, beside->delivery, DELIVERY_ACTION_CANCEL, STR_NONE, error));
     return beside->err == ERR_OK ? ERR_OK : fail(error, beside->err, "refused at the last moment");
 }
 

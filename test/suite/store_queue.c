@@ -26,10 +26,10 @@ static Uuid visit(Store *store)
 
 static size_t attempts_of(Store *store, Uuid id, AttemptView **ret)
 {
-    size_t count;
-    MUST(store,
-         attempt_page(store->db, &store->arena, TENANT, id, 0, 100, ret, &count, &store->error));
-    return count;
+    Seen seen;
+    MUST(store, attempt_page(store->db, &store->arena, TENANT, id, &(Walk){ .limit = 100 }, ret,
+                             &seen, &store->error));
+    return seen.count;
 }
 
 static void release(Store *store, const Claim *taken)

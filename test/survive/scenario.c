@@ -1,6 +1,7 @@
 #include "scenario.h"
 
 #include "engine/sweep.h"
+#include "store/act.h"
 #include "store/accept.h"
 #include "store/definition.h"
 #include "store/idempotency.h"
@@ -376,7 +377,7 @@ static Err act_on_first(Tx *tx, const Statement *which, DeliveryAction action, E
     if (rows.count == 0)
         return ERR_OK;
     Uuid id = value_to_uuid(&rows.values[0]);
-    return delivery_act(tx, TENANT_FIRST, id, action, S("as agreed"), error);
+    return act_one(tx, TENANT_FIRST, id, action, S("as agreed"), error);
 }
 
 static Err cancel_work(Tx *tx, void *with, Error *error)
@@ -384,8 +385,8 @@ static Err cancel_work(Tx *tx, void *with, Error *error)
     const Scenario *scenario = with;
     if (scenario->held_count == 0)
         return ERR_OK;
-    return delivery_act(tx, TENANT_FIRST, scenario->held[0].id, DELIVERY_ACTION_CANCEL,
-                        S("no longer wanted"), error);
+    return act_one(tx, TENANT_FIRST, scenario->held[0].id, DELIVERY_ACTION_CANCEL,
+                   S("no longer wanted"), error);
 }
 
 static Err cancel_in_flight(Scenario *scenario, Error *error)
@@ -436,7 +437,6 @@ static Err operation_add_work(Tx *tx, void *with, Error *error)
                             .action = is_even ? DELIVERY_ACTION_RETRY : DELIVERY_ACTION_CANCEL,
                             .filter = is_even ? S("{}") : S("{\"trigger\":\"plain\"}"),
                             .reason = S("all of them"),
-                            .matched = 1,
                             .created_at = tx->now };
     operation_add(tx, &operation);
     return tx_sync(tx, error);

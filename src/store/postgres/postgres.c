@@ -10,9 +10,7 @@
 // two syncs. The tables are looked for in schema peal and nowhere else: the same names in another
 // schema are somebody else's.
 //
-// Writer connections switch off the plans that read whole tables: all their statements look up rows
-// by index, and a generic plan that was made while the queue was small must not scan it when it
-// holds a million rows.
+// Plans that read whole tables are switched off (settings.c).
 
 enum { PREPARED_SLOTS = 512, PARAMS_MAX = 32 };
 

@@ -244,7 +244,7 @@ static void carry_out(Db *db, Arena *arena, const Statement *statement, const Va
         return;
 
     size_t params = strlen(statement->params);
-    for (size_t row = 0; row < row_count && self->failed == ERR_OK; row++) {
+    for (size_t row = 0; row < row_count && self->failed == ERR_OK && !rows.is_cut; row++) {
         int rc = SQLITE_OK;
         for (size_t p = 0; p < params && rc == SQLITE_OK; p++)
             if (prepared->index[p] > 0)
