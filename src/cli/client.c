@@ -2,9 +2,15 @@
 
 #include "base/err.h"
 #include "cli/input.h"
+#include "cli/pages.h"
 #include "net/transfer.h"
 
-enum { ANSWER_BYTES_MAX = 64 * 1024 * 1024, URL_BYTES_MAX = 64 * 1024, EXCERPT_MAX = 300 };
+enum {
+    ANSWER_BYTES_MAX = 64 * 1024 * 1024,
+    URL_BYTES_MAX = 64 * 1024,
+    EXCERPT_MAX = 300,
+    LIST_ROWS = 50,
+};
 
 static const char *first_of(const char *a, const char *b, const char *c)
 {
@@ -80,24 +86,27 @@ Str client_path(Arena *arena, const char *base, const char *id, const char *tail
     return buf_str(&path);
 }
 
-Str client_query(const Client *client, Str path, const char *options)
+Str client_with(const Client *client, Str path, Str name, Str value)
 {
     Buf url = buf_new(client->arena, URL_BYTES_MAX);
-    Str rest = str_from(options);
-    char separator = '?';
     buf_add(&url, path);
+    buf_add_char(&url, memchr(path.at, '?', path.len) ? '&' : '?');
+    buf_add(&url, name);
+    buf_add_char(&url, '=');
+    add_encoded(&url, value);
+    return buf_str(&url);
+}
+
+Str client_query(const Client *client, Str path, const char *options)
+{
+    Str rest = str_from(options);
     while (rest.len > 0) {
         Str name = str_cut(&rest, ' ');
         const char *value = args_option(client->args, str_z(client->arena, name));
-        if (!value)
-            continue;
-        buf_add_char(&url, separator);
-        buf_add(&url, name);
-        buf_add_char(&url, '=');
-        add_encoded(&url, str_from(value));
-        separator = '&';
+        if (value)
+            path = client_with(client, path, name, str_from(value));
     }
-    return buf_str(&url);
+    return path;
 }
 
 static TransferResult send_request(const Client *client, const char *method, Str path, Str body)
@@ -287,21 +296,18 @@ bool client_look(const Client *client, Str path, Answer *ret)
 int client_list(const CommandArgs *args, const ClientList *list)
 {
     Client client = client_open(args);
-    Answer answer = { 0 };
-    int status = client_get(&client, client_query(&client, list->path, list->options), &answer);
+    Pages pages;
+    int status = pages_read(&client, list->path, list->options, "items", LIST_ROWS, &pages);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
-        output_json(answer.text);
+        pages_json(&client, &pages, "items");
         return EXIT_DONE;
     }
-    const Json *items = json_get(answer.json, S("items"));
-    Str next = output_clean(client.arena, json_str(json_get(answer.json, S("next"))));
-    output_list(client.arena, items, list->columns, list->column_count);
-    if (json_count(items) == 0)
+    output_list(client.arena, pages.items, pages.count, list->columns, list->column_count);
+    if (pages.count == 0)
         fprintf(stderr, "No %s.\n", list->noun);
-    if (next.len > 0)
-        fprintf(stderr, "More: the same with --cursor %.*s\n", STR_ARG(next));
+    pages_tell(&client, &pages);
     return EXIT_DONE;
 }
 

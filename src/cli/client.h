@@ -56,10 +56,14 @@ bool client_look(const Client *client, Str path, Answer *ret);
 // client_path is base/id/tail, percent-encoded; tail may be NULL.
 Str client_path(Arena *arena, const char *base, const char *id, const char *tail);
 
+// client_with adds a parameter to path, percent-encoded.
+Str client_with(const Client *client, Str path, Str name, Str value);
+
 // client_query adds to path those of the options (names with blanks between) that were given.
 Str client_query(const Client *client, Str path, const char *options);
 
-// ClientList is a list to fetch and print: where, the options that narrow it, and its columns.
+// ClientList is a list to fetch and print (pages.h): where, the options that narrow it beside
+// --limit and --cursor, and its columns.
 typedef struct ClientList {
     Str path;
     const char *options; // names with blanks between

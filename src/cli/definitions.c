@@ -59,7 +59,7 @@ static int list(CommandArgs *args)
     const Noun *noun = noun_of(args);
     ClientList wanted = {
         .path = str_from(noun->path),
-        .options = "limit cursor",
+        .options = "",
         .columns = noun->columns,
         .column_count = noun->column_count,
         .noun = noun->command,
@@ -280,7 +280,7 @@ static int tenants(CommandArgs *args)
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "update only if it is still at this version" },
-    { "limit", "N", "how many to list, 1 to 500" },
+    { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };
@@ -290,14 +290,14 @@ static const CommandOption key_options[] = {
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },
     { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z; else never" },
-    { "limit", "N", "how many to list, 1 to 500" },
+    { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };
 
 static const CommandOption tenant_options[] = {
     { "name", "NAME", "what it is called" },
-    { "limit", "N", "how many to list, 1 to 500" },
+    { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };

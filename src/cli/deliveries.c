@@ -35,7 +35,7 @@ static int list(CommandArgs *args)
 {
     ClientList wanted = {
         .path = S("/v1/deliveries"),
-        .options = FILTERS " limit cursor",
+        .options = FILTERS,
         .columns = delivery_columns,
         .column_count = ARRAY_LEN(delivery_columns),
         .noun = "deliveries",
@@ -47,7 +47,7 @@ static int attempts(CommandArgs *args)
 {
     ClientList wanted = {
         .path = client_path(args_arena(args), "/v1/deliveries", args_word(args, 0), "attempts"),
-        .options = "limit cursor",
+        .options = "",
         .columns = attempt_columns,
         .column_count = ARRAY_LEN(attempt_columns),
         .noun = "attempts",
@@ -62,7 +62,7 @@ static int captured(CommandArgs *args)
         return status;
     ClientList wanted = {
         .path = S("/v1/captured"),
-        .options = "delivery channel limit cursor",
+        .options = "delivery channel",
         .columns = captured_columns,
         .column_count = ARRAY_LEN(captured_columns),
         .noun = "messages",
@@ -152,7 +152,7 @@ static Answer follow(const Client *client, Answer started)
     for (int i = 0; id.len > 0 && i < FOLLOW_LOOKS_MAX; i++) {
         if (!client_look(client, path, &started))
             break;
-        if (!str_eq(json_str(json_get(started.json, S("state"))), S("running")))
+        if (str_eq(json_str(json_get(started.json, S("state"))), S("done")))
             break;
         nanosleep(&pause, NULL);
     }
@@ -167,16 +167,14 @@ static int act_on_many(const Client *client, const char *action)
         client_call(client, "POST", S("/v1/operations"), operation_body(client, action), &answer);
     if (status != EXIT_DONE)
         return status;
-    if (!is_rehearsal)
-        answer = follow(client, answer);
-    int64_t failed = 0;
+    answer = follow(client, answer);
+    int64_t failed = 0, matched;
     if (!json_i64(json_get(answer.json, S("failed")), &failed))
         failed = 0;
     if (client->json) {
         output_json(answer.text);
-    } else if (is_rehearsal) {
-        printf("%.*s deliveries match; nothing was changed.\n",
-               STR_ARG(output_value(client->arena, json_get(answer.json, S("matched")))));
+    } else if (is_rehearsal && json_i64(json_get(answer.json, S("matched")), &matched)) {
+        printf("%lld deliveries match; nothing was changed.\n", (long long) matched);
     } else {
         output_fields(client->arena, answer.json);
     }
@@ -242,7 +240,7 @@ static const CommandOption deliveries_options[] = {
     { "channel", "KEY", "only through this channel" },
     { "event", "ID", "only of this event" },
     { "entity", "E", "only about this entity" },
-    { "limit", "N", "how many, 1 to 500" },
+    { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     { "reason", "TEXT", "kept with what was done" },
     { "dry-run", NULL, "only count what would change" },
@@ -252,7 +250,7 @@ static const CommandOption deliveries_options[] = {
 static const CommandOption captured_options[] = {
     { "delivery", "ID", "only of this delivery" },
     { "channel", "KEY", "only through this channel" },
-    { "limit", "N", "how many, 1 to 500" },
+    { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };

@@ -236,7 +236,7 @@ static int list(CommandArgs *args)
 {
     ClientList wanted = {
         .path = S("/v1/events"),
-        .options = "kind limit cursor",
+        .options = "kind",
         .columns = event_columns,
         .column_count = ARRAY_LEN(event_columns),
         .noun = "events",
@@ -299,7 +299,7 @@ static const CommandOption emit_options[] = {
 
 static const CommandOption events_options[] = {
     { "kind", "KIND", "only events of this kind" },
-    { "limit", "N", "how many, 1 to 500" },
+    { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };

@@ -197,16 +197,17 @@ static Str cut(Arena *arena, Str text)
     return text;
 }
 
-void output_list(Arena *arena, const Json *items, const Column *columns, size_t count)
+void output_list(Arena *arena, const Json *const *items, size_t item_count, const Column *columns,
+                 size_t count)
 {
-    if (json_count(items) == 0)
+    if (item_count == 0)
         return;
     Grid grid = grid_new(arena, count);
     for (size_t i = 0; i < count; i++)
         grid_add(&grid, str_from(columns[i].title));
-    for (JsonIter it = json_each(items); json_next(&it);) {
+    for (size_t item = 0; item < item_count; item++) {
         for (size_t i = 0; i < count; i++) {
-            const Json *value = json_get(it.value, str_from(columns[i].member));
+            const Json *value = json_get(items[item], str_from(columns[i].member));
             grid_add(&grid, cut(arena, output_value(arena, value)));
         }
     }

@@ -51,7 +51,8 @@ typedef struct Column {
 } Column;
 
 // output_list prints the items under their columns; a long cell is cut. Nothing for no items.
-void output_list(Arena *arena, const Json *items, const Column *columns, size_t count);
+void output_list(Arena *arena, const Json *const *items, size_t item_count, const Column *columns,
+                 size_t count);
 
 // output_fields prints the members of an object, one a line.
 void output_fields(Arena *arena, const Json *object);

@@ -198,7 +198,7 @@ static void lists_are_aligned_and_paged(void)
             "\"channel\":\"email:ops\",\"address\":\"\\u001b[31mé\",\"dueAt\":null,"
             "\"attemptCount\":6,\"lastError\":\"550 no\"},{\"id\":\"d22\",\"state\":\"parked\"}],"
             "\"next\":\"c/2\"}" },
-          { "GET /v1/deliveries?state=parked&channel=email:ops&cursor=c/2", 200,
+          { "GET /v1/deliveries?state=parked&channel=email:ops&limit=50&cursor=c/2", 200,
             "{\"items\":[],\"next\":null}" });
     run(&ran, "peal deliveries --state parked --channel email:ops --limit 2");
     CHECK(ran.exit == EXIT_DONE);
@@ -210,9 +210,27 @@ static void lists_are_aligned_and_paged(void)
     CHECK(ran.exit == EXIT_DONE && ran.out[0] == '\0' && SAYS("No deliveries."));
 }
 
+// A page that ends early is followed by the next, up to what was asked for.
+static void a_page_that_ends_early_is_followed(void)
+{
+    SERVE({ "GET /v1/deliveries?limit=600", 500, "{}" },
+          { "GET /v1/deliveries?limit=500", 200,
+            "{\"items\":[{\"id\":\"d1\"}],\"next\":\"c1\",\"complete\":false}" },
+          { "GET /v1/deliveries?limit=500&cursor=c1", 200,
+            "{\"items\":[],\"next\":\"c2\",\"complete\":false}" },
+          { "GET /v1/deliveries?limit=500&cursor=c2", 200,
+            "{\"items\":[{\"id\":\"d2\"}],\"next\":null,\"complete\":true}" });
+    run(&ran, "peal deliveries --limit 600");
+    CHECK(ran.exit == EXIT_DONE && PRINTS("d1") && PRINTS("d2") && !SAYS("More"));
+    run(&ran, "peal deliveries --limit 600 --json");
+    CHECK(PRINTS("{\"items\":[{\"id\":\"d1\"},{\"id\":\"d2\"}],\"next\":null,"
+                 "\"complete\":true}\n"));
+}
+
 static void an_event_is_shown_with_its_timeline(void)
 {
-    SERVE({ "GET /v1/events", 200, "{\"items\":[{\"id\":\"e1\",\"kind\":\"a\"}],\"next\":null}" },
+    SERVE({ "GET /v1/events?limit=50", 200,
+            "{\"items\":[{\"id\":\"e1\",\"kind\":\"a\"}],\"next\":null}" },
           { "GET /v1/events/e 1", 200, "{\"id\":\"e 1\",\"payload\":{\"a\":1.50}}" },
           { "GET /v1/events/e1/timeline", 200,
             "{\"items\":[{\"at\":\"T1\",\"what\":\"received\",\"detail\":{\"kind\":\"a\","
@@ -245,15 +263,16 @@ static void deliveries_are_acted_on(void)
 
 static void many_deliveries_are_acted_on_at_once(void)
 {
-    SERVE({ "POST /v1/operations", 202, "{\"id\":\"o1\",\"matched\":214}" },
-          { "GET /v1/operations/o1", 200,
-            "{\"id\":\"o1\",\"matched\":214,\"done\":213,\"skipped\":0,\"failed\":1,"
-            "\"state\":\"done\"}" });
+    SERVE({ "POST /v1/operations", 202, "{\"id\":\"o1\",\"matched\":null}" },
+          { "GET /v1/operations/o1", 200, "{\"matched\":214,\"failed\":0,\"state\":\"done\"}" });
     run(&ran, "peal deliveries retry --state parked --channel email:ops --dry-run");
     CHECK(ran.exit == EXIT_DONE && PRINTS("214 deliveries match; nothing was changed.\n"));
     CHECK(asked("{\"action\":\"retry\",\"filter\":{\"state\":\"parked\",\"channel\":\"email:ops\"},"
                 "\"dryRun\":true}"));
-    CHECK(!asked("GET "));
+    SERVE({ "POST /v1/operations", 202, "{\"id\":\"o1\",\"matched\":null}" },
+          { "GET /v1/operations/o1", 200,
+            "{\"id\":\"o1\",\"matched\":214,\"done\":213,\"skipped\":0,\"failed\":1,"
+            "\"state\":\"done\"}" });
     run(&ran, "peal deliveries discard --state parked --reason old");
     CHECK(ran.exit == EXIT_FAILED && PRINTS("failed   1\n"));
     CHECK(asked("\"reason\":\"old\",\"dryRun\":false}"));
@@ -274,7 +293,7 @@ static void definitions_are_changed(void)
           "{\"id\":\"t\",\"version\":7,\"enabled\":true,\"expireAfter\":\"1d\","
           "\"createdAt\":\"x\"}" },
         { "PUT /v1/channels/http:bi", 200, "{\"key\":\"http:bi\",\"version\":4}" },
-        { "GET /v1/channels", 200,
+        { "GET /v1/channels?limit=50", 200,
           "{\"items\":[{\"key\":\"http:bi\",\"type\":\"http\",\"enabled\":true}],\"next\":null}" });
     run(&ran, str_format(&arena, "peal triggers create -f %s", file).at);
     CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Created trigger t, version 1.\n") == 0);
@@ -299,7 +318,7 @@ static void keys_and_tenants_are_made(void)
     SERVE({ "POST /v1/keys", 201, "{\"id\":\"k1\",\"role\":\"ingest\",\"key\":\"pk_new\"}" },
           { "POST /v1/tenants", 201, "{\"id\":\"acme\",\"name\":\"Acme\"}" },
           { "DELETE /v1/keys/k1", 200, "{}" },
-          { "GET /v1/tenants", 200, "{\"items\":[{\"id\":\"acme\",\"name\":\"Acme\"}]}" });
+          { "GET /v1/tenants?limit=50", 200, "{\"items\":[{\"id\":\"acme\",\"name\":\"Acme\"}]}" });
     run(&ran, "peal keys create --role ingest --tenant acme --name ci --expires-at T");
     CHECK(ran.exit == EXIT_DONE && PRINTS("key   pk_new\n") && SAYS("shown this once"));
     CHECK(asked("{\"tenant\":\"acme\",\"role\":\"ingest\",\"name\":\"ci\",\"expiresAt\":\"T\"}\n"));
@@ -317,7 +336,7 @@ static void the_installation_is_run(void)
           { "POST /v1/release", 200, "{}" }, { "POST /v1/tick", 200, "{\"claimed\":3}" },
           { "POST /v1/clock", 200, "{\"now\":\"T\",\"mode\":\"manual\"}" },
           { "GET /v1/clock", 200, "{\"now\":\"T\",\"mode\":\"manual\"}" },
-          { "GET /v1/captured?delivery=d1", 200,
+          { "GET /v1/captured?delivery=d1&limit=50", 200,
             "{\"items\":[{\"at\":\"T\",\"channel\":\"memory:default\",\"send\":1}]}" },
           { "GET /readyz", 200, "{\"ready\":true}" });
     run(&ran, "peal hold --reason a+move");
@@ -450,6 +469,7 @@ static const Test tests[] = {
     TEST(a_key_that_may_only_send_sees_less),
     TEST(why_is_told_in_sentences),
     TEST(lists_are_aligned_and_paged),
+    TEST(a_page_that_ends_early_is_followed),
     TEST(an_event_is_shown_with_its_timeline),
     TEST(deliveries_are_acted_on),
     TEST(many_deliveries_are_acted_on_at_once),
