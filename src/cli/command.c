@@ -6,15 +6,6 @@
 
 #include <stdarg.h>
 
-struct CommandArgs {
-    const Command *command;
-    Arena *arena;
-    const char *verb; // once command_verb() took it
-    const char **words;
-    size_t word_count;
-    const char **values; // one for each row of the command's options; NULL: not given
-};
-
 typedef struct Group {
     const char *title;
     const Command **rows;
@@ -25,6 +16,16 @@ typedef struct Catalog {
     Group groups[3];
 } Catalog;
 
+struct CommandArgs {
+    const Catalog *catalog;
+    const Command *command;
+    Arena *arena;
+    const char *verb; // once run_verb() took it
+    const char **words;
+    size_t word_count;
+    const char **values; // one for each row of the command's options; NULL: not given
+};
+
 static Catalog catalog_new(Arena *arena, const Command *extra, size_t extra_count);
 static const Command *find(const Catalog *catalog, const char *name);
 static int unknown_command(Arena *arena, const Catalog *catalog, const char *name);
@@ -33,6 +34,7 @@ static void help_all(const Catalog *catalog);
 static void help_command(const Command *command);
 static bool asks_for_help(int argc, char **argv);
 static int parse(Arena *arena, const Command *command, int argc, char **argv, CommandArgs *ret);
+static int run_verb(CommandArgs *args);
 static int finish(int status);
 
 static const Command *const client_rows[] = {
@@ -44,6 +46,7 @@ static const Command *const client_rows[] = {
 static const Command *const offline_rows[] = {
     &command_filter,
     &command_dedup,
+    &command_completion,
     &command_version,
 };
 
@@ -72,7 +75,9 @@ int command_main(int argc, char **argv, const Command *extra, size_t extra_count
     int status = parse(&arena, command, argc - 2, argv + 2, &args);
     if (status != EXIT_DONE)
         return status;
-    return finish(command->run(&args));
+    args.catalog = &catalog;
+    assert(!command->run != !command->verbs);
+    return finish(command->verbs ? run_verb(&args) : command->run(&args));
 }
 
 // finish makes a full disk or a closed pipe behind standard output a failure of the command.
@@ -366,6 +371,17 @@ int args_expect(const CommandArgs *args, const char *what, size_t min, size_t ma
     return EXIT_DONE;
 }
 
+const Command *args_listed(const CommandArgs *args, size_t index)
+{
+    for (size_t g = 0; g < ARRAY_LEN(args->catalog->groups); g++) {
+        const Group *group = &args->catalog->groups[g];
+        if (index < group->count)
+            return group->rows[index];
+        index -= group->count;
+    }
+    return NULL;
+}
+
 static bool lists(const char *options, const char *name)
 {
     Str rest = str_from(options);
@@ -375,36 +391,47 @@ static bool lists(const char *options, const char *name)
     return false;
 }
 
+bool verb_takes(const CommandVerb *verb, const char *option)
+{
+    return lists("json url key", option) || lists(verb->options, option);
+}
+
 // check_options refuses an option that the command has but this verb does not look at: ignoring it
 // would do something other than what was asked.
 static int check_options(const CommandArgs *args, const CommandVerb *verb)
 {
     const CommandOption *options = args->command->options;
-    for (size_t i = 0; options && options[i].name; i++) {
-        const char *name = options[i].name;
-        if (args->values[i] && !lists("json url key", name) && !lists(verb->options, name))
+    for (size_t i = 0; options && options[i].name; i++)
+        if (args->values[i] && !verb_takes(verb, options[i].name))
             return args_usage(args, "peal %s %s does not use --%s", args->command->name, verb->name,
-                              name);
-    }
+                              options[i].name);
     return EXIT_DONE;
 }
 
-int command_verb(CommandArgs *args, const CommandVerb *verbs, size_t count)
+static int unknown_verb(const CommandArgs *args)
 {
-    const CommandVerb *verb = args->word_count == 0 ? &verbs[0] : NULL;
+    const CommandVerb *verbs = args->command->verbs;
+    size_t count = 0;
+    while (verbs[count].name)
+        count++;
     const char **names = ARENA_ARRAY(args->arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         names[i] = verbs[i].name;
-        if (!verb && strcmp(verbs[i].name, args->words[0]) == 0)
-            verb = &verbs[i];
-    }
-    if (!verb) {
-        const char *near = command_nearest(args->words[0], names, count);
-        if (near)
-            return args_usage(args, "peal %s has no \"%s\"; did you mean \"%s\"?",
-                              args->command->name, args->words[0], near);
-        return args_usage(args, "peal %s has no \"%s\"", args->command->name, args->words[0]);
-    }
+    const char *near = command_nearest(args->words[0], names, count);
+    if (near)
+        return args_usage(args, "peal %s has no \"%s\"; did you mean \"%s\"?", args->command->name,
+                          args->words[0], near);
+    return args_usage(args, "peal %s has no \"%s\"", args->command->name, args->words[0]);
+}
+
+// run_verb takes the first word as the verb, checks words and options against its row, and runs it.
+static int run_verb(CommandArgs *args)
+{
+    const CommandVerb *verb = args->command->verbs;
+    while (args->word_count > 0 && verb->name && strcmp(verb->name, args->words[0]) != 0)
+        verb++;
+    if (!verb->name)
+        return unknown_verb(args);
     if (args->word_count > 0) {
         args->words++;
         args->word_count--;

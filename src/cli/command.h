@@ -7,8 +7,8 @@
 //
 // To add a command: write its row beside the function that runs it, declare the row in
 // cli/commands.h and list it in command.c. A command with verbs (`triggers create`) has one more
-// table, of CommandVerb, and its run function hands over to command_verb(). Server-side commands
-// are given by app/ as extra rows of the same kind.
+// table, of CommandVerb, in place of its run function. Server-side commands are given by app/ as
+// extra rows of the same kind. What a shell completes is printed from the same rows (completion.c).
 #pragma once
 
 #include "base/arena.h"
@@ -33,13 +33,24 @@ typedef struct CommandOption {
 
 typedef struct CommandArgs CommandArgs; // the words and options of one call, parsed and checked
 
+// CommandVerb is one verb of a command: words and options are checked against its row. The first
+// row is meant when there are no words.
+typedef struct CommandVerb {
+    const char *name;
+    const char *what;    // the word that follows it, such as "ID"; NULL: none
+    size_t min, max;     // how many of these words
+    const char *options; // the options that make sense here, apart from --json --url --key
+    int (*run)(CommandArgs *args);
+} CommandVerb;
+
 typedef struct Command {
     const char *name;
     const char *usage;             // behind "peal "; one line for each form
     const char *summary;           // one line, for the list of commands
     const char *details;           // more, with examples; may be NULL
     const CommandOption *options;  // ends with { 0 }; may be NULL
-    int (*run)(CommandArgs *args); // returns the exit status
+    const CommandVerb *verbs;      // ends with { 0 }; NULL: it has none …
+    int (*run)(CommandArgs *args); // … but this; returns the exit status
 } Command;
 
 // command_main parses argv, runs the command it names and returns the exit status. The extra rows
@@ -62,17 +73,11 @@ int args_usage(const CommandArgs *args, const char *format, ...) PRINTF(2, 3);
 // EXIT_INVALID; what names a word that is missing.
 int args_expect(const CommandArgs *args, const char *what, size_t min, size_t max);
 
-// CommandVerb is one verb of a command. The first row is meant when there are no words.
-typedef struct CommandVerb {
-    const char *name;
-    const char *what;    // the word that follows it, such as "ID"; NULL: none
-    size_t min, max;     // how many of these words
-    const char *options; // the options that make sense here, apart from --json --url --key
-    int (*run)(CommandArgs *args);
-} CommandVerb;
+// args_listed gives every command there is, in the order of help; NULL past the end.
+const Command *args_listed(const CommandArgs *args, size_t index);
 
-// command_verb takes the first word as the verb, checks words and options against its row, runs it.
-int command_verb(CommandArgs *args, const CommandVerb *verbs, size_t count);
+// verb_takes says whether an option makes sense with a verb.
+bool verb_takes(const CommandVerb *verb, const char *option);
 
 // command_nearest is the name most like word, for "did you mean"; NULL when none is near.
 const char *command_nearest(const char *word, const char *const *names, size_t count);

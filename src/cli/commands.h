@@ -25,6 +25,9 @@ extern const Command command_clock;
 extern const Command command_tick;
 extern const Command command_health;
 
+// completion.c
+extern const Command command_completion;
+
 // offline.c
 extern const Command command_filter;
 extern const Command command_dedup;

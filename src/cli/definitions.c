@@ -232,50 +232,38 @@ static int create_tenant(CommandArgs *args)
     return change(&client, "POST", S("/v1/tenants"), buf_str(&body), "Created");
 }
 
-static int triggers(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, "limit cursor", list },
-        { "show", "an ID", 1, 1, "", show },
-        { "create", NULL, 0, 0, "file", create },
-        { "update", "an ID", 1, 1, "file if-version", update },
-        { "delete", "an ID", 1, 1, "", delete },
-        { "enable", "an ID", 1, 1, "", enable },
-        { "disable", "an ID", 1, 1, "", disable },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb triggers_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
+    { "create", NULL, 0, 0, "file", create },
+    { "update", "an ID", 1, 1, "file if-version", update },
+    { "delete", "an ID", 1, 1, "", delete },
+    { "enable", "an ID", 1, 1, "", enable },
+    { "disable", "an ID", 1, 1, "", disable },
+    { 0 },
+};
 
-static int channels(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, "limit cursor", list },
-        { "show", "a KEY", 1, 1, "", show },
-        { "create", NULL, 0, 0, "file", create },
-        { "update", "a KEY", 1, 1, "file if-version", update },
-        { "delete", "a KEY", 1, 1, "", delete },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb channels_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", list },
+    { "show", "a KEY", 1, 1, "", show },
+    { "create", NULL, 0, 0, "file", create },
+    { "update", "a KEY", 1, 1, "file if-version", update },
+    { "delete", "a KEY", 1, 1, "", delete },
+    { 0 },
+};
 
-static int keys(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, "limit cursor", list },
-        { "create", NULL, 0, 0, "role tenant name expires-at", create_key },
-        { "delete", "an ID", 1, 1, "", delete },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb keys_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", list },
+    { "create", NULL, 0, 0, "role tenant name expires-at", create_key },
+    { "delete", "an ID", 1, 1, "", delete },
+    { 0 },
+};
 
-static int tenants(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, "limit cursor", list },
-        { "create", "an ID", 1, 1, "name", create_tenant },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb tenants_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", list },
+    { "create", "an ID", 1, 1, "name", create_tenant },
+    { 0 },
+};
 
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
@@ -315,7 +303,7 @@ const Command command_triggers = {
                "  peal triggers disable order-receipt\n"
                "  peal triggers show order-receipt --json",
     .options = definition_options,
-    .run = triggers,
+    .verbs = triggers_verbs,
 };
 
 const Command command_channels = {
@@ -334,7 +322,7 @@ const Command command_channels = {
         " |\n"
         "    peal channels create -f -",
     .options = definition_options,
-    .run = channels,
+    .verbs = channels_verbs,
 };
 
 const Command command_keys = {
@@ -347,7 +335,7 @@ const Command command_keys = {
                "  peal keys create --role ingest --name shop\n"
                "  peal keys delete 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = key_options,
-    .run = keys,
+    .verbs = keys_verbs,
 };
 
 const Command command_tenants = {
@@ -358,5 +346,5 @@ const Command command_tenants = {
     .details = "Examples:\n"
                "  peal tenants create acme --name 'Acme Ltd'",
     .options = tenant_options,
-    .run = tenants,
+    .verbs = tenants_verbs,
 };

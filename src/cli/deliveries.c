@@ -220,19 +220,16 @@ static int complete(CommandArgs *args)
     return act(args, "complete", false);
 }
 
-static int deliveries(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, FILTERS " limit cursor", list },
-        { "show", "an ID", 1, 1, "", show },
-        { "attempts", "an ID", 1, 1, "limit cursor", attempts },
-        { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
-        { "discard", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", discard },
-        { "cancel", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", cancel },
-        { "complete", "IDs", 0, SIZE_MAX, "reason", complete },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb deliveries_verbs[] = {
+    { "list", NULL, 0, 0, FILTERS " limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
+    { "attempts", "an ID", 1, 1, "limit cursor", attempts },
+    { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
+    { "discard", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", discard },
+    { "cancel", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", cancel },
+    { "complete", "IDs", 0, SIZE_MAX, "reason", complete },
+    { 0 },
+};
 
 static const CommandOption deliveries_options[] = {
     { "state", "STATE", "only in this state: pending retrying waiting parked …" },
@@ -269,7 +266,7 @@ const Command command_deliveries = {
         "  peal deliveries retry --state parked --channel email:ops --dry-run\n"
         "  peal deliveries discard 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --reason 'test data'",
     .options = deliveries_options,
-    .run = deliveries,
+    .verbs = deliveries_verbs,
 };
 
 const Command command_captured = {

@@ -14,7 +14,6 @@ static void print_stored(const Client *client, const Json *answer);
 static void add_deliveries(const Client *client, const Json *deliveries, Grid *grid);
 static void add_misses(const Client *client, Str event, Grid *grid);
 
-static int events(CommandArgs *args);
 static int why(CommandArgs *args);
 static Str miss_text(Arena *arena, const Json *decision);
 
@@ -273,15 +272,12 @@ static int timeline(CommandArgs *args)
     return EXIT_DONE;
 }
 
-static int events(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "list", NULL, 0, 0, "kind limit cursor", list },
-        { "show", "an ID", 1, 1, "", show },
-        { "timeline", "an ID", 1, 1, "", timeline },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb events_verbs[] = {
+    { "list", NULL, 0, 0, "kind limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
+    { "timeline", "an ID", 1, 1, "", timeline },
+    { 0 },
+};
 
 static const CommandOption emit_options[] = {
     { "data", "JSON", "the payload: JSON, @FILE, or - for standard input" },
@@ -328,7 +324,7 @@ const Command command_events = {
                "  peal events --kind order.paid --limit 10\n"
                "  peal events timeline 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = events_options,
-    .run = events,
+    .verbs = events_verbs,
 };
 
 const Command command_why = {

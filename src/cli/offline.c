@@ -229,21 +229,15 @@ static int dedup_print(CommandArgs *args)
     return EXIT_DONE;
 }
 
-static int filter(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "test", "FILTER.json and EVENT.json", 2, 2, "", filter_test },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb filter_verbs[] = {
+    { "test", "FILTER.json and EVENT.json", 2, 2, "", filter_test },
+    { 0 },
+};
 
-static int dedup(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "hash", "RECIPE.json and EVENT.json", 2, 2, "", dedup_print },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb dedup_verbs[] = {
+    { "hash", "RECIPE.json and EVENT.json", 2, 2, "", dedup_print },
+    { 0 },
+};
 
 static int version(CommandArgs *args)
 {
@@ -272,7 +266,7 @@ const Command command_filter = {
         "  peal filter test filter.json event.json\n"
         "  echo '{\"payload\":{\"total\":249}}' | peal filter test trigger.json -",
     .options = offline_options,
-    .run = filter,
+    .verbs = filter_verbs,
 };
 
 const Command command_dedup = {
@@ -286,7 +280,7 @@ const Command command_dedup = {
                "  peal dedup hash recipe.json event.json\n"
                "  echo '[\"recipient.address\",\"candidate.wip\"]' | peal dedup hash - event.json",
     .options = offline_options,
-    .run = dedup,
+    .verbs = dedup_verbs,
 };
 
 const Command command_version = {

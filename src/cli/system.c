@@ -73,15 +73,12 @@ static int clock_by(CommandArgs *args)
     return post(args, S("/v1/clock"), "advance", args_word(args, 0));
 }
 
-static int clock_of_server(CommandArgs *args)
-{
-    static const CommandVerb verbs[] = {
-        { "show", NULL, 0, 0, "", clock_show },
-        { "set", "a time such as 2026-05-15T05:13:00Z", 1, 1, "", clock_to },
-        { "advance", "a duration such as 24h", 1, 1, "", clock_by },
-    };
-    return command_verb(args, verbs, ARRAY_LEN(verbs));
-}
+static const CommandVerb clock_verbs[] = {
+    { "show", NULL, 0, 0, "", clock_show },
+    { "set", "a time such as 2026-05-15T05:13:00Z", 1, 1, "", clock_to },
+    { "advance", "a duration such as 24h", 1, 1, "", clock_by },
+    { 0 },
+};
 
 static int health(CommandArgs *args)
 {
@@ -147,7 +144,7 @@ const Command command_clock = {
                "  peal clock advance 24h\n"
                "  peal clock set 2026-05-15T05:13:00Z",
     .options = plain_options,
-    .run = clock_of_server,
+    .verbs = clock_verbs,
 };
 
 const Command command_health = {
