@@ -16,6 +16,7 @@
 #pragma once
 
 #include "api/param.h"
+#include "domain/field.h"
 #include "net/server.h"
 #include "store/depth.h"
 #include "store/epoch.h"
@@ -99,13 +100,16 @@ typedef struct Route {
     const char *summary; // one line
     size_t body_max;
     Media media;
-    bool keeps_answer;   // for an Idempotency-Key
-    const Param *params; // of the query; NULL: none
-    bool is_page;        // takes limit and cursor as well; answers {items, next, complete}
-    int status;          // of an answer that is no refusal
-    const char *answers; // what that holds, in words
-    const char *type;    // its content type; NULL: application/json
-    const char *example; // a body, or NULL
+    bool keeps_answer;       // for an Idempotency-Key
+    const Param *params;     // of the query; NULL: none
+    bool is_page;            // takes limit and cursor as well; answers {items, next, complete}
+    const Shape *takes;      // the body; NULL: there is none
+    int status;              // of an answer that is no refusal
+    int other_status;        // which the same answer may have as well; 0: none
+    const Shape *gives;      // the answer, or a row of the page; NULL: none, or no JSON
+    const Shape *else_gives; // what it may be instead; NULL: nothing
+    const char *type;        // its content type; NULL: application/json
+    const char *example;     // a body, or NULL
 } Route;
 
 extern const Route routes[];

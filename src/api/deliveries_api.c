@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 
+#include "api/shapes.h"
 #include "channels/channel.h"
-#include "domain/members.h"
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
@@ -213,16 +213,11 @@ Err delivery_attempts(Call *call, Db *db, Error *error)
 // with the delivery as it is then.
 static Err act(Call *call, Tx *tx, DeliveryAction action, Error *error)
 {
-    static const char *const known[] = { "reason" };
     Uuid id;
     Str reason = STR_NONE;
     TRY(call_id(call, 0, &id, error));
-    if (call->body) {
-        Members members = members_open(call->body, S(""), error);
-        if (members_check(&members, known, ARRAY_LEN(known)))
-            members_text(&members, "reason", OPERATION_REASON_MAX, &reason);
-        TRY(members_close(&members, ERR_INVALID));
-    }
+    if (call->body)
+        TRY(fields_read(call->arena, call->body, S(""), &reason_shape, &reason, error));
     TRY(act_one(tx, call->tenant, id, action, reason, error));
     return answer_delivery(call, tx->db, id, error);
 }

@@ -1,5 +1,6 @@
 #include "api/handlers.h"
 
+#include "api/shapes.h"
 #include "domain/cloudevent.h"
 #include "domain/trace.h"
 #include "engine/engine.h"
@@ -59,38 +60,17 @@ static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
         item->error = arena_copy(call->arena, error, sizeof *error);
 }
 
-static Err read_batch(Call *call, Str *ret_kind, const Json **ret_items, Error *error)
-{
-    TRY(call_body(call, error));
-    for (JsonIter it = json_each(call->body); json_next(&it);)
-        if (!str_eq(it.key, S("eventKind")) && !str_eq(it.key, S("items")))
-            error_add(error, str_format(call->arena, "/%.*s", STR_ARG(it.key)), "unknown-member",
-                      "\"%.*s\" is not a member of a batch; use eventKind and items",
-                      STR_ARG(it.key));
-    *ret_kind = json_str(json_get(call->body, S("eventKind")));
-    *ret_items = json_get(call->body, S("items"));
-    if (ret_kind->len == 0 || ret_kind->len > EVENT_KIND_MAX)
-        error_add(error, S("/eventKind"), "bad-value", "eventKind must be a text of 1 to %d bytes",
-                  EVENT_KIND_MAX);
-    if (json_type(*ret_items) != JSON_ARRAY)
-        error_add(error, S("/items"), "bad-type", "items must be an array");
-    else if (json_count(*ret_items) > EVENT_ITEMS_MAX)
-        error_add(error, S("/items"), "too-many", "a batch has at most %d items, not %zu",
-                  EVENT_ITEMS_MAX, json_count(*ret_items));
-    return error_close(error, ERR_INVALID);
-}
-
 Err ingest_read(Call *call, Error *error)
 {
-    Str kind;
-    const Json *items;
-    TRY(read_batch(call, &kind, &items, error));
-    Posting *posting = posting_new(call, POSTED_BATCH, json_count(items));
+    BatchBody body = { 0 };
+    TRY(call_body(call, error));
+    TRY(fields_read(call->arena, call->body, S(""), &batch_body_shape, &body, error));
+    Posting *posting = posting_new(call, POSTED_BATCH, json_count(body.items));
     Str trace = trace_of(call);
-    for (JsonIter it = json_each(items); json_next(&it);) {
+    for (JsonIter it = json_each(body.items); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
-        Err err = event_build_item(call->arena, kind, it.value, &item->event, &item_error);
+        Err err = event_build_item(call->arena, body.kind, it.value, &item->event, &item_error);
         item->event.trace = trace;
         take_item(call, item, err, &item_error);
     }

@@ -1,7 +1,9 @@
 #include "api/handlers.h"
+#include "api/shapes.h"
 
-// The OpenAPI document is printed from the route table and the table of errors, so that it cannot
-// say anything else than they do.
+// The OpenAPI document is printed from the route table, the shapes that its rows name and the table
+// of errors, so that it cannot say anything else than they do. A shape is a component by its name,
+// with Body behind it for what is taken; a page of it has Page behind it.
 
 typedef struct ErrorRow {
     Err err;
@@ -159,17 +161,56 @@ static void put_roles(JsonOut *out, const Route *route)
     json_close(out, ']');
 }
 
-static void put_request(JsonOut *out, const Route *route)
+static Str component_name(Arena *arena, const Shape *shape, FieldUse use)
 {
-    if (route->media == MEDIA_NONE)
+    return str_format(arena, "%s%s", shape->name, use == FIELDS_TAKEN ? "Body" : "");
+}
+
+static void put_schema_reference(JsonOut *out, Arena *arena, Str name)
+{
+    put_reference(out, str_format(arena, "#/components/schemas/%.*s", STR_ARG(name)));
+}
+
+static bool needs_any(const Shape *shape)
+{
+    for (size_t i = 0; i < shape->count; i++)
+        if (shape->fields[i].flags & FIELD_NEEDED)
+            return true;
+    return false;
+}
+
+// put_cloudevents tells of the other things that a route which takes any media type takes.
+static void put_cloudevents(JsonOut *out, Arena *arena)
+{
+    Str name = component_name(arena, &cloudevent_shape, FIELDS_TAKEN);
+    open_member(out, S("application/cloudevents+json"), '{');
+    json_key(out, S("schema"));
+    put_schema_reference(out, arena, name);
+    json_close(out, '}');
+    open_member(out, S("application/cloudevents-batch+json"), '{');
+    open_member(out, S("schema"), '{');
+    json_put_str(out, S("type"), S("array"));
+    json_key(out, S("items"));
+    put_schema_reference(out, arena, name);
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+static void put_request(JsonOut *out, Arena *arena, const Route *route)
+{
+    if (!route->takes)
         return;
     open_member(out, S("requestBody"), '{');
+    json_put_bool(out, S("required"), needs_any(route->takes));
     open_member(out, S("content"), '{');
     open_member(out, S("application/json"), '{');
-    json_put_raw(out, S("schema"), S("{\"type\":\"object\"}"));
+    json_key(out, S("schema"));
+    put_schema_reference(out, arena, component_name(arena, route->takes, FIELDS_TAKEN));
     if (route->example)
         json_put_raw(out, S("example"), str_from(route->example));
     json_close(out, '}');
+    if (route->media == MEDIA_ANY)
+        put_cloudevents(out, arena);
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -210,17 +251,46 @@ static bool is_first_of(size_t row)
     return true;
 }
 
-static void put_responses(JsonOut *out, Arena *arena, const Route *route)
+// put_given writes the schema of what a route answers.
+static void put_given(JsonOut *out, Arena *arena, const Route *route)
 {
-    open_member(out, S("responses"), '{');
-    open_member(out, str_format(arena, "%d", route->status), '{');
-    json_put_str(out, S("description"), str_from(route->answers));
-    if (route->status != 204) {
+    json_key(out, S("schema"));
+    if (!route->gives) {
+        json_add_raw(out, S("{\"type\":\"string\"}"));
+    } else if (route->is_page) {
+        put_schema_reference(out, arena, str_format(arena, "%sPage", route->gives->name));
+    } else if (route->else_gives) {
+        json_open(out, '{');
+        open_member(out, S("anyOf"), '[');
+        put_schema_reference(out, arena, component_name(arena, route->gives, FIELDS_SHOWN));
+        put_schema_reference(out, arena, component_name(arena, route->else_gives, FIELDS_SHOWN));
+        json_close(out, ']');
+        json_close(out, '}');
+    } else {
+        put_schema_reference(out, arena, component_name(arena, route->gives, FIELDS_SHOWN));
+    }
+}
+
+static void put_response(JsonOut *out, Arena *arena, const Route *route, int status)
+{
+    open_member(out, str_format(arena, "%d", status), '{');
+    json_put_str(out, S("description"), str_from(route->gives ? route->gives->name : "Done"));
+    if (status != 204) {
         open_member(out, S("content"), '{');
-        json_put_raw(out, str_from(route->type ? route->type : "application/json"), S("{}"));
+        open_member(out, str_from(route->type ? route->type : "application/json"), '{');
+        put_given(out, arena, route);
+        json_close(out, '}');
         json_close(out, '}');
     }
     json_close(out, '}');
+}
+
+static void put_responses(JsonOut *out, Arena *arena, const Route *route)
+{
+    open_member(out, S("responses"), '{');
+    put_response(out, arena, route, route->status);
+    if (route->other_status)
+        put_response(out, arena, route, route->other_status);
     for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
         if (!is_first_of(i) || !is_possible(route, errors[i].http))
             continue;
@@ -244,7 +314,7 @@ static void put_operation(JsonOut *out, Arena *arena, const Route *route)
     if (route->roles == ANYONE)
         json_put_raw(out, S("security"), S("[]"));
     put_parameters(out, route);
-    put_request(out, route);
+    put_request(out, arena, route);
     put_responses(out, arena, route);
     json_close(out, '}');
 }
@@ -299,30 +369,90 @@ static void put_error_responses(JsonOut *out, Arena *arena)
     json_close(out, '}');
 }
 
-static void put_problem_schema(JsonOut *out)
+// Component is a schema that some route refers to.
+typedef struct Component {
+    const Shape *shape;
+    FieldUse use;
+    bool is_page;
+} Component;
+
+typedef struct Components {
+    Component *all;
+    size_t count;
+} Components;
+
+static void note_component(Components *components, const Shape *shape, FieldUse use, bool is_page)
 {
-    open_member(out, S("Problem"), '{');
+    if (!shape)
+        return;
+    for (size_t i = 0; i < components->count; i++) {
+        const Component *other = &components->all[i];
+        if (other->shape == shape && other->use == use && other->is_page == is_page)
+            return;
+        // Two shapes of one name would be one component.
+        assert(other->shape == shape || other->use != use ||
+               strcmp(other->shape->name, shape->name) != 0);
+    }
+    components->all[components->count++] = (Component){ shape, use, is_page };
+}
+
+static Components components_of_routes(Arena *arena)
+{
+    Components components = { ARENA_ARRAY(arena, Component, 4 * route_count + 2), 0 };
+    note_component(&components, &problem_shape, FIELDS_SHOWN, false);
+    note_component(&components, &cloudevent_shape, FIELDS_TAKEN, false);
+    for (size_t i = 0; i < route_count; i++) {
+        const Route *route = &routes[i];
+        note_component(&components, route->takes, FIELDS_TAKEN, false);
+        note_component(&components, route->gives, FIELDS_SHOWN, false);
+        note_component(&components, route->else_gives, FIELDS_SHOWN, false);
+        if (route->is_page)
+            note_component(&components, route->gives, FIELDS_SHOWN, true);
+    }
+    return components;
+}
+
+static void put_page_schema(JsonOut *out, Arena *arena, const Shape *shape)
+{
+    json_open(out, '{');
     json_put_str(out, S("type"), S("object"));
-    json_put_raw(out, S("required"), S("[\"type\",\"title\",\"status\",\"code\",\"requestId\"]"));
     open_member(out, S("properties"), '{');
-    json_put_raw(out, S("type"), S("{\"type\":\"string\",\"format\":\"uri-reference\"}"));
-    json_put_raw(out, S("title"), S("{\"type\":\"string\"}"));
-    json_put_raw(out, S("status"), S("{\"type\":\"integer\"}"));
-    open_member(out, S("code"), '{');
-    json_put_str(out, S("type"), S("string"));
-    open_member(out, S("enum"), '[');
-    for (size_t i = 0; i < ARRAY_LEN(errors); i++)
-        if (errors[i].err != ERR_OK)
-            json_add_str(out, str_from(errors[i].code));
-    json_close(out, ']');
+    open_member(out, S("items"), '{');
+    json_put_str(out, S("type"), S("array"));
+    json_key(out, S("items"));
+    put_schema_reference(out, arena, component_name(arena, shape, FIELDS_SHOWN));
     json_close(out, '}');
-    json_put_raw(out, S("detail"), S("{\"type\":\"string\"}"));
-    json_put_raw(out, S("errors"),
-                 S("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-                   "\"path\":{\"type\":\"string\"},\"code\":{\"type\":\"string\"},"
-                   "\"message\":{\"type\":\"string\"}}}}"));
-    json_put_raw(out, S("requestId"), S("{\"type\":\"string\",\"format\":\"uuid\"}"));
+    json_put_raw(out, S("next"),
+                 S("{\"description\":\"the cursor of the next page; null: there is none\","
+                   "\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}"));
+    json_put_raw(out, S("complete"),
+                 S("{\"description\":\"false where the page ended before its limit\","
+                   "\"type\":\"boolean\"}"));
     json_close(out, '}');
+    json_put_raw(out, S("required"), S("[\"items\",\"next\",\"complete\"]"));
+    json_put_bool(out, S("additionalProperties"), false);
+    json_close(out, '}');
+}
+
+static void put_schemas(JsonOut *out, Arena *arena)
+{
+    Components components = components_of_routes(arena);
+    open_member(out, S("schemas"), '{');
+    for (size_t i = 0; i < components.count; i++) {
+        const Component *component = &components.all[i];
+        if (component->is_page) {
+            json_key(out, str_format(arena, "%sPage", component->shape->name));
+            put_page_schema(out, arena, component->shape);
+        } else {
+            json_key(out, component_name(arena, component->shape, component->use));
+            fields_schema(out, component->shape, component->use);
+        }
+    }
+    fields_components(out);
+    // What a config holds, depends on the channel's type.
+    json_put_raw(out, S("ChannelConfig"), S("{\"type\":\"object\",\"additionalProperties\":true}"));
+    json_put_raw(out, S("ChannelConfigBody"),
+                 S("{\"type\":\"object\",\"additionalProperties\":true}"));
     json_close(out, '}');
 }
 
@@ -342,9 +472,7 @@ void openapi_get(Call *call)
     open_member(out, S("components"), '{');
     json_put_raw(out, S("securitySchemes"),
                  S("{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
-    open_member(out, S("schemas"), '{');
-    put_problem_schema(out);
-    json_close(out, '}');
+    put_schemas(out, call->arena);
     put_error_responses(out, call->arena);
     json_close(out, '}');
     json_close(out, '}');

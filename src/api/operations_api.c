@@ -1,6 +1,6 @@
 #include "api/handlers.h"
 
-#include "domain/members.h"
+#include "api/shapes.h"
 #include "store/operation.h"
 
 static void put_id(JsonOut *json, Uuid id)
@@ -9,30 +9,19 @@ static void put_id(JsonOut *json, Uuid id)
     json_put_str(json, S("id"), uuid_text(id, text));
 }
 
-// read_request reads {"action","filter","reason"?,"dryRun"?}. The filter must be given, though it
-// may be empty: nobody means all deliveries by leaving it out.
+// read_request reads what is asked for. The filter must be given, though it may be empty: nobody
+// means all deliveries by leaving it out.
 static Err read_request(const Call *call, Operation *ret, Error *error)
 {
-    static const char *const known[] = { "action", "filter", "reason", "dryRun" };
-    Members members = members_open(call->body, S(""), error);
-    Str action = STR_NONE;
+    OperationBody body = { 0 };
     DeliveryFilter unused;
-    *ret = (Operation){ .reason = STR_NONE };
-    if (members_check(&members, known, ARRAY_LEN(known))) {
-        members_need(&members, "action");
-        members_need(&members, "filter");
-        members_text(&members, "action", DELIVERY_QUERY_MAX, &action);
-        members_text(&members, "reason", OPERATION_REASON_MAX, &ret->reason);
-        members_bool(&members, "dryRun", &ret->is_dry);
-    }
-    if (action.at && !operation_action(action, &ret->action))
-        members_note(&members, S("action"), "bad-value",
-                     "\"%.*s\" is not an action; use one of retry discard cancel",
-                     STR_ARG(members_shown(action)));
-    TRY(members_close(&members, ERR_INVALID));
-    const Json *filter = members_get(&members, "filter");
-    ret->filter = json_text(call->arena, filter);
-    return operation_filter(ret->action, filter, &unused, error);
+    TRY(fields_read(call->arena, call->body, S(""), &operation_body_shape, &body, error));
+    *ret = (Operation){ .reason = body.reason,
+                        .filter = json_text(call->arena, body.filter),
+                        .is_dry = body.is_dry };
+    bool is_action = operation_action(str_from(operation_words[body.action]), &ret->action);
+    assert(is_action);
+    return operation_filter(ret->action, body.filter, &unused, error);
 }
 
 // operation_create answers before anything is counted: that is done in slices, like the rest.

@@ -1,7 +1,6 @@
 #include "api/handlers.h"
 
-#include "base/time.h"
-#include "domain/members.h"
+#include "api/shapes.h"
 #include "engine/engine.h"
 #include "store/meta.h"
 #include "store/operation.h"
@@ -111,23 +110,10 @@ static Err read_move(Call *call, Instant *ret, Error *error)
     if (!call->api->clock->is_manual)
         return fail(error, ERR_CONFLICT,
                     "the clock is the system's; start Peal with --clock manual to move it");
-    for (JsonIter it = json_each(call->body); json_next(&it);)
-        if (!str_eq(it.key, S("set")) && !str_eq(it.key, S("advance")))
-            error_add(error, str_format(call->arena, "/%.*s", STR_ARG(it.key)), "unknown-member",
-                      "use set or advance");
-    Str set = json_str(json_get(call->body, S("set")));
-    Str advance = json_str(json_get(call->body, S("advance")));
-    Span span = 0;
-    if ((set.at != NULL) == (advance.at != NULL))
-        error_add(error, S(""), "bad-value", "give either set or advance");
-    else if (set.at && !time_parse(set, ret))
-        error_add(error, S("/set"), "bad-time", "\"%.*s\" is not an RFC 3339 time", STR_ARG(set));
-    else if (advance.at && !duration_parse(advance, &span))
-        error_add(error, S("/advance"), "bad-duration", "\"%.*s\" is not a duration such as 24h",
-                  STR_ARG(advance));
-    if (advance.at)
-        *ret = clock_now(call->api->clock) + span;
-    return error_close(error, ERR_INVALID);
+    ClockBody body = { 0 };
+    TRY(fields_read(call->arena, call->body, S(""), &clock_body_shape, &body, error));
+    *ret = body.has_set ? body.set : clock_now(call->api->clock) + body.advance;
+    return ERR_OK;
 }
 
 // is_refused answers for a command that the engine did not carry out.
@@ -228,14 +214,9 @@ static void write_held(Call *call, Str reason, const EngineReport *report)
 
 Err hold_post(Call *call, Tx *tx, Error *error)
 {
-    static const char *const known[] = { "reason" };
     Str reason = STR_NONE;
-    if (call->body) {
-        Members members = members_open(call->body, S(""), error);
-        if (members_check(&members, known, ARRAY_LEN(known)))
-            members_text(&members, "reason", OPERATION_REASON_MAX, &reason);
-        TRY(members_close(&members, ERR_INVALID));
-    }
+    if (call->body)
+        TRY(fields_read(call->arena, call->body, S(""), &reason_shape, &reason, error));
     if (!reason.len)
         reason = S("by an operator");
     TRY(tx_sync(tx, error));

@@ -1,43 +1,57 @@
 #include "domain/event.h"
 
 #include "base/time.h"
-#include "domain/members.h"
 
-// check_recipient allows any members but wants the three that Peal itself reads to be texts.
-static void check_recipient(const Members *recipient)
+// A recipient may have any members; the three that Peal itself reads must be texts.
+static const Field recipient_rows[] = {
+    { "address", FIELD_TEXT_OR_NUMBER, .max = EVENT_ADDRESS_MAX },
+    { "customerRef", FIELD_TEXT_OR_NUMBER, .max = EVENT_ADDRESS_MAX },
+    { "locale", FIELD_TEXT, .max = EVENT_ADDRESS_MAX },
+};
+static const Shape recipient_shape = {
+    .name = "Recipient",
+    SHAPE_ROWS(recipient_rows),
+    .is_open = true,
+};
+
+// clang-format off
+#define AT(member) 0, offsetof(Event, member)
+#define COMMON_ROWS \
+    { "id",            FIELD_TEXT,   AT(identity),       .max = EVENT_IDENTITY_MAX, .help = "The caller's own id for it, unique with its source" }, \
+    { "entity",        FIELD_TEXT,   AT(entity),         .max = EVENT_ENTITY_MAX, .help = "What it is about, such as booking:12345" }, \
+    { "correlationId", FIELD_TEXT,   AT(correlation_id), .max = EVENT_CORRELATION_MAX }, \
+    { "occurredAt",    FIELD_TIME,   AT(occurred_at) }, \
+    { "payload",       FIELD_OBJECT, AT(payload_json),   .help = "Any JSON object" }, \
+    { "recipient",     FIELD_OBJECT, FIELD_RAW, offsetof(Event, recipient_json), .inside = &recipient_shape }
+
+static const Field item_rows[] = { COMMON_ROWS };
+static const Field event_rows[] = {
+    { "kind",   FIELD_TEXT, FIELD_NEEDED, offsetof(Event, kind), .max = EVENT_KIND_MAX },
+    { "source", FIELD_TEXT, AT(source), .max = EVENT_SOURCE_MAX, .help = "Who sent it; api unless said" },
+    COMMON_ROWS,
+};
+// clang-format on
+#undef AT
+#undef COMMON_ROWS
+
+const Shape event_item_shape = {
+    .name = "Item",
+    SHAPE_ROWS(item_rows),
+    .size = sizeof(Event),
+    .invalid = ERR_EVENT_INVALID,
+};
+const Shape event_shape = {
+    .name = "Event",
+    SHAPE_ROWS(event_rows),
+    .size = sizeof(Event),
+    .invalid = ERR_EVENT_INVALID,
+};
+
+// write_texts makes the texts that are stored.
+static Err write_texts(Arena *arena, Event *event, Error *error)
 {
-    Str text = STR_NONE;
-    if (!members_is_object(recipient))
-        return;
-    members_text_or_number(recipient, "address", EVENT_ADDRESS_MAX, &text);
-    members_text_or_number(recipient, "customerRef", EVENT_ADDRESS_MAX, &text);
-    members_text(recipient, "locale", EVENT_ADDRESS_MAX, &text);
-}
-
-// read_common reads the members that an event and an item of a batch share.
-static Err read_common(Arena *arena, const Members *members, Event *event)
-{
-    members_text(members, "id", EVENT_IDENTITY_MAX, &event->identity);
-    members_text(members, "entity", EVENT_ENTITY_MAX, &event->entity);
-    members_text(members, "correlationId", EVENT_CORRELATION_MAX, &event->correlation_id);
-    members_time(members, "occurredAt", &event->occurred_at);
-
-    event->payload_json = members_get(members, "payload");
     if (!event->payload_json)
-        TRY(json_parse(arena, S("{}"), &event->payload_json, members->error));
-    else if (json_type(event->payload_json) != JSON_OBJECT)
-        members_note(members, S("payload"), "bad-type", "must be an object, not %s",
-                     json_type_name(json_type(event->payload_json)));
-
-    event->recipient_json = members_get(members, "recipient");
-    if (event->recipient_json) {
-        Members recipient = members_open(event->recipient_json,
-                                         members_pointer(members, S("recipient")), members->error);
-        check_recipient(&recipient);
-    }
-    TRY(members_close(members, ERR_EVENT_INVALID));
-
-    // Only now: the texts of a refused event are not needed.
+        TRY(json_parse(arena, S("{}"), &event->payload_json, error));
     event->payload = json_text(arena, event->payload_json);
     if (event->recipient_json)
         event->recipient = json_text(arena, event->recipient_json);
@@ -46,37 +60,24 @@ static Err read_common(Arena *arena, const Members *members, Event *event)
 
 Err event_build(Arena *arena, const Json *body, Event *ret, Error *error)
 {
-    static const char *const known[] = { "kind",       "id",       "source",
-                                         "occurredAt", "entity",   "correlationId",
-                                         "payload",    "recipient" };
-    Error own = { 0 };
-    Members members = members_open(body, S(""), error ? error : &own);
-    if (!members_check(&members, known, ARRAY_LEN(known)))
-        return members_close(&members, ERR_EVENT_INVALID);
-
     Event event = { .source = S("api"), .occurred_at = INSTANT_NONE };
-    members_need(&members, "kind");
-    members_text(&members, "kind", EVENT_KIND_MAX, &event.kind);
-    members_text(&members, "source", EVENT_SOURCE_MAX, &event.source);
-    TRY(read_common(arena, &members, &event));
+    TRY(fields_read(arena, body, S(""), &event_shape, &event, error));
+    TRY(write_texts(arena, &event, error));
     *ret = event;
     return ERR_OK;
 }
 
 Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error)
 {
-    static const char *const known[] = { "id",      "occurredAt", "entity", "correlationId",
-                                         "payload", "recipient" };
-    Error own = { 0 };
-    Members members = members_open(item, S(""), error ? error : &own);
-    if (!members_check(&members, known, ARRAY_LEN(known)))
-        return members_close(&members, ERR_EVENT_INVALID);
-
     Event event = { .kind = kind, .source = S("ingest"), .occurred_at = INSTANT_NONE };
-    if (kind.len == 0 || kind.len > EVENT_KIND_MAX || !str_is_printable(kind))
-        members_note(&members, S("eventKind"), "bad-value",
-                     "must have 1 to %d bytes and no control characters", EVENT_KIND_MAX);
-    TRY(read_common(arena, &members, &event));
+    Error own = { 0 }, *noted = error ? error : &own;
+    if (kind.len == 0 || kind.len > EVENT_KIND_MAX || !str_is_printable(kind)) {
+        error_add(noted, S("/eventKind"), "bad-value",
+                  "must have 1 to %d bytes and no control characters", EVENT_KIND_MAX);
+        return error_close(noted, ERR_EVENT_INVALID);
+    }
+    TRY(fields_read(arena, item, S(""), &event_item_shape, &event, error));
+    TRY(write_texts(arena, &event, error));
     *ret = event;
     return ERR_OK;
 }

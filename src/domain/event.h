@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "domain/field.h"
 
 enum {
     EVENT_KIND_MAX = 200,
@@ -41,12 +42,14 @@ typedef struct Event {
     const Json *recipient_json;
 } Event;
 
-// event_build reads {"kind","id"?,"source"?,"occurredAt"?,"entity"?,"correlationId"?,"payload"?,
-// "recipient"?}; unknown members are refused. It fills all but id, tenant, received_at and trace.
+// event_build reads a body by the rows of event_shape. It fills all but id, tenant,
+// received_at and trace.
+extern const Shape event_shape;
 Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_USE;
 
-// event_build_item reads {"payload","recipient"?,"occurredAt"?,"entity"?,"correlationId"?,"id"?}
-// of a batch whose kind was given once. source becomes "ingest".
+// event_build_item reads an item of a batch whose kind was given once, by event_item_shape. source
+// becomes "ingest".
+extern const Shape event_item_shape;
 Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error) MUST_USE;
 
 // event_check_size refuses an event that is too long for its row, with ERR_TOO_LARGE. Every door

@@ -355,9 +355,11 @@ static void read_list(const Spot *spot, const Field *field)
     else if (!is_array)
         note_type(spot, "an array");
     else if (count < (size_t) field->min || count > (size_t) field->max)
-        members_note(spot->members, spot->name, "bad-value",
+        members_note(spot->members, spot->name, field->code ? field->code : "bad-value",
                      "must have %lld to %lld elements, not %zu", (long long) field->min,
                      (long long) field->max, count);
+    else if (field->flags & FIELD_RAW)
+        keep_json(spot);
     else
         read_elements(spot, field);
 }

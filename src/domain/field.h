@@ -49,7 +49,8 @@ enum {
     FIELD_ALSO = 64,     // another name of the row above it
     FIELD_EMPTY = 128,   // a text that may be empty
     FIELD_ALONE = 256,   // a list whose only element may stand without brackets
-    FIELD_RAW = 512,     // an object that is read as inside says, but kept as const Json *
+    FIELD_RAW = 512,     // an object that is read as inside says, but kept as const Json *; a list
+                         // that is kept so as well, its elements unread: each may fail alone
 };
 
 typedef struct Field {
@@ -65,7 +66,7 @@ typedef struct Field {
     const struct Field *of;
     const char *const *words; // NULL-terminated
     const char *noun;         // what a word is one of, for its refusal: "a policy"
-    const char *code;         // of that refusal; NULL: bad-value
+    const char *code;         // of that refusal, or of a list of another length; NULL: bad-value
     const char *help;         // one line, without its full stop; NULL where the name says it all
 } Field;
 
@@ -102,7 +103,7 @@ const Field *fields_find(const Shape *shape, Str name);
 
 // fields_schema writes the JSON Schema (2020-12) of what is taken or shown. It refers to
 // #/components/schemas/Filter and Secret; fields_components writes these, as members of an object.
-// A row's own component is referred to by its name, with "Shown" behind it for what is shown.
+// A row's own component is referred to by its name, with "Body" behind it for what is taken.
 typedef enum FieldUse { FIELDS_TAKEN, FIELDS_SHOWN } FieldUse;
 void fields_schema(JsonOut *out, const Shape *shape, FieldUse use);
 void field_schema(JsonOut *out, const Field *field, FieldUse use); // of one value

@@ -143,7 +143,7 @@ static void put_object(JsonOut *out, const Field *field, FieldUse use)
     if (field->inside) {
         put_shape(out, field->inside, use);
     } else if (field->component) {
-        put_ref(out, field->component, use == FIELDS_SHOWN ? "Shown" : "");
+        put_ref(out, field->component, use == FIELDS_TAKEN ? "Body" : "");
     } else {
         put_text(out, "type", "object");
         json_put_bool(out, S("additionalProperties"), true);

@@ -334,30 +334,38 @@ DeliveryFilter delivery_filter_any(void)
     return (DeliveryFilter){ .stuck_before = INSTANT_NONE, .to = INSTANT_NONE };
 }
 
+static const char *const state_words[] = {
+#define STATE_WORD(name, text, ...) (text),
+    DELIVERY_STATE_TABLE(STATE_WORD)
+#undef STATE_WORD
+        NULL,
+};
+
+// clang-format off
+#define AT(member) 0, offsetof(DeliveryFilter, member)
+static const Field filter_rows[] = {
+    { "state",   FIELD_WORD, AT(state),   .given = offsetof(DeliveryFilter, has_state), .words = state_words, .noun = "a state" },
+    { "trigger", FIELD_TEXT, AT(trigger), .max = TRIGGER_ID_MAX },
+    { "channel", FIELD_TEXT, AT(channel), .max = CHANNEL_KEY_MAX },
+    { "event",   FIELD_ID,   AT(event),   .given = offsetof(DeliveryFilter, has_event) },
+    { "entity",  FIELD_TEXT, AT(entity),  .max = EVENT_ENTITY_MAX },
+    { "from",    FIELD_TIME, AT(from) },
+    { "to",      FIELD_TIME, AT(to) },
+};
+// clang-format on
+#undef AT
+
+const Shape delivery_filter_shape = {
+    .name = "DeliveryFilter",
+    SHAPE_ROWS(filter_rows),
+    .size = sizeof(DeliveryFilter),
+};
+
 Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, Error *error)
 {
-    static const char *const known[] = { "state",  "trigger", "channel", "event",
-                                         "entity", "from",    "to" };
     DeliveryFilter filter = delivery_filter_any();
-    Members members = members_open(source, pointer, error);
-    Str state = STR_NONE, event = STR_NONE;
-    if (members_check(&members, known, ARRAY_LEN(known))) {
-        members_text(&members, "state", DELIVERY_QUERY_MAX, &state);
-        members_text(&members, "trigger", TRIGGER_ID_MAX, &filter.trigger);
-        members_text(&members, "channel", CHANNEL_KEY_MAX, &filter.channel);
-        members_text(&members, "event", DELIVERY_QUERY_MAX, &event);
-        members_text(&members, "entity", EVENT_ENTITY_MAX, &filter.entity);
-        members_time(&members, "from", &filter.from);
-        members_time(&members, "to", &filter.to);
-    }
-    filter.has_state = state.at && delivery_state_parse(state, &filter.state);
-    if (state.at && !filter.has_state)
-        members_note(&members, S("state"), "bad-value", "\"%.*s\" is not a state",
-                     STR_ARG(members_shown(state)));
-    filter.has_event = event.at && uuid_parse(event, &filter.event);
-    if (event.at && !filter.has_event)
-        members_note(&members, S("event"), "bad-value", "must be the id of an event");
-    TRY(members_close(&members, ERR_INVALID));
+    // No arena: none of the rows makes anything.
+    TRY(fields_read(NULL, source, pointer, &delivery_filter_shape, &filter, error));
     *ret = filter;
     return ERR_OK;
 }

@@ -71,8 +71,8 @@ Err delivery_missing(Uuid id, Error *error);
 // DeliveryFilter says which deliveries; what is none does not restrict. Start from
 // delivery_filter_any().
 typedef struct DeliveryFilter {
-    bool has_state;
     DeliveryState state;
+    bool has_state;
     bool is_live; // any live state
     Str trigger, channel, entity;
     bool has_event;
@@ -87,8 +87,8 @@ enum { DELIVERY_QUERY_MAX = 200 };
 
 DeliveryFilter delivery_filter_any(void);
 
-// delivery_filter_read reads {state?,trigger?,channel?,event?,entity?,from?,to?} lying at pointer
-// and refuses anything else; error must not be NULL.
+// delivery_filter_read reads a filter that lies at pointer, by the rows of delivery_filter_shape.
+extern const Shape delivery_filter_shape;
 Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
                          Error *error) MUST_USE;
 

@@ -31,7 +31,7 @@ __all__ = ["Context", "Deadline", "PATIENCE", "Peal", "Postgres", "Receiver", "S
 
 STORES = ("sqlite", "postgres")
 SHARED_POSTGRES = "PEAL_TEST_POSTGRES"  # the URL of the cluster that the whole run shares
-OWN_FILES = ("harness.py", "postgres.py", "process.py", "receiver.py", "server.py")
+OWN_FILES = ("document.py", "harness.py", "postgres.py", "process.py", "receiver.py", "server.py")
 BODY_SHOWN = 3000
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from typing import NamedTuple
 
+from document import Document
 from process import PATIENCE, Process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -58,7 +59,10 @@ def run_peal(*words, env=None, cwd=None, text=""):
 
 
 class Client:
-    """Somebody with a key. Every exchange is kept for the report of a failed test."""
+    """Somebody with a key. Every exchange is kept for the report of a failed test, and every answer
+    is held against the program's own document."""
+
+    documents = {}  # by program
 
     def __init__(self, host, key, exchanges):
         self.host = host
@@ -72,10 +76,19 @@ class Client:
             sent["Content-Type"] = "application/json"
         response = self._exchange(method, path, data, {**sent, **(headers or {})}, seconds)
         self.exchanges.append((method, path, data, response))
+        if method != "HEAD":
+            self.document().check(method, path, response)
         if expect is not None and response.status != expect:
             raise AssertionError(f"{method} {path} answered {response.status}, not {expect}:\n"
                                  f"{response.text}")
         return response
+
+    def document(self):
+        program = peal_program()
+        if program not in self.documents:
+            answer = self._exchange("GET", "/openapi.json", None, {}, 60)
+            self.documents[program] = Document(answer.json)
+        return self.documents[program]
 
     def _exchange(self, method, path, data, headers, seconds):
         connection = http.client.HTTPConnection(self.host, timeout=seconds * PATIENCE)

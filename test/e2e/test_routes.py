@@ -1,8 +1,10 @@
 """What every route has in common; the cases are made from the route table, as the document has it."""
 import re
 
+from document import Document, Drift
 from harness import equal, main
-from steps import trigger_body
+from server import Response
+from steps import ingest_one, make_trigger, trigger_body
 
 NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
 VALUES = {"boolean": "true", "date-time": "2026-05-14T05:12:34Z", "uuid": NO_SUCH_ID}
@@ -76,6 +78,65 @@ def test_a_value_outside_its_bounds_is_refused(ctx):
             answer = ctx.peal.request(method, f"{filled(path)}?{name}={bad}")
             equal(answer.status, 422, f"{method} {path}?{name}={bad[:20]}")
             equal([place for place, _ in problems(answer)], [f"/{name}"], path)
+
+
+def complaint(document, path, answer):
+    try:
+        document.check("GET", path, answer)
+    except Drift as drift:
+        return str(drift)
+    return ""
+
+
+def test_an_answer_that_is_not_as_the_document_says_is_noticed(ctx):
+    """Every answer of every test is held against the document: this shows that it would be seen."""
+    make_trigger(ctx.peal)
+    document, id = ctx.peal.document(), ingest_one(ctx.peal)
+    path, other = f"/v1/deliveries/{id}", "/v1/deliveries"
+    good = ctx.peal.get(path, expect=200)
+    row, headers = good.json, good.headers
+    equal(complaint(document, path, good), "")
+    for answer, words in (
+            (Response(200, {**row, "colour": "red"}, headers), "/colour is not in the document"),
+            (Response(200, {**row, "state": "odd"}, headers), "/state is 'odd', none of"),
+            (Response(200, {**row, "id": 7}, headers), "/id is 7, not of type string"),
+            (Response(200, {**row, "eventId": "7"}, headers), "/eventId is '7', no uuid"),
+            (Response(200, {**row, "dueAt": "noon"}, headers), "/dueAt fits none of 2"),
+            (Response(200, {**row, "send": True}, headers), "/send is True, not of type integer"),
+            (Response(200, {k: v for k, v in row.items() if k != "waits"}, headers),
+             "/waits is missing"),
+            (Response(202, row, headers), "the status 202 is not in the document"),
+            (Response(404, row, headers), "the content type is 'application/json'"),
+            (Response(200, row, {"Content-Type": "text/html"}), "the content type is 'text/html'")):
+        assert words in complaint(document, path, answer), (words, complaint(document, path, answer))
+    assert "/next is missing" in complaint(document, other, Response(200, {"items": []}, headers))
+
+
+def schemas_in(value):
+    if isinstance(value, dict):
+        yield value
+        for each in value.values():
+            yield from schemas_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from schemas_in(each)
+
+
+def test_nothing_is_untyped_by_omission(ctx):
+    """What may be any JSON says so; every object says which members it has."""
+    document = ctx.peal.get("/openapi.json", expect=200).json
+    for name, component in document["components"]["schemas"].items():
+        for schema in schemas_in(component):
+            if schema.get("type") == "object":
+                assert "additionalProperties" in schema, f"{name}: {schema}"
+            if schema.keys() <= {"description"} and schema:
+                assert "any JSON" in str(schema["description"]), f"{name}: {schema}"
+    for method, path, told in operations(ctx.peal):
+        for status, response in told["responses"].items():
+            for content in response.get("content", {}).values():
+                assert content["schema"], f"{method} {path} {status}"
+        for content in told.get("requestBody", {}).get("content", {}).values():
+            assert content["schema"], f"{method} {path}"
 
 
 def test_every_post_keeps_its_answer_for_an_idempotency_key(ctx):

@@ -1,0 +1,361 @@
+#include "api/shapes.h"
+
+#include "domain/decision.h"
+#include "domain/delivery.h"
+#include "domain/event.h"
+#include "domain/role.h"
+#include "domain/trigger.h"
+#include "store/delivery.h"
+#include "store/key.h"
+#include "store/operation.h"
+#include "store/tenant.h"
+
+#define ALWAYS FIELD_ALWAYS
+#define OR_NULL (FIELD_ALWAYS | FIELD_NULLABLE)
+#define SOMETIMES 0u
+#define MAYBE_NULL FIELD_NULLABLE
+
+#define SHAPE(title, rows)                                                                         \
+    {                                                                                              \
+        .name = (title), SHAPE_ROWS(rows)                                                          \
+    }
+
+// Words that a table has, in its order.
+#define WORD(name, text, ...) (text),
+static const char *const state_words[] = { DELIVERY_STATE_TABLE(WORD) NULL };
+static const char *const verdict_words[] = { VERDICT_TABLE(WORD) NULL };
+static const char *const reason_words[] = { DELIVERY_REASON_TABLE(WORD) NULL };
+static const char *const decision_words[] = { DECISION_TABLE(WORD) NULL };
+static const char *const decision_reasons[] = { DECISION_REASON_TABLE(WORD) NULL };
+static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
+#undef WORD
+#define CODE(name, http, exit, code, title) (code),
+static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
+#undef CODE
+
+// clang-format off
+static const char *const status_words[] = { "Pending", "Sent", "Parked", "Delivered", "Completed", "Expired", "Cancelled", "Discarded", NULL };
+static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
+static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
+const char *const operation_words[] = { "retry", "discard", "cancel", NULL };
+
+// A reason is null where none is needed: the first of its words is empty.
+#define REASON(flags)       { "reason", FIELD_WORD, flags, .min = REASON_NONE + 1, .words = reason_words }
+#define WORDS(name, flags, list) { name, FIELD_WORD, flags, .words = list }
+#define LIST(name, flags, element) { name, FIELD_LIST, flags, .of = &(element) }
+
+static const Field text_row = { NULL, FIELD_TEXT };
+
+static const Field mistake_rows[] = {
+    { "path",    FIELD_TEXT, ALWAYS, .help = "A JSON Pointer into the body, or / and a query parameter" },
+    { "code",    FIELD_TEXT, ALWAYS },
+    { "message", FIELD_TEXT, ALWAYS },
+};
+static const Shape mistake_shape = SHAPE("Mistake", mistake_rows);
+static const Field mistake_row = { NULL, FIELD_OBJECT, .inside = &mistake_shape };
+static const Field problem_rows[] = {
+    { "type",      FIELD_TEXT, ALWAYS },
+    { "title",     FIELD_TEXT, ALWAYS },
+    { "status",    FIELD_INT,  ALWAYS },
+    { "code",      FIELD_WORD, ALWAYS, .min = ERR_OK + 1, .words = error_codes },
+    { "detail",    FIELD_TEXT, ALWAYS },
+    LIST("errors", SOMETIMES, mistake_row),
+    { "requestId", FIELD_ID,   ALWAYS },
+};
+const Shape problem_shape = SHAPE("Problem", problem_rows);
+
+static const Field reason_rows[] = {
+    { "reason", FIELD_TEXT, .max = OPERATION_REASON_MAX, .help = "Why, in a person's words" },
+};
+const Shape reason_shape = { .name = "Reason", SHAPE_ROWS(reason_rows), .size = sizeof(Str) };
+
+static const Field item_row = { NULL, FIELD_OBJECT, .inside = &event_item_shape };
+static const Field batch_body_rows[] = {
+    { "eventKind", FIELD_TEXT, FIELD_NEEDED, offsetof(BatchBody, kind), .max = EVENT_KIND_MAX, .help = "Of all items" },
+    { "kind",      FIELD_TEXT, FIELD_ALSO, .max = EVENT_KIND_MAX },
+    { "items",     FIELD_LIST, FIELD_NEEDED | FIELD_RAW, offsetof(BatchBody, items), .max = EVENT_ITEMS_MAX, .code = "too-many", .of = &item_row,
+      .help = "One that is wrong fails alone" },
+};
+const Shape batch_body_shape = { .name = "Batch", SHAPE_ROWS(batch_body_rows), .size = sizeof(BatchBody) };
+
+static const Field cloudevent_rows[] = {
+    { "specversion", FIELD_TEXT, FIELD_NEEDED },
+    { "id",          FIELD_TEXT, FIELD_NEEDED },
+    { "source",      FIELD_TEXT, FIELD_NEEDED },
+    { "type",        FIELD_TEXT, FIELD_NEEDED },
+    { "data",        FIELD_ANY },
+};
+const Shape cloudevent_shape = { .name = "CloudEvent", SHAPE_ROWS(cloudevent_rows), .is_open = true };
+
+static const Field taken_rows[] = {
+    WORDS("outcome", ALWAYS, item_words),
+    { "deliveryId", FIELD_ID,   ALWAYS, .help = "Made now, or holding the key already" },
+    { "publicId",   FIELD_TEXT, ALWAYS },
+    { "triggerId",  FIELD_TEXT, ALWAYS },
+    { "surveyId",   FIELD_TEXT, OR_NULL },
+};
+static const Shape taken_shape = SHAPE("TakenDelivery", taken_rows);
+static const Field taken_row = { NULL, FIELD_OBJECT, .inside = &taken_shape };
+
+static const Field item_error_rows[] = {
+    { "code",    FIELD_TEXT, ALWAYS },
+    { "message", FIELD_TEXT, ALWAYS },
+    { "path",    FIELD_TEXT, SOMETIMES, .help = "A JSON Pointer into the item" },
+};
+static const Shape item_error_shape = SHAPE("ItemError", item_error_rows);
+static const Field item_shown_rows[] = {
+    { "eventId", FIELD_ID, OR_NULL },
+    WORDS("outcome", ALWAYS, item_words),
+    LIST("deliveries", ALWAYS, taken_row),
+    { "error", FIELD_OBJECT, SOMETIMES, .inside = &item_error_shape },
+};
+static const Shape item_shown_shape = SHAPE("TakenItem", item_shown_rows);
+static const Field item_shown_row = { NULL, FIELD_OBJECT, .inside = &item_shown_shape };
+static const Field batch_rows[] = {
+    { "created",   FIELD_COUNT, ALWAYS },
+    { "skipped",   FIELD_COUNT, ALWAYS },
+    { "failed",    FIELD_COUNT, ALWAYS },
+    { "unmatched", FIELD_COUNT, ALWAYS },
+    LIST("items", ALWAYS, item_shown_row),
+};
+const Shape batch_shape = SHAPE("TakenBatch", batch_rows);
+
+static const Field event_taken_rows[] = {
+    { "eventId",   FIELD_ID,   ALWAYS },
+    { "duplicate", FIELD_BOOL, ALWAYS },
+    LIST("deliveries", ALWAYS, taken_row),
+};
+const Shape event_taken_shape = SHAPE("TakenEvent", event_taken_rows);
+static const Field events_taken_rows[] = { LIST("items", ALWAYS, item_shown_row) };
+const Shape events_taken_shape = SHAPE("TakenEvents", events_taken_rows);
+
+static const Field event_rows[] = {
+    { "id",            FIELD_ID,   ALWAYS },
+    { "kind",          FIELD_TEXT, ALWAYS },
+    { "source",        FIELD_TEXT, OR_NULL },
+    { "entity",        FIELD_TEXT, OR_NULL },
+    { "correlationId", FIELD_TEXT, OR_NULL },
+    { "traceparent",   FIELD_TEXT, OR_NULL },
+    { "receivedAt",    FIELD_TIME, OR_NULL },
+    { "occurredAt",    FIELD_TIME, OR_NULL },
+    { "payload",       FIELD_ANY,  ALWAYS },
+    { "recipient",     FIELD_ANY,  ALWAYS },
+};
+const Shape event_shown_shape = SHAPE("Event", event_rows);
+
+static const Field decision_rows[] = {
+    { "triggerId",      FIELD_TEXT,  ALWAYS },
+    { "triggerVersion", FIELD_COUNT, ALWAYS },
+    WORDS("outcome", ALWAYS, decision_words),
+    WORDS("reason", ALWAYS, decision_reasons),
+    { "deliveryId",     FIELD_ID,    SOMETIMES },
+    { "path",           FIELD_TEXT,  MAYBE_NULL, .help = "What the filter looked at" },
+    { "predicate",      FIELD_TEXT,  MAYBE_NULL },
+    { "seen",           FIELD_ANY,   SOMETIMES, .help = "What it found there: any JSON" },
+    { "wouldMatchIf",   FIELD_TEXT,  MAYBE_NULL },
+};
+static const Shape decision_shape = SHAPE("Decision", decision_rows);
+static const Field decision_row = { NULL, FIELD_OBJECT, .inside = &decision_shape };
+static const Field explain_rows[] = {
+    { "eventId", FIELD_ID, ALWAYS },
+    LIST("decisions", ALWAYS, decision_row),
+    { "note",    FIELD_TEXT, OR_NULL },
+};
+const Shape explain_shape = SHAPE("Explanation", explain_rows);
+
+// Which members a moment has, depends on what it is.
+static const Field moment_detail_rows[] = {
+    { "source",         FIELD_TEXT,  MAYBE_NULL },
+    { "kind",           FIELD_TEXT,  SOMETIMES },
+    { "triggerId",      FIELD_TEXT,  MAYBE_NULL },
+    { "triggerVersion", FIELD_COUNT, SOMETIMES },
+    { "outcome",        FIELD_TEXT,  SOMETIMES },
+    { "reason",         FIELD_TEXT,  MAYBE_NULL },
+    { "deliveryId",     FIELD_ID,    SOMETIMES },
+    { "channel",        FIELD_TEXT,  MAYBE_NULL },
+    { "address",        FIELD_TEXT,  MAYBE_NULL },
+    { "dueAt",          FIELD_TIME,  MAYBE_NULL },
+    { "number",         FIELD_INT,   SOMETIMES },
+    { "send",           FIELD_INT,   SOMETIMES },
+    { "code",           FIELD_INT,   MAYBE_NULL },
+    { "detail",         FIELD_TEXT,  MAYBE_NULL },
+    { "finishedAt",     FIELD_TIME,  MAYBE_NULL },
+    { "state",          FIELD_WORD,  SOMETIMES, .words = state_words },
+    { "note",           FIELD_TEXT,  MAYBE_NULL },
+};
+static const Shape moment_detail_shape = SHAPE("MomentDetail", moment_detail_rows);
+static const Field moment_rows[] = {
+    { "at", FIELD_TIME, ALWAYS },
+    WORDS("what", ALWAYS, moment_words),
+    { "detail", FIELD_OBJECT, ALWAYS, .inside = &moment_detail_shape },
+};
+static const Shape moment_shape = SHAPE("Moment", moment_rows);
+static const Field moment_row = { NULL, FIELD_OBJECT, .inside = &moment_shape };
+static const Field timeline_rows[] = { LIST("items", ALWAYS, moment_row) };
+const Shape timeline_shape = SHAPE("Timeline", timeline_rows);
+
+static const Field delivery_rows[] = {
+    { "id",                 FIELD_ID,    ALWAYS },
+    { "publicId",           FIELD_TEXT,  ALWAYS },
+    { "eventId",            FIELD_ID,    ALWAYS },
+    { "tenant",             FIELD_TEXT,  OR_NULL },
+    { "triggerId",          FIELD_TEXT,  OR_NULL },
+    { "triggerVersion",     FIELD_COUNT, ALWAYS },
+    { "surveyId",           FIELD_TEXT,  OR_NULL },
+    { "channel",            FIELD_TEXT,  OR_NULL },
+    { "address",            FIELD_TEXT,  OR_NULL },
+    { "locale",             FIELD_TEXT,  OR_NULL },
+    { "customerRef",        FIELD_TEXT,  OR_NULL },
+    { "entity",             FIELD_TEXT,  OR_NULL },
+    { "state",              FIELD_WORD,  ALWAYS, .words = state_words },
+    { "status",             FIELD_WORD,  ALWAYS, .words = status_words, .help = "The state, in the words of surveys" },
+    REASON(OR_NULL),
+    { "triggeredAt",        FIELD_TIME,  OR_NULL },
+    { "triggeredBy",        FIELD_TEXT,  OR_NULL, .help = "event: and the event's kind; null where the event got lost" },
+    { "dueAt",              FIELD_TIME,  OR_NULL },
+    { "expiresAt",          FIELD_TIME,  OR_NULL },
+    { "lastSentAt",         FIELD_TIME,  OR_NULL },
+    { "openedAt",           FIELD_TIME,  OR_NULL },
+    { "endedAt",            FIELD_TIME,  OR_NULL },
+    { "send",               FIELD_INT,   ALWAYS },
+    { "attemptCount",       FIELD_INT,   ALWAYS },
+    { "remindersRemaining", FIELD_INT,   ALWAYS },
+    { "inFlight",           FIELD_BOOL,  ALWAYS },
+    { "lastError",          FIELD_TEXT,  OR_NULL },
+    { "waits",              FIELD_TEXT,  OR_NULL, .help = "What a due delivery waits for" },
+    { "dedupHash",          FIELD_TEXT,  OR_NULL },
+    { "payload",            FIELD_ANY,   ALWAYS },
+};
+const Shape delivery_shape = SHAPE("Delivery", delivery_rows);
+
+static const Field attempt_rows[] = {
+    { "number",     FIELD_INT,  ALWAYS },
+    { "send",       FIELD_INT,  ALWAYS },
+    { "startedAt",  FIELD_TIME, OR_NULL },
+    { "finishedAt", FIELD_TIME, OR_NULL },
+    { "outcome",    FIELD_WORD, ALWAYS, .words = verdict_words },
+    REASON(OR_NULL),
+    { "code",       FIELD_INT,  OR_NULL, .help = "Of the far side's answer" },
+    { "providerId", FIELD_TEXT, OR_NULL },
+    { "detail",     FIELD_TEXT, OR_NULL },
+    { "node",       FIELD_TEXT, OR_NULL },
+};
+const Shape attempt_shape = SHAPE("Attempt", attempt_rows);
+
+static const Field captured_rows[] = {
+    { "at",         FIELD_TIME, ALWAYS },
+    { "deliveryId", FIELD_ID,   ALWAYS },
+    { "channel",    FIELD_TEXT, OR_NULL },
+    { "address",    FIELD_TEXT, OR_NULL },
+    { "send",       FIELD_INT,  ALWAYS },
+    { "attempt",    FIELD_INT,  ALWAYS },
+    { "url",        FIELD_TEXT, OR_NULL },
+    { "body",       FIELD_ANY,  ALWAYS, .help = "What an http channel would have sent: any JSON" },
+};
+const Shape captured_shape = SHAPE("Captured", captured_rows);
+
+static const Field operation_body_rows[] = {
+    { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
+    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &delivery_filter_shape,
+      .help = "Which deliveries; {} means all that the action is for" },
+    { "reason", FIELD_TEXT, 0, offsetof(OperationBody, reason), .max = OPERATION_REASON_MAX },
+    { "dryRun", FIELD_BOOL, 0, offsetof(OperationBody, is_dry), .help = "Only count" },
+};
+const Shape operation_body_shape = { .name = "Operation", SHAPE_ROWS(operation_body_rows), .size = sizeof(OperationBody) };
+
+static const Field operation_begun_rows[] = {
+    { "id",      FIELD_ID,    ALWAYS },
+    { "matched", FIELD_COUNT, OR_NULL, .help = "Null: they are counted from now on" },
+    { "dryRun",  FIELD_BOOL,  ALWAYS },
+};
+const Shape operation_begun_shape = SHAPE("OperationBegun", operation_begun_rows);
+
+static const char *const progress_words[] = { "counting", "running", "done", NULL };
+static const Field operation_rows[] = {
+    { "id",         FIELD_ID,     ALWAYS },
+    { "action",     FIELD_WORD,   ALWAYS, .words = operation_words },
+    { "filter",     FIELD_OBJECT, ALWAYS, .inside = &delivery_filter_shape },
+    { "reason",     FIELD_TEXT,   OR_NULL },
+    { "dryRun",     FIELD_BOOL,   ALWAYS },
+    { "matched",    FIELD_COUNT,  OR_NULL, .help = "Null while they are counted" },
+    { "done",       FIELD_COUNT,  ALWAYS },
+    { "skipped",    FIELD_COUNT,  ALWAYS },
+    { "failed",     FIELD_COUNT,  ALWAYS },
+    { "state",      FIELD_WORD,   ALWAYS, .words = progress_words },
+    { "createdAt",  FIELD_TIME,   ALWAYS },
+    { "finishedAt", FIELD_TIME,   OR_NULL },
+};
+const Shape operation_shape = SHAPE("Operation", operation_rows);
+
+static const Field tenant_rows[] = {
+    { "id",        FIELD_KEY,  FIELD_NEEDED, .max = TENANT_ID_MAX },
+    { "name",      FIELD_TEXT, ALWAYS, .max = TENANT_NAME_MAX, .help = "Its id unless said" },
+    { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
+};
+const Shape tenant_shape = SHAPE("Tenant", tenant_rows);
+
+static const Field key_rows[] = {
+    { "id",        FIELD_ID,   FIELD_SHOWN | ALWAYS },
+    { "tenant",    FIELD_TEXT, ALWAYS, .max = TENANT_ID_MAX, .help = "One's own unless said" },
+    { "role",      FIELD_WORD, FIELD_NEEDED, .min = ROLE_NONE + 1, .words = role_words, .noun = "a role", .code = "unknown-role" },
+    { "system",    FIELD_BOOL, FIELD_SHOWN | ALWAYS },
+    { "name",      FIELD_TEXT, OR_NULL, .max = KEY_NAME_MAX },
+    { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
+    { "expiresAt", FIELD_TIME, OR_NULL },
+    { "key",       FIELD_TEXT, FIELD_SHOWN, .help = "Shown once, when it is made" },
+};
+const Shape key_shape = SHAPE("Key", key_rows);
+
+static const Field clock_body_rows[] = {
+    { "set",     FIELD_TIME, 0, offsetof(ClockBody, set), .given = offsetof(ClockBody, has_set) },
+    { "advance", FIELD_SPAN, 0, offsetof(ClockBody, advance), .given = offsetof(ClockBody, has_advance), .max = INT64_MAX },
+};
+static void check_clock(const Members *members, void *value)
+{
+    const ClockBody *body = value;
+    if (body->has_set == body->has_advance)
+        members_note(members, S(""), "bad-value", "give either set or advance");
+}
+const Shape clock_body_shape = { .name = "ClockMove", SHAPE_ROWS(clock_body_rows), .size = sizeof(ClockBody), .check = check_clock };
+
+static const char *const alive_words[] = { "alive", NULL };
+static const Field livez_rows[] = { WORDS("status", ALWAYS, alive_words) };
+const Shape livez_shape = SHAPE("Alive", livez_rows);
+
+static const char *const ready_words[] = { "ready", "not ready", NULL };
+static const Field readyz_rows[] = {
+    WORDS("status", ALWAYS, ready_words),
+    LIST("reasons", ALWAYS, text_row),
+    { "held", FIELD_BOOL, ALWAYS },
+};
+const Shape readyz_shape = SHAPE("Ready", readyz_rows);
+
+static const Field openapi_rows[] = { { "openapi", FIELD_TEXT, ALWAYS } };
+const Shape openapi_shape = { .name = "OpenApi", SHAPE_ROWS(openapi_rows), .is_open = true };
+
+static const char *const clock_words[] = { "manual", "system", NULL };
+static const Field clock_rows[] = {
+    { "now", FIELD_TIME, ALWAYS },
+    WORDS("mode", ALWAYS, clock_words),
+};
+const Shape clock_shape = SHAPE("Clock", clock_rows);
+
+static const Field tick_rows[] = {
+    { "claimed",   FIELD_COUNT, ALWAYS },
+    { "delivered", FIELD_COUNT, ALWAYS },
+    { "retried",   FIELD_COUNT, ALWAYS },
+    { "parked",    FIELD_COUNT, ALWAYS },
+    { "expired",   FIELD_COUNT, ALWAYS },
+    { "fired",     FIELD_COUNT, ALWAYS },
+    { "purged",    FIELD_COUNT, ALWAYS },
+    { "nextAt",    FIELD_TIME,  OR_NULL },
+};
+const Shape tick_shape = SHAPE("Tick", tick_rows);
+
+static const Field hold_rows[] = {
+    { "held",     FIELD_BOOL,  ALWAYS },
+    { "reason",   FIELD_TEXT,  OR_NULL },
+    { "inFlight", FIELD_COUNT, MAYBE_NULL, .help = "What is still under way" },
+};
+const Shape hold_shape = SHAPE("Hold", hold_rows);
+// clang-format on

@@ -1,0 +1,66 @@
+// shapes.h - what bodies and answers hold, as rows (domain/field.h), by the file that reads or
+// writes them. Definitions have theirs in the table of kinds.
+//
+// The OpenAPI document prints them, and the end-to-end tests check every answer against the
+// document: an answer that grows a member needs its row here. A body that is read by its rows has a
+// struct beside its Shape; an answer's rows keep nothing.
+#pragma once
+
+#include "domain/field.h"
+
+// Everywhere.
+extern const Shape problem_shape;
+
+// deliveries_api.c and system_api.c: why a person does what they do. Read into a Str.
+extern const Shape reason_shape;
+
+// ingest_api.c
+typedef struct BatchBody {
+    Str kind;
+    const Json *items;
+} BatchBody;
+extern const Shape batch_body_shape;
+extern const Shape cloudevent_shape; // told only: domain/cloudevent.h reads it
+extern const Shape batch_shape;
+extern const Shape event_taken_shape;
+extern const Shape events_taken_shape;
+
+// events_api.c
+extern const Shape event_shown_shape;
+extern const Shape explain_shape;
+extern const Shape timeline_shape;
+
+// deliveries_api.c
+extern const Shape delivery_shape;
+extern const Shape attempt_shape;
+extern const Shape captured_shape;
+
+// operations_api.c
+typedef struct OperationBody {
+    int action; // its place in operation_words
+    const Json *filter;
+    Str reason;
+    bool is_dry;
+} OperationBody;
+extern const char *const operation_words[];
+extern const Shape operation_body_shape;
+extern const Shape operation_begun_shape;
+extern const Shape operation_shape;
+
+// keys_api.c
+extern const Shape tenant_shape;
+extern const Shape key_shape;
+
+// system_api.c
+typedef struct ClockBody {
+    Instant set; // INSTANT_NONE: not given
+    Span advance;
+    bool has_set, has_advance;
+} ClockBody;
+extern const Shape clock_body_shape;
+extern const Shape livez_shape;
+extern const Shape readyz_shape;
+extern const Shape openapi_shape;
+extern const Shape clock_shape;
+extern const Shape tick_shape;
+extern const Shape hold_shape;
