@@ -130,9 +130,11 @@ static void ask_probe(Engine *engine, Round *round)
     if (engine->is_probing || !(all || round->claim.lane_count > 0))
         return;
     int64_t *lanes;
-    size_t count = all ? registry_lanes(engine->registry, &round->arena, &lanes)
-                       : lanes_claimed(round, &lanes);
-    round->upcoming = (QueueNext){ .lanes = lanes, .lane_count = count, .arena = &round->arena };
+    size_t count = lanes_claimed(round, &lanes);
+    round->upcoming =
+        (QueueNext){ .lanes = lanes, .lane_count = all ? 0 : count, .arena = &round->arena };
+    round->all_lanes = (LaneNext){ .arena = &round->arena };
+    round->probes_all = all;
     round->probes = engine->is_probing = true;
     if (all)
         engine->wants_probe = false;
@@ -159,6 +161,16 @@ void claim_apply(Tx *tx, Round *round)
     queue_claim(tx, &round->claim);
     if (round->probes)
         queue_next(tx->db, &round->upcoming);
+    if (round->probes_all)
+        lane_next(tx->db, &round->all_lanes);
+}
+
+static void take_all_lanes(Round *round)
+{
+    QueueNext *upcoming = &round->upcoming;
+    int64_t *lanes;
+    upcoming->lane_count = lane_next_take(&round->all_lanes, &lanes, &upcoming->lane_due);
+    upcoming->lanes = lanes;
 }
 
 Err claim_check(Tx *tx, Round *round, Error *error)
@@ -166,6 +178,8 @@ Err claim_check(Tx *tx, Round *round, Error *error)
     TRY(queue_claim_take(tx, &round->claim, error));
     if (round->probes)
         queue_next_take(&round->upcoming);
+    if (round->probes_all)
+        take_all_lanes(round);
     return ERR_OK;
 }
 
@@ -198,8 +212,11 @@ static void pause_empty(Engine *engine, const Round *round, Instant now)
 
 static void learn(Engine *engine, const Round *round)
 {
-    for (size_t i = 0; i < round->upcoming.lane_count; i++)
-        lane_learn(engine, round->upcoming.lanes[i], round->upcoming.lane_due[i], round->news);
+    const QueueNext *upcoming = &round->upcoming;
+    if (round->probes_all)
+        lanes_learn(engine, upcoming, round->news);
+    for (size_t i = 0; i < upcoming->lane_count && !round->probes_all; i++)
+        lane_learn(engine, upcoming->lanes[i], upcoming->lane_due[i], round->news);
     DutyState *expire = &engine->duties[DUTY_EXPIRE];
     Instant due_at = round->upcoming.sweep_due;
     expire->due_at = expire->told > round->news ? earlier(expire->due_at, due_at) : due_at;

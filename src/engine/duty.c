@@ -9,7 +9,7 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_BEAT] = { "beat", 5 * SPAN_SECOND, 0, false, beat_run, beat_take },
     [DUTY_SWEEP] = { "sweep", 0, 0, true, sweep_run, sweep_take, .is_fresh = true },
     [DUTY_EXPIRE] = { "expire", 0, 0, true, expire_run, sweep_take },
-    [DUTY_OPERATE] = { "operate", 0, 0, false, operate_run, operate_take },
+    [DUTY_OPERATE] = { "operate", 0, 0, false, operate_run, NULL },
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, 0, true, purge_run, NULL },
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },

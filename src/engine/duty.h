@@ -65,7 +65,6 @@ Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
 
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
-void operate_take(Engine *engine, const DutyReport *report);
 
 // purge.c: what was kept for a time that is over.
 Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

@@ -10,7 +10,8 @@
 //
 // Lanes are looked at by time, not one by one: those that fall due later are in a heap, those that
 // are due are in a list, those that are due and have no slot free are in neither until an attempt
-// ends. So thirty thousand lanes that have nothing to do cost nothing.
+// ends. So thirty thousand lanes that have nothing to do cost nothing; the store, too, is asked for
+// those alone in which something stands (store/lane.h).
 
 static Instant ready_at(const LaneState *lane)
 {
@@ -130,6 +131,23 @@ void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news)
         due_at = earlier(lane->due_at, due_at);
     lane->due_at = due_at;
     place(engine, lane);
+}
+
+// lanes_learn takes in when all lanes fall due in which anything stands, by number; most of those
+// in which nothing does were known for that already.
+void lanes_learn(Engine *engine, const QueueNext *of_all, uint64_t news)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < of_all->lane_count; i++)
+        lane_at(engine, of_all->lanes[i]); // another node's may be new
+    for (size_t number = 0; number < engine->lanes.room; number++) {
+        const LaneState *lane = engine->lanes.at[number];
+        while (at < of_all->lane_count && of_all->lanes[at] < (int64_t) number)
+            at++;
+        bool is_used = at < of_all->lane_count && of_all->lanes[at] == (int64_t) number;
+        if (lane && (is_used || lane->due_at != INSTANT_NONE))
+            lane_learn(engine, lane->number, is_used ? of_all->lane_due[at] : INSTANT_NONE, news);
+    }
 }
 
 void lane_block(Engine *engine, LaneState *lane, Instant until)

@@ -3,7 +3,8 @@
 #include "store/operation.h"
 
 // Operations act on all deliveries that a filter names (store/operation.h). Each round carries the
-// least advanced one on by a slice, so that no operation holds the others, or the sends, up.
+// least advanced one on by a slice, so that no operation holds the others, or the sends, up. What it
+// makes due is told by its moves, as of any other commit.
 
 enum { SLICE = 500 };
 
@@ -11,10 +12,4 @@ Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *er
 {
     (void) options;
     return operation_step(tx, SLICE, &ret->has_more, error);
-}
-
-void operate_take(Engine *engine, const DutyReport *report)
-{
-    (void) report;
-    engine->wants_probe = true; // what was retried is due, what was cancelled is not
 }

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/watch.h"
 #include "engine/window.h"
+#include "store/lane.h"
 #include "store/queue.h"
 
 #include <pthread.h>
@@ -128,8 +129,9 @@ struct Round {
     Wish *wishes; // those that were given something
     ClaimLane *lanes;
     Claim claim;
-    bool probes;
+    bool probes, probes_all; // lanes that are claimed from; all of them
     QueueNext upcoming;
+    LaneNext all_lanes;
 
     Err err;
     char detail[ERROR_DETAIL_MAX];
@@ -229,6 +231,7 @@ void tally_add(Tally *tally, const Tally *more); // engine.c
 LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
 void lane_falls_due(Engine *engine, int64_t number, Instant due_at);
 void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news);
+void lanes_learn(Engine *engine, const QueueNext *of_all, uint64_t news); // in others there is none
 void lane_block(Engine *engine, LaneState *lane, Instant until);
 void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
 void lane_freed(Engine *engine, LaneState *lane); // it may have one again

@@ -1,6 +1,7 @@
 #include "engine/sweep.h"
 
 #include "engine/state.h"
+#include "store/lane.h"
 
 // A lease that ran out is in no index: what is being sent is the front of its lane, and the front
 // of every lane is looked at, but only while there is a reason to: for a minute after the start,
@@ -67,7 +68,8 @@ Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     int64_t *lanes;
-    size_t lane_count = registry_lanes(tx->registry, &tx->arena, &lanes);
+    size_t lane_count;
+    TRY(lane_used(tx, &lanes, &lane_count, error));
     Sweep sweep = { .lanes = lanes,
                     .lane_count = lane_count,
                     .limit = SWEEP_MAX,

@@ -17,6 +17,7 @@
 #include "store/idempotency.h"
 #include "store/journal.h"
 #include "store/key.h"
+#include "store/lane.h"
 #include "store/meta.h"
 #include "store/node.h"
 #include "store/operation.h"
@@ -47,6 +48,7 @@ const Statement *const *const all_statements[] = {
     idempotency_statements,
     journal_statements,
     key_statements,
+    lane_statements,
     meta_statements,
     node_statements,
     operation_statements,

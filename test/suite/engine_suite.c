@@ -476,6 +476,28 @@ static void an_event_that_is_due_later_wakes_nobody(void)
     CHECK(rig.woken == woken + 1);
 }
 
+// A change of definitions makes nothing due, and there may be tens of thousands of lanes.
+static void a_saved_definition_makes_nobody_look_at_all_lanes(void)
+{
+    RIG(rig);
+    http(&rig, "out", "", "");
+    visits(&rig, "out", 1);
+    turn(&rig);
+    int looks = rig.looks;
+    CHECK(looks > 0); // at the start it does
+    channel_of(&rig.store, TENANT,
+               "{'key':'http:out','type':'http','enabled':false,"
+               "'config':{'url':'http://127.0.0.1:1/out'}}");
+    channel(&rig.store, TENANT, "memory:new");
+    turn(&rig);
+    CHECK(rig.looks == looks);
+    visits(&rig, "out", 1); // and yet the change is known
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1);
+    lapse(&rig, 6 * SPAN_SECOND);
+    CHECK(rig.looks > looks); // now and then it does
+}
+
 // One bad row
 
 // poison makes the store refuse every end whose attempt's detail says so.
@@ -733,6 +755,7 @@ static const Test tests[] = {
     TEST(one_tenant_cannot_take_the_whole_window),
     TEST(a_lane_that_is_made_last_is_served_like_the_first),
     TEST(an_event_that_is_due_later_wakes_nobody),
+    TEST(a_saved_definition_makes_nobody_look_at_all_lanes),
     TEST(a_settle_that_cannot_be_written_stops_nobody_else),
     TEST(a_delivery_whose_event_is_missing_parks_alone),
     TEST(what_fails_whenever_it_is_tried_stops_nothing_else),

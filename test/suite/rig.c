@@ -46,6 +46,7 @@ static int fault(void *with, const char *call)
     Rig *rig = with;
     bool begins = strncmp(call, "BEGIN", 5) == 0;
     rig->transactions += begins;
+    rig->looks += strcmp(call, "lane_next") == 0;
     if (strcmp(call, "node_server_time") == 0)
         clock_set_offset(&rig->real, rig->real.offset + rig->clock_delay);
     if (rig->is_away && begins)

@@ -36,6 +36,7 @@ typedef struct Rig {
     Span clock_delay;   // how long the server's clock is under way to us
     int rounds;         // that the engine was asked for, in the last turn
     int transactions;   // begun since the rig was set up
+    int looks;          // at all lanes of the store
 } Rig;
 
 void rig_open(Rig *rig);

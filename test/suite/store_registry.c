@@ -2,6 +2,7 @@
 
 #include "store/definition.h"
 #include "store/key.h"
+#include "store/lane.h"
 #include "store/meta.h"
 #include "store/tenant.h"
 
@@ -501,11 +502,55 @@ static void one_loads_for_all(void)
     pthread_cond_destroy(&crowd.moved);
 }
 
+// Used is what lane.h tells, asked in a transaction.
+typedef struct Used {
+    int64_t *used, *next;
+    Instant *due;
+    size_t used_count, next_count;
+    Arena *arena;
+} Used;
+
+static Err ask_used(Tx *tx, void *with, Error *error)
+{
+    Used *used = with;
+    LaneNext next = { .arena = used->arena };
+    TRY(lane_used(tx, &used->used, &used->used_count, error));
+    used->used = arena_copy(used->arena, used->used, used->used_count * sizeof *used->used);
+    lane_next(tx->db, &next);
+    TRY(tx_sync(tx, error));
+    used->next_count = lane_next_take(&next, &used->next, &used->due);
+    return ERR_OK;
+}
+
+static void lanes_in_which_nothing_stands_are_not_looked_at(void)
+{
+    STORE(store);
+    Used used = { .arena = &store.arena };
+    MUST(&store, writer_run(store.writer, ask_used, &used, &store.error));
+    CHECK(used.used_count == 0 && used.next_count == 0);
+    for (int i = 0; i < 4; i++) // lanes 2 to 5
+        channel(&store, TENANT, (const char *[]){ "m:2", "m:3", "m:4", "m:5" }[i]);
+    publish(&store, TENANT, "{'id':'a','eventKind':'now','channel':'m:3'}");
+    publish(&store, TENANT,
+            "{'id':'b','eventKind':'later','channel':'m:5',"
+            "'schedule':{'initialDelay':'1d'}}");
+    take(&store, TENANT, "[{'kind':'now'},{'kind':'now'},{'kind':'later'},{'kind':'later'}]");
+    MUST(&store, writer_run(store.writer, ask_used, &used, &store.error));
+    CHECK(used.used_count == 2 && used.used[0] == 3 && used.used[1] == 5);
+    CHECK(used.next_count == 2 && used.next[0] == 3 && used.next[1] == 5);
+    CHECK(used.due[0] == now(&store) && used.due[1] == now(&store) + SPAN_DAY);
+    claim_lane(&store, 3, 2);
+    MUST(&store, writer_run(store.writer, ask_used, &used, &store.error));
+    CHECK(used.used_count == 2);                                // what is being sent may lapse …
+    CHECK(used.next_count == 2 && used.due[0] == INSTANT_NONE); // … and falls due by nothing else
+}
+
 static const Test tests[] = {
     TEST(what_is_renewed_is_what_is_loaded),
     TEST(one_change_beside_many_reads_a_few_rows),
     TEST(an_old_snapshot_stays_as_it_was),
     TEST(a_tenants_change_is_nobody_elses),
     TEST(one_loads_for_all),
+    TEST(lanes_in_which_nothing_stands_are_not_looked_at),
 };
 PART(registry_part, tests);

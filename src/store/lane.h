@@ -1,0 +1,22 @@
+// lane.h - the lanes of the queue in which anything stands to be sent.
+//
+// There may be tens of thousands of channels, most of them with nothing to do. Whoever looks at all
+// lanes looks at these: the queue's index is walked from lane to lane, not row by row, and lanes
+// that are empty cost nothing.
+#pragma once
+
+#include "store/tx.h"
+
+// lane_used lists them by number.
+Err lane_used(Tx *tx, int64_t **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// LaneNext is when something falls due in each of them: sent with others, taken after the sync.
+typedef struct LaneNext {
+    Arena *arena;
+    Rows rows; // private
+} LaneNext;
+
+void lane_next(Db *db, LaneNext *next);
+size_t lane_next_take(const LaneNext *next, int64_t **ret_lanes, Instant **ret_due);
+
+extern const Statement *const lane_statements[]; // ends with NULL
