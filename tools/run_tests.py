@@ -48,10 +48,11 @@ NOTHING = Tally(0, 0)
 
 def tally_tap(text, ended_well):
     """Counts a TAP report. Tests that were planned but not reported have failed."""
-    passed = len(re.findall(r"^ok\b", text, re.M))
+    passed = len(re.findall(r"^ok\b(?!.*# SKIP)", text, re.M))
+    skipped = len(re.findall(r"^ok\b.*# SKIP", text, re.M))
     failed = len(re.findall(r"^not ok\b", text, re.M))
     plan = re.search(r"^1\.\.(\d+)", text, re.M)
-    failed += max(0, int(plan[1]) - passed - failed) if plan else 0
+    failed += max(0, int(plan[1]) - passed - skipped - failed) if plan else 0
     return Tally(passed, failed if ended_well or failed else 1)
 
 
@@ -122,6 +123,8 @@ def run_file(file, env, flags, patience):
     tally = tally_tap(said, ended_well=code == 0)
     took = time.monotonic() - began
     print(f"{file.name}: {tally.passed} passed, {tally.failed} failed, {took:.1f} s", flush=True)
+    for line in re.findall(r"^ok\b.*# SKIP.*", said, re.M):
+        print(f"{file.name}: {line}", flush=True)
     if tally.failed:
         too_long = ["took too long"] if code is None else []
         print_failure(file.name, failures_of_tap(said) + too_long)

@@ -4,6 +4,7 @@
 #   tools/setup.sh build         what the program is built from
 #   tools/setup.sh test          build, and what the tests run against
 #   tools/setup.sh lint          build, and what looks at the code
+#   tools/setup.sh client        what a TypeScript client is made and checked with (npm, in build-npm)
 #   tools/setup.sh fuzz          build, and the fuzzing compiler
 #   tools/setup.sh bench         build, and what Peal is measured with and against
 #
@@ -37,8 +38,15 @@ postgresql            a server that the tests start for themselves
 faketime              clocks that differ, for the tests of many nodes
 python3               the end-to-end tests
 curl                  a second HTTP client
+nodejs                the TypeScript client that a test makes
+npm                   its packages
 sqlite3               looks into the embedded store
 prometheus            promtool, which reads the metrics as Prometheus would
+ROWS
+            ;;
+        client) cat <<'ROWS'
+nodejs                runs the packages below
+npm                   installs them
 ROWS
             ;;
         lint) cat <<'ROWS'
@@ -65,6 +73,13 @@ ROWS
     esac
 }
 
+# Packages of npm, each with its version: a test is the same tomorrow.
+npm_packages_of() {
+    case "$1" in
+        client | test) echo openapi-typescript@7.13.0 typescript@5.9.3 ;;
+    esac
+}
+
 give_up() { # what, why, try
     printf 'Error: %s\nWhy:   %s\nTry:   %s\n' "$1" "$2" "$3" >&2
     exit 1
@@ -73,7 +88,7 @@ give_up() { # what, why, try
 usage() {
     give_up "setup.sh needs to know what for, not \"${1:-}\"" \
         "each group installs only what it needs" \
-        "tools/setup.sh build | test | lint | fuzz | bench"
+        "tools/setup.sh build | test | client | lint | fuzz | bench"
 }
 
 is_installed() {
@@ -224,11 +239,26 @@ install_missing() {
     echo "Installed."
 }
 
+# The folder has a list of what was installed, so that a second run has nothing to do.
+install_npm_packages() {
+    local folder packages
+    packages=$(npm_packages_of "$group")
+    folder=$(cd "$(dirname "$0")/.." && pwd)/build-npm
+    [ -n "$packages" ] && [ "$(cat "$folder/installed" 2>/dev/null)" != "$packages" ] || return 0
+    mkdir -p "$folder"
+    echo "npm installs $packages into build-npm"
+    # shellcheck disable=SC2086 # a list of names, one word each
+    npm install --loglevel=error --no-fund --no-audit --prefix "$folder" $packages </dev/null ||
+        give_up "the npm packages could not be installed" "npm failed; its last lines are above" \
+            "npm install --prefix build-npm $packages"
+    echo "$packages" >"$folder/installed"
+}
+
 group=${1:-}
 [ $# -eq 1 ] || usage "$*"
 own_rows=$(packages_of "$group") || usage "$group"
 rows=$own_rows
-[ "$group" = build ] || rows="$(packages_of build)"$'\n'"$own_rows"
+[ "$group" = build ] || [ "$group" = client ] || rows="$(packages_of build)"$'\n'"$own_rows"
 names=$(cut -d ' ' -f 1 <<<"$rows" | sort -u)
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
@@ -238,6 +268,7 @@ fi
 # shellcheck disable=SC2086 # names are single words
 missing_line=$(missing_of $names | paste -s -d ' ')
 if [ -z "$missing_line" ]; then
+    install_npm_packages
     echo "Set up for $group: nothing to install."
     exit 0
 fi
@@ -246,3 +277,4 @@ trap tidy_up EXIT
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-unknown}")
 tell_what_and_why
 install_missing
+install_npm_packages

@@ -26,13 +26,17 @@ from process import PATIENCE, Deadline
 from receiver import Receiver
 from server import START, Peal, run_peal
 
-__all__ = ["Context", "Deadline", "PATIENCE", "Peal", "Postgres", "Receiver", "START", "equal",
-           "eventually", "like", "main", "once", "only", "run_peal", "slow"]
+__all__ = ["Context", "Deadline", "PATIENCE", "Peal", "Postgres", "Receiver", "START", "Skip",
+           "equal", "eventually", "like", "main", "once", "only", "run_peal", "slow"]
 
 STORES = ("sqlite", "postgres")
 SHARED_POSTGRES = "PEAL_TEST_POSTGRES"  # the URL of the cluster that the whole run shares
 OWN_FILES = ("document.py", "harness.py", "postgres.py", "process.py", "receiver.py", "server.py")
 BODY_SHOWN = 3000
+
+
+class Skip(Exception):
+    """What the test needs cannot be had here; the reason is told."""
 
 
 def once(test):
@@ -209,6 +213,10 @@ def run_test(test, store):
     try:
         test(ctx)
         problems = ctx.stop_servers()
+    except Skip:
+        ctx.stop_servers()
+        ctx.close()
+        raise
     except Exception as error:
         problems = lines_of(error)
     try:
@@ -251,7 +259,11 @@ def main():
     print(f"1..{len(chosen)}", flush=True)
     failed = 0
     for number, (test, store) in enumerate(chosen, 1):
-        problems = run_test(test, store)
+        try:
+            problems = run_test(test, store)
+        except Skip as reason:
+            print(f"ok {number} - {label(test, store)} # SKIP {' '.join(str(reason).split())}", flush=True)
+            continue
         print_outcome(number, label(test, store), problems)
         failed += bool(problems)
     sys.exit(1 if failed else 0)
