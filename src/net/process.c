@@ -56,7 +56,7 @@ typedef struct Child {
 struct Processes {
     Loop *loop;
     Child *children;
-    size_t running;
+    size_t running, running_max;
 };
 
 static void close_fd(Child *child, int *fd)
@@ -191,22 +191,22 @@ static void input_ready(void *with, int fd, unsigned events)
     feed(with);
 }
 
-static bool has_ended(const Child *child)
+// has_ended looks without reaping. It is over, too, where somebody else in this process has reaped
+// it: then there is nothing to tell (si_pid is 0), and its number may be a stranger's.
+static bool has_ended(const Child *child, siginfo_t *ret)
 {
-    siginfo_t info = { 0 };
-    int failed = waitid(P_PID, (id_t) child->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    // Failed: somebody else has reaped it, and it is over all the same.
-    return failed || info.si_pid == child->pid;
+    *ret = (siginfo_t){ 0 };
+    int failed = waitid(P_PID, (id_t) child->pid, ret, WEXITED | WNOHANG | WNOWAIT);
+    return failed || ret->si_pid == child->pid;
 }
 
 static void describe_end(Child *child, const siginfo_t *info)
 {
     ProcessResult *result = &child->result;
-    if (info->si_code == CLD_EXITED)
-        result->status = info->si_status;
-    else
-        result->signal = info->si_status;
-    result->end = result->signal ? PROCESS_SIGNALLED : PROCESS_EXITED;
+    bool has_exited = info->si_code == CLD_EXITED;
+    result->end = has_exited ? PROCESS_EXITED : PROCESS_SIGNALLED;
+    result->status = has_exited ? info->si_status : 0;
+    result->signal = has_exited ? 0 : info->si_status;
     if (child->has_timed_out) {
         result->end = PROCESS_TIMED_OUT;
         result->problem_text = str_format(&child->arena, "it did not end within %.*s",
@@ -215,28 +215,38 @@ static void describe_end(Child *child, const siginfo_t *info)
         const char *name = sigdescr_np(result->signal);
         result->problem_text = str_format(&child->arena, "signal %d ended it: %s", result->signal,
                                           name ? name : "unknown");
+    } else if (!has_exited) {
+        result->problem_text = S("nobody knows how it ended");
     }
 }
 
-static void finish(Child *child)
+// clear_away kills whatever is left of the group, and gives its number back.
+static void clear_away(Child *child)
 {
-    siginfo_t info = { 0 };
-    signal_group(child, SIGKILL); // whatever it left behind
+    siginfo_t info;
+    signal_group(child, SIGKILL);
     waitid(P_PID, (id_t) child->pid, &info, WEXITED | WNOHANG);
+}
+
+static void finish(Child *child, const siginfo_t *info)
+{
+    if (info->si_pid)
+        clear_away(child);
     child->pid = 0;
     read_stream(child, &child->output, DRAIN_BYTES_MAX);
     read_stream(child, &child->errors, DRAIN_BYTES_MAX);
     if (child->output.line_len > 0)
         tell_line(child, &child->output);
-    describe_end(child, &info);
+    describe_end(child, info);
     tell(child);
 }
 
 static void pid_ready(void *with, int fd, unsigned events)
 {
+    siginfo_t info;
     (void) fd, (void) events;
-    if (has_ended(with))
-        finish(with);
+    if (has_ended(with, &info))
+        finish(with, &info);
 }
 
 // step comes at each deadline. It also looks by itself whether the process has ended, for the
@@ -246,8 +256,9 @@ static void step(void *with)
     Child *child = with;
     Loop *loop = child->processes->loop;
     Instant now = loop_now(loop);
-    if (has_ended(child)) {
-        finish(child);
+    siginfo_t info;
+    if (has_ended(child, &info)) {
+        finish(child, &info);
         return;
     }
     if (now >= child->deadline) {
@@ -443,7 +454,7 @@ void processes_start(Processes *processes, const Process *process, ProcessDone *
     if (problem)
         child->result =
             (ProcessResult){ .end = PROCESS_REFUSED, .problem_text = str_from(problem) };
-    else if (processes->running >= PROCESSES_MAX)
+    else if (processes->running >= processes->running_max)
         child->result = (ProcessResult){ .end = PROCESS_NOT_TRIED,
                                          .problem_text = S("too many processes run already") };
     else
@@ -474,10 +485,16 @@ Processes *processes_new(Loop *loop)
 {
     Processes *processes = memory_new(sizeof *processes);
     processes->loop = loop;
+    processes->running_max = PROCESSES_MAX;
     fill_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     return processes;
+}
+
+void processes_limit(Processes *processes, size_t running_max)
+{
+    processes->running_max = running_max < PROCESSES_MAX ? running_max : PROCESSES_MAX;
 }
 
 // reap waits for one that was killed; one that the kernel cannot end is left to it.

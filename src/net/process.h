@@ -9,7 +9,8 @@
 // It ends when the process itself ends, not when its pipes do. Whatever it left behind in its group
 // is killed then: a background job that holds the output open holds nobody up. At the time-out the
 // whole group gets SIGTERM, and SIGKILL PROCESS_GRACE later. A descendant that made a session of
-// its own is out of reach, and a process that the kernel cannot end is waited for.
+// its own is out of reach, and a process that the kernel cannot end is waited for. Where Peal
+// itself is killed its programs run on: it is for the service manager to end them all.
 //
 // Starting blocks until the program is loaded; that is short, unless its file lies on a far disk.
 #pragma once
@@ -18,7 +19,7 @@
 #include "net/loop.h"
 
 enum {
-    PROCESSES_MAX = 512,     // at once; each takes four descriptors
+    PROCESSES_MAX = 512,     // at once; each takes four descriptors of ours
     PROCESS_LINE_MAX = 4096, // bytes told of a line; the rest of a longer one is dropped
 };
 
@@ -48,16 +49,17 @@ typedef struct Process {
 
 typedef enum ProcessEnd {
     PROCESS_EXITED,    // with a status
-    PROCESS_SIGNALLED, // by a signal that was not ours
+    PROCESS_SIGNALLED, // by a signal that was not ours, or nobody knows how
     PROCESS_TIMED_OUT, // and was ended
     PROCESS_REFUSED,   // could not be started: no such program, not executable, no such directory
-    PROCESS_NOT_TRIED, // this machine lacked a descriptor, a process or memory: nothing ran
+    PROCESS_NOT_TRIED, // this machine lacked a descriptor, a process or memory, or ran too many
+                       // already: nothing ran
 } ProcessEnd;
 
 typedef struct ProcessResult {
     ProcessEnd end;
     int status;       // of one that exited: 0 to 255
-    int signal;       // that ended it; 0
+    int signal;       // that ended it; 0: none, or it is not known
     Str problem_text; // why it is not PROCESS_EXITED, as a sentence; none
     Str output;       // standard output, up to output_max; lives as long as the callback
     Str errors;       // standard error, likewise
@@ -70,6 +72,9 @@ typedef void ProcessDone(void *with, const ProcessResult *result);
 // processes_new also sees to it that this process ignores SIGPIPE and does not ignore SIGCHLD.
 Processes *processes_new(Loop *loop);
 void processes_free(Processes *processes); // kills those that run; their done is not called
+
+// processes_limit sets how many may run at once, up to PROCESSES_MAX; those over it are not tried.
+void processes_limit(Processes *processes, size_t running_max);
 
 // processes_start always calls done exactly once, later, from within loop_wait().
 void processes_start(Processes *processes, const Process *process, ProcessDone *done, void *with);

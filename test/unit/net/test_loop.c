@@ -17,7 +17,6 @@ typedef struct Bed {
     int calls;
     unsigned events;
     bool unwatches; // from within the call
-    Timer timers[2];
 } Bed;
 
 static void bed_open(Bed *bed)
@@ -283,6 +282,26 @@ static void a_timer_that_sets_itself_starves_nobody(void)
     bed_close(&bed);
 }
 
+static void set_now(void *with)
+{
+    Row *row = with;
+    loop_at(row->loop, &row->timer, loop_now(row->loop), due, row);
+}
+
+static void a_timer_for_now_is_not_slept_over(void)
+{
+    Bed bed;
+    int count = 0;
+    bed_open(&bed);
+    Timer first = { 0 };
+    Row row = { .loop = bed.loop, .count = &count };
+    loop_at(bed.loop, &first, loop_now(bed.loop), set_now, &row);
+    Instant start = clock_machine_monotonic();
+    loop_wait(bed.loop, 2 * SPAN_SECOND);
+    CHECK(count == 1 && clock_machine_monotonic() - start < 2 * SPAN_SECOND);
+    bed_close(&bed);
+}
+
 static void a_timer_of_the_machines_clock_ends_the_wait(void)
 {
     Clock clock;
@@ -335,6 +354,7 @@ static const Test tests[] = {
     TEST(many_timers_are_told_in_order),
     TEST(a_timer_may_call_off_another_of_its_turn),
     TEST(a_timer_that_sets_itself_starves_nobody),
+    TEST(a_timer_for_now_is_not_slept_over),
     TEST(a_timer_of_the_machines_clock_ends_the_wait),
     TEST(any_thread_may_wake_it),
 };

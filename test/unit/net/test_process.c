@@ -137,30 +137,46 @@ static void it_gets_what_was_given_and_nothing_else(void)
     begin();
     setenv("PEAL_SECRET", "of the server", 1);
     int leaked = open("/dev/null", O_RDONLY); // not closed on exec
-    sigset_t blocked, old;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &blocked, &old);
-    signal(SIGUSR2, SIG_IGN);
     Variable environment[] = { { S("PEAL_JOB"), S("a=b c\"$") }, { S("EMPTY"), S("") } };
     DEFER(run_done) Run run = { 0 };
     start(&run,
           "cat; echo; pwd; /usr/bin/env | grep -v ^PWD | grep -v ^SHLVL | grep -v ^_; "
-          "ls -m /proc/$$/fd; test $$ = $(cut -d' ' -f6 /proc/$$/stat) && echo leads its session; "
-          "exec grep -c '^Sig[BI].*0000000$' /proc/self/status",
+          "ls -m /proc/$$/fd; test $$ = $(cut -d' ' -f6 /proc/$$/stat) && echo leads its session",
           (Process){ .environment = environment,
                      .variable_count = ARRAY_LEN(environment),
                      .directory = S("/usr"),
                      .input = S("given") });
     finish();
-    // glibc itself ignores its two signals above 31, which are nobody's: the last digits count.
     CHECK_AT(run.result.output.at,
              str_eq(run.result.output, S("given\n/usr\nPEAL_JOB=a=b c\"$\nEMPTY=\n0, 1, 2\n"
-                                         "leads its session\n2\n")));
-    signal(SIGUSR2, SIG_DFL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+                                         "leads its session\n")));
     close(leaked);
     unsetenv("PEAL_SECRET");
+    end();
+}
+
+static void it_inherits_no_signals(void)
+{
+    // Not by way of a shell, which has its own mind about them. glibc itself ignores its two
+    // signals above 31, which are nobody's: the last digits count.
+    static const Str arguments[] = { S("/bin/grep"), S("-c"), S("^Sig[BI].*0000000$"),
+                                     S("/proc/self/status") };
+    begin();
+    sigset_t blocked, old;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &blocked, &old);
+    signal(SIGUSR2, SIG_IGN);
+    DEFER(run_done) Run run = { 0 };
+    processes_start(processes,
+                    &(Process){ .arguments = arguments,
+                                .argument_count = ARRAY_LEN(arguments),
+                                .output_max = 100 },
+                    keep, &run);
+    finish();
+    CHECK_AT(run.result.output.at, str_eq(run.result.output, S("2\n")));
+    signal(SIGUSR2, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     end();
 }
 
@@ -258,6 +274,24 @@ static void one_that_does_not_listen_is_killed(void)
     time_passes(1);
     finish();
     CHECK(run.calls == 1 && run.result.end == PROCESS_TIMED_OUT && run.result.signal == SIGKILL);
+    end();
+}
+
+static void the_whole_group_is_asked_to_end(void)
+{
+    begin();
+    DEFER(run_done) Run run = { 0 };
+    start(&run,
+          "(trap 'echo asked; exit' TERM; echo ready; while :; do :; done) & "
+          "trap '' TERM; echo deaf; while :; do :; done",
+          (Process){ .timeout = SPAN_SECOND, .line = keep_line });
+    await_lines(&run, 2);
+    time_passes(SPAN_SECOND);
+    await_lines(&run, 3);
+    CHECK(str_eq(run.last, S("asked")) && run.calls == 0);
+    time_passes(PROCESS_GRACE);
+    finish();
+    CHECK(run.result.end == PROCESS_TIMED_OUT && run.result.signal == SIGKILL);
     end();
 }
 
@@ -454,6 +488,36 @@ static void those_that_run_at_the_end_are_killed(void)
     CHECK(str_to_i64(deaf.last, 2, INT32_MAX, &pid) && is_gone((pid_t) pid));
 }
 
+static void over_the_limit_nothing_is_tried(void)
+{
+    static const ProcessEnd ends[] = { PROCESS_EXITED, PROCESS_EXITED, PROCESS_NOT_TRIED };
+    begin();
+    processes_limit(processes, 2);
+    for (int round = 0; round < 2; round++) {
+        Run runs[ARRAY_LEN(ends)] = { 0 };
+        for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+            start(&runs[i], "true", (Process){ 0 });
+        finish();
+        for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+            CHECK(runs[i].calls == 1 && runs[i].result.end == ends[i]);
+            run_done(&runs[i]);
+        }
+    }
+    end();
+}
+
+static void one_that_a_stranger_reaped_has_not_succeeded(void)
+{
+    begin();
+    DEFER(run_done) Run run = { 0 };
+    start(&run, "exit 0", (Process){ 0 });
+    CHECK(waitpid(-1, NULL, 0) > 0);
+    finish();
+    CHECK(run.calls == 1 && run.result.end == PROCESS_SIGNALLED && run.result.signal == 0);
+    CHECK(str_eq(run.result.problem_text, S("nobody knows how it ended")));
+    end();
+}
+
 typedef struct Chain {
     int left;
 } Chain;
@@ -485,16 +549,20 @@ static void a_callback_may_start_another(void)
 static const Test tests[] = {
     TEST(the_end_is_told_as_it_was),
     TEST(it_gets_what_was_given_and_nothing_else),
+    TEST(it_inherits_no_signals),
     TEST(what_cannot_run_is_told_with_its_reason),
     TEST(a_machine_that_lacks_descriptors_has_not_tried),
     TEST(one_that_hangs_is_asked_to_end),
     TEST(one_that_does_not_listen_is_killed),
+    TEST(the_whole_group_is_asked_to_end),
     TEST(what_it_left_behind_holds_nobody_up),
     TEST(output_is_kept_up_to_a_limit),
     TEST(lines_are_told_as_they_come),
     TEST(input_is_fed_without_waiting),
     TEST(many_run_at_once_and_leave_nothing),
     TEST(those_that_run_at_the_end_are_killed),
+    TEST(over_the_limit_nothing_is_tried),
+    TEST(one_that_a_stranger_reaped_has_not_succeeded),
     TEST(a_callback_may_start_another),
 };
 
