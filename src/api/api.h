@@ -16,7 +16,7 @@
 #pragma once
 
 #include "api/param.h"
-#include "domain/field.h"
+#include "domain/definition.h"
 #include "net/server.h"
 #include "store/depth.h"
 #include "store/epoch.h"
@@ -84,9 +84,10 @@ typedef struct RouteRun {
 
 // Media is what a body may be.
 typedef enum Media {
-    MEDIA_NONE, // no body: one that comes all the same is dropped
-    MEDIA_JSON, // parsed into call->body
-    MEDIA_ANY,  // of any content type; think() reads it
+    MEDIA_NONE,  // no body: one that comes all the same is dropped
+    MEDIA_JSON,  // parsed into call->body
+    MEDIA_PATCH, // the same, as application/merge-patch+json or application/json
+    MEDIA_ANY,   // of any content type; think() reads it
 } Media;
 
 // Bytes of a body at most. BODY_LARGE is whatever the operator allows (Api.body_max).
@@ -110,6 +111,7 @@ typedef struct Route {
     const Shape *else_gives; // what it may be instead; NULL: nothing
     const char *type;        // its content type; NULL: application/json
     const char *example;     // a body, or NULL
+    const DefinitionKind *definition; // of the routes that definitions share; NULL
 } Route;
 
 extern const Route routes[];

@@ -121,6 +121,18 @@ static bool is_json(Str type)
            str_eq_nocase(str_skip(name, name.len - 5), S("+json"));
 }
 
+// check_media refuses a body of a type that the route does not take.
+static Err check_media(const Route *route, Str type, Error *error)
+{
+    Str rest = type, name = str_trim(str_cut(&rest, ';'));
+    if (route->media == MEDIA_JSON && !is_json(type))
+        return fail(error, ERR_MEDIA_TYPE, "send application/json");
+    if (route->media == MEDIA_PATCH && !str_eq_nocase(name, S("application/merge-patch+json")) &&
+        !str_eq_nocase(name, S("application/json")))
+        return fail(error, ERR_MEDIA_TYPE, "send application/merge-patch+json or application/json");
+    return ERR_OK;
+}
+
 // check_head reads what the headers say: the key, the type of the body, the idempotency key.
 static Err check_head(Served *served, Error *error)
 {
@@ -131,15 +143,15 @@ static Err check_head(Served *served, Error *error)
     Str coding = exchange_header(exchange, S("Content-Encoding"));
     if (coding.len > 0 && !str_eq_nocase(coding, S("identity")))
         return fail(error, ERR_MEDIA_TYPE, "send the body as it is, without a content encoding");
-    if (type.at && has_body(exchange) && call->route->media == MEDIA_JSON && !is_json(type))
-        return fail(error, ERR_MEDIA_TYPE, "send application/json");
+    if (type.at && has_body(exchange))
+        TRY(check_media(call->route, type, error));
     return once_read(served, error);
 }
 
 static Err read_body(Call *call, Error *error)
 {
     Str body = call->exchange->body;
-    if (body.len == 0 || call->route->media != MEDIA_JSON)
+    if (body.len == 0 || call->route->media == MEDIA_ANY || call->route->media == MEDIA_NONE)
         return ERR_OK;
     return json_parse(call->arena, body, &call->body, error);
 }

@@ -1,52 +1,71 @@
 #include "api/handlers.h"
 
-#include "api/channel_config.h"
-#include "domain/members.h"
+#include "api/noun.h"
 #include "store/definition.h"
-#include "store/tenant.h"
+#include "store/secret.h"
 
-// Triggers and channels. They share their verbs; a Noun tells them apart. A body is kept as it was
-// given, but for a channel's secrets (channel_config.h).
+// The verbs that all definitions share; a route names its kind. A body is kept as it was given, but
+// for secrets (store/secret.h) and for names: what has two of them is kept under one.
 
-typedef struct Noun {
-    Str kind;
-    Str id_member; // that names a row
-    Str path;
-    Err invalid;
-} Noun;
+static const Noun *noun(const Call *call)
+{
+    assert(call->route->definition);
+    return noun_of(call->route->definition);
+}
 
-static const Noun trigger_noun = {
-    .kind = { "trigger", 7 },
-    .id_member = { "id", 2 },
-    .path = { "/v1/triggers", 12 },
-    .invalid = ERR_TRIGGER_INVALID,
-};
-static const Noun channel_noun = {
-    .kind = { "channel", 7 },
-    .id_member = { "key", 3 },
-    .path = { "/v1/channels", 12 },
-    .invalid = ERR_CHANNEL_INVALID,
-};
+static Str kind_text(const Call *call)
+{
+    return str_from(call->route->definition->kind);
+}
+
+static bool may_edit(const Call *call)
+{
+    return call->key && (call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN);
+}
+
+static bool is_secrets(const Noun *of, Str member)
+{
+    return of->secrets && str_eq(member, str_from(of->secrets));
+}
+
+// put_members writes a stored body with marks for its secrets, but without the member except.
+static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
+                        Str except)
+{
+    const Noun *of = noun(call);
+    for (JsonIter it = json_each(body); json_next(&it);) {
+        const Shape *shape = NULL;
+        Error unknown = { 0 };
+        if (str_eq(it.key, except))
+            continue;
+        json_key(out, it.key);
+        if (!is_secrets(of, it.key)) {
+            json_add_raw(out, json_text(call->arena, it.value));
+            continue;
+        }
+        if (of->find_shape(call->arena, body, &shape, &unknown) != ERR_OK)
+            shape = NULL;
+        secret_show(out, call->arena, shape, it.value, shows_all);
+    }
+}
+
+static Err parse_row(const Call *call, Str id, Str text, const Json **ret, Error *error)
+{
+    Error unreadable = { 0 };
+    if (json_parse(call->arena, text, ret, &unreadable) == ERR_OK)
+        return ERR_OK;
+    return fail(error, ERR_CORRUPT, "%.*s %.*s: %s", STR_ARG(kind_text(call)), STR_ARG(id),
+                unreadable.detail);
+}
 
 // put_row shows a definition: what was given, what was not but matters, and what Peal adds.
-static Err put_row(Call *call, const Noun *noun, const Definition *row, Str warning, Error *error)
+static Err put_row(Call *call, const Definition *row, Str warning, Error *error)
 {
     JsonOut *out = &call->json;
     const Json *body;
-    Error unreadable = { 0 };
-    if (json_parse(call->arena, row->body, &body, &unreadable) != ERR_OK)
-        return fail(error, ERR_CORRUPT, "%.*s %.*s: %s", STR_ARG(noun->kind), STR_ARG(row->id),
-                    unreadable.detail);
+    TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
-    for (JsonIter it = json_each(body); json_next(&it);) {
-        if (str_eq(it.key, S("enabled")))
-            continue;
-        if (noun == &channel_noun && str_eq(it.key, S("config")))
-            channel_config_put(call, channel_type_find(json_str(json_get(body, S("type")))),
-                               it.value);
-        else
-            json_put_raw(out, it.key, json_text(call->arena, it.value));
-    }
+    put_members(call, out, body, may_edit(call), S("enabled"));
     const Json *enabled = json_get(body, S("enabled"));
     json_put_bool(out, S("enabled"), json_type(enabled) != JSON_BOOL || json_bool(enabled));
     json_put_i64(out, S("version"), row->version);
@@ -62,44 +81,44 @@ static Err put_row(Call *call, const Noun *noun, const Definition *row, Str warn
     return ERR_OK;
 }
 
-static Err answer_row(Call *call, const Noun *noun, int status, const Definition *row, Str warning,
-                      Error *error)
+static Err answer_row(Call *call, int status, const Definition *row, Str warning, Error *error)
 {
     call_json(call, status);
     call_header(call, S("ETag"), str_format(call->arena, "\"%lld\"", (long long) row->version));
     if (status == 201)
         call_header(call, S("Location"),
-                    str_format(call->arena, "%.*s/%.*s", STR_ARG(noun->path), STR_ARG(row->id)));
-    return put_row(call, noun, row, warning, error);
+                    str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
+                               STR_ARG(row->id)));
+    return put_row(call, row, warning, error);
 }
 
-// warn_of_wait tells why a channel's deliveries wait; none for what does not.
-static Str warn_of_wait(Call *call, const Noun *noun, Str id)
+static Str warning_of(Call *call, Str id)
 {
-    const RegistryChannel *channel =
-        noun == &channel_noun ? registry_channel(call->registry, call->tenant, id) : NULL;
-    return channel && channel->is_sealed ? registry_wait(call->arena, channel) : STR_NONE;
+    const Noun *of = noun(call);
+    return of->warn ? of->warn(call, id) : STR_NONE;
 }
 
-static Err list(Call *call, Db *db, const Noun *noun, Error *error)
+Err definition_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
     Seen seen;
     Definition *rows;
     TRY(call_walk(call, &walk, error));
-    TRY(definition_page(db, call->arena, call->tenant, noun->kind, &walk, &rows, &seen, error));
+    TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
+                        error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
-        TRY(put_row(call, noun, &rows[i], warn_of_wait(call, noun, rows[i].id), error));
+        TRY(put_row(call, &rows[i], warning_of(call, rows[i].id), error));
     page_close(call, &seen);
     return ERR_OK;
 }
 
-static Err get(Call *call, Db *db, const Noun *noun, Error *error)
+Err definition_show(Call *call, Db *db, Error *error)
 {
     Definition row;
-    TRY(definition_get(db, call->arena, call->tenant, noun->kind, call->params[0], &row, error));
-    return answer_row(call, noun, 200, &row, warn_of_wait(call, noun, row.id), error);
+    TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
+                       error));
+    return answer_row(call, 200, &row, warning_of(call, row.id), error);
 }
 
 // expected_version reads If-Match: "7" or 7. What names no version at all never matches.
@@ -114,195 +133,187 @@ static int64_t expected_version(const Call *call)
     return str_to_i64(given, 1, INT64_MAX, &version) ? version : 0;
 }
 
-static Err hide(Call *call, Tx *tx, const Noun *noun, Error *error)
+Err definition_delete(Call *call, Tx *tx, Error *error)
 {
-    TRY(definition_hide(tx, call->tenant, noun->kind, call->params[0], expected_version(call),
-                        error));
+    const Noun *of = noun(call);
+    Str id = call->params[0];
+    if (of->may_delete)
+        TRY(of->may_delete(id, error));
+    TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
     call->reply = (Reply){ .status = 204 };
     return ERR_OK;
 }
 
-// named_body returns the body of a PUT with its id, which may be left out but not differ.
-static Err named_body(Call *call, const Noun *noun, const Json **ret, Error *error)
+// seal returns the member with secrets as it is to be stored. Where it is_patched, what is not in
+// the body was taken out of it.
+static Err seal(const Edit *edit, bool is_patched, Str *ret, Error *error)
 {
-    TRY(call_body(call, error));
-    const Json *given = json_get(call->body, noun->id_member);
-    if (given && json_type(given) != JSON_NULL) {
-        if (json_type(given) == JSON_STRING && !str_eq(json_str(given), call->params[0])) {
-            Members members = members_open(call->body, S(""), error);
-            members_note(&members, noun->id_member, "bad-value",
-                         "must be as in the path; a %.*s cannot be renamed", STR_ARG(noun->kind));
-            return members_close(&members, noun->invalid);
-        }
-        *ret = call->body;
-        return ERR_OK;
-    }
-    Buf text = buf_new(call->arena, call->exchange->body.len * 2 + call->params[0].len * 6 + 100);
+    Call *call = edit->call;
+    const Noun *of = noun(call);
+    const Shape *shape;
+    Str member = str_from(of->secrets);
+    TRY(of->find_shape(call->arena, edit->body, &shape, error));
+    Sealer sealer = {
+        .arena = call->arena,
+        .ring = call->api->ring,
+        .random = edit->tx->random,
+        .now = edit->tx->now,
+        .owner = { kind_text(call), call->tenant,
+                   json_str(json_get(edit->body, str_from(of->kind->id_member))) },
+        .is_foreign = call->api->is_key_foreign,
+        .old = json_get(edit->old, member),
+        .has_moved = edit->old && of->has_moved(edit->body, edit->old),
+        .drops_unnamed = is_patched,
+    };
+    Str pointer = str_format(call->arena, "/%.*s", STR_ARG(member));
+    return secret_seal(&sealer, shape, json_get(edit->body, member), pointer, ret, error);
+}
+
+// with_member returns the body's text with another value for one member, which may be new.
+static Str with_member(const Edit *edit, Str member, Str value)
+{
+    Arena *arena = edit->call->arena;
+    Buf text = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
-    json_put_str(&out, noun->id_member, call->params[0]);
-    for (JsonIter it = json_each(call->body); json_next(&it);)
-        if (!str_eq(it.key, noun->id_member))
+    for (JsonIter it = json_each(edit->body); json_next(&it);)
+        json_put_raw(&out, it.key, str_eq(it.key, member) ? value : json_text(arena, it.value));
+    if (!json_get(edit->body, member) && !str_eq(value, S("{}")))
+        json_put_raw(&out, member, value);
+    json_close(&out, '}');
+    return buf_str(&text);
+}
+
+// text_of returns what is to be stored.
+static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
+{
+    const Noun *of = noun(edit->call);
+    Str sealed;
+    if (!of->secrets) {
+        *ret = json_text(edit->call->arena, edit->body);
+        return ERR_OK;
+    }
+    TRY(seal(edit, is_patched, &sealed, error));
+    *ret = with_member(edit, str_from(of->secrets), sealed);
+    return ERR_OK;
+}
+
+// rewrite puts a body under the names of its rows.
+static Err rewrite(Arena *arena, const Shape *shape, const Json *given, bool keeps_null,
+                   const Json **ret, Error *error)
+{
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    fields_write(&out, arena, shape, given, keeps_null);
+    return json_parse(arena, buf_str(&text), ret, error);
+}
+
+// read_body checks what was given and puts it under the names of its rows.
+static Err read_body(Edit *edit, const Json *given, Error *error)
+{
+    Arena *arena = edit->call->arena;
+    const DefinitionKind *kind = edit->call->route->definition;
+    TRY(kind->check(arena, given, error));
+    return rewrite(arena, kind->shape, given, false, &edit->body, error);
+}
+
+// save makes the definition or its next version, and answers with it.
+static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
+{
+    Call *call = edit->call;
+    const Noun *of = noun(call);
+    Str kind = kind_text(call), text;
+    Definition row;
+    TRY(read_body(edit, given, error));
+    TRY(text_of(edit, is_patched, &text, error));
+    Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
+    if (is_new)
+        TRY(definition_create(edit->tx, call->tenant, kind, id, text, &row, error));
+    else
+        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, &row,
+                               error));
+    if (of->touch)
+        TRY(of->touch(edit, error));
+    return answer_row(call, is_new ? 201 : 200, &row, edit->warning, error);
+}
+
+// named returns a body with the id that the path says, which may be left out of it but not differ.
+static Err named(const Call *call, const Json *given, const Json **ret, Error *error)
+{
+    const DefinitionKind *kind = call->route->definition;
+    Str member = str_from(kind->id_member), id = call->params[0];
+    const Json *value = json_get(given, member);
+    if (json_type(value) == JSON_STRING && !str_eq(json_str(value), id)) {
+        Members members = members_open(given, S(""), error);
+        members_note(&members, member, "bad-value",
+                     "must be as in the path; a %s cannot be renamed", kind->kind);
+        return members_close(&members, kind->shape->invalid);
+    }
+    *ret = given;
+    if (value && json_type(value) != JSON_NULL)
+        return ERR_OK;
+    Buf text = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_str(&out, member, id);
+    for (JsonIter it = json_each(given); json_next(&it);)
+        if (!str_eq(it.key, member))
             json_put_raw(&out, it.key, json_text(call->arena, it.value));
     json_close(&out, '}');
     return json_parse(call->arena, buf_str(&text), ret, error);
 }
 
-// save makes the definition or its next version.
-static Err save(Call *call, Tx *tx, const Noun *noun, Str id, Str body, bool is_new,
-                Definition *ret, Error *error)
-{
-    if (is_new)
-        return definition_create(tx, call->tenant, noun->kind, id, body, ret, error);
-    return definition_replace(tx, call->tenant, noun->kind, id, expected_version(call), body, ret,
-                              error);
-}
-
-// warn_of_channel tells that a trigger names a channel that is not there: its deliveries would be
-// parked. It may well be made next, so this is no mistake.
-static Err warn_of_channel(Call *call, Tx *tx, Str key, Str *ret, Error *error)
-{
-    Definition channel;
-    Error missing = { 0 };
-    Err err = definition_get(tx->db, &tx->arena, call->tenant, DEFINITION_CHANNEL, key, &channel,
-                             &missing);
-    if (err == ERR_NOT_FOUND)
-        *ret = str_format(call->arena, "channel %.*s does not exist yet", STR_ARG(key));
-    else if (err != ERR_OK)
-        return fail(error, err, "%s", missing.detail);
-    return ERR_OK;
-}
-
-static Err save_trigger(Call *call, Tx *tx, const Json *source, bool is_new, Error *error)
-{
-    Trigger trigger;
-    Definition row;
-    Str warning = STR_NONE;
-    TRY(trigger_compile(call->arena, source, &trigger, error));
-    TRY(save(call, tx, &trigger_noun, trigger.rule.id, json_text(call->arena, source), is_new, &row,
-             error));
-    TRY(lane_ensure(tx, call->tenant, trigger.channel, error));
-    TRY(warn_of_channel(call, tx, trigger.channel, &warning, error));
-    return answer_row(call, &trigger_noun, is_new ? 201 : 200, &row, warning, error);
-}
-
-Err trigger_list(Call *call, Db *db, Error *error)
-{
-    return list(call, db, &trigger_noun, error);
-}
-
-Err trigger_get(Call *call, Db *db, Error *error)
-{
-    return get(call, db, &trigger_noun, error);
-}
-
-Err trigger_create(Call *call, Tx *tx, Error *error)
-{
-    TRY(call_body(call, error));
-    return save_trigger(call, tx, call->body, true, error);
-}
-
-Err trigger_replace(Call *call, Tx *tx, Error *error)
-{
-    const Json *source;
-    TRY(named_body(call, &trigger_noun, &source, error));
-    return save_trigger(call, tx, source, false, error);
-}
-
-Err trigger_delete(Call *call, Tx *tx, Error *error)
-{
-    return hide(call, tx, &trigger_noun, error);
-}
-
-// with_config returns the definition as it is stored: as given, with the sealed settings.
-static Str with_config(Call *call, const Json *source, Str sealed)
-{
-    bool is_put = false;
-    Buf text = buf_new(call->arena, call->exchange->body.len * 2 + sealed.len + 1000);
-    JsonOut out = json_out(&text);
-    json_open(&out, '{');
-    for (JsonIter it = json_each(source); json_next(&it);) {
-        bool is_config = str_eq(it.key, S("config"));
-        json_put_raw(&out, it.key, is_config ? sealed : json_text(call->arena, it.value));
-        is_put |= is_config;
-    }
-    if (!is_put && !str_eq(sealed, S("{}")))
-        json_put_raw(&out, S("config"), sealed);
-    json_close(&out, '}');
-    assert(!text.overflowed);
-    return buf_str(&text);
-}
-
-static Err find_type(Call *call, Str name, const ChannelType **ret, Error *error)
-{
-    *ret = channel_type_find(name);
-    if (*ret)
-        return ERR_OK;
-    Buf known = buf_new(call->arena, 300);
-    for (size_t i = 0; channel_type_at(i); i++)
-        buf_add_format(&known, "%s%s", i ? ", " : "", channel_type_at(i)->type);
-    error_add(error, S("/type"), "unknown-type",
-              "\"%.*s\" is not a type of channel; use one of %.*s", STR_ARG(name),
-              STR_ARG(buf_str(&known)));
-    return error_close(error, ERR_CHANNEL_INVALID);
-}
-
-// find_old returns the channel as it is stored now, to keep the secrets that a PUT leaves out.
-static Err find_old(Call *call, Tx *tx, Str key, const Json **ret, Error *error)
+// find_old returns the definition as it is stored, under the lock: a patch changes what it read,
+// and a secret that a PUT leaves out is kept.
+static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error)
 {
     Definition old;
+    Str id = call->params[0];
     TRY(definition_lock(tx, error));
-    TRY(definition_get(tx->db, &tx->arena, call->tenant, DEFINITION_CHANNEL, key, &old, error));
-    Error unreadable = { 0 };
-    if (json_parse(call->arena, old.body, ret, &unreadable) != ERR_OK)
-        return fail(error, ERR_CORRUPT, "channel %.*s: %s", STR_ARG(key), unreadable.detail);
-    return ERR_OK;
+    TRY(definition_get(tx->db, &tx->arena, call->tenant, kind_text(call), id, &old, error));
+    return parse_row(call, id, old.body, ret, error);
 }
 
-static Err save_channel(Call *call, Tx *tx, const Json *source, bool is_new, Error *error)
+Err definition_post(Call *call, Tx *tx, Error *error)
 {
-    ChannelDefinition channel;
-    const ChannelType *type;
-    const Json *old = NULL;
-    Definition row;
-    Str sealed;
-    TRY(channel_compile(source, &channel, error));
-    TRY(find_type(call, channel.type, &type, error));
-    if (!is_new)
-        TRY(find_old(call, tx, channel.key, &old, error));
-    TRY(channel_config_seal(call, tx, &channel, type, old, &sealed, error));
-    Str body = with_config(call, source, sealed);
-    TRY(save(call, tx, &channel_noun, channel.key, body, is_new, &row, error));
-    TRY(lane_ensure(tx, call->tenant, channel.key, error));
-    return answer_row(call, &channel_noun, is_new ? 201 : 200, &row, STR_NONE, error);
-}
-
-Err channel_list(Call *call, Db *db, Error *error)
-{
-    return list(call, db, &channel_noun, error);
-}
-
-Err channel_get(Call *call, Db *db, Error *error)
-{
-    return get(call, db, &channel_noun, error);
-}
-
-Err channel_create(Call *call, Tx *tx, Error *error)
-{
+    Edit edit = { .call = call, .tx = tx };
     TRY(call_body(call, error));
-    return save_channel(call, tx, call->body, true, error);
+    return save(&edit, call->body, true, false, error);
 }
 
-Err channel_replace(Call *call, Tx *tx, Error *error)
+Err definition_put(Call *call, Tx *tx, Error *error)
 {
-    const Json *source;
-    TRY(named_body(call, &channel_noun, &source, error));
-    return save_channel(call, tx, source, false, error);
+    Edit edit = { .call = call, .tx = tx };
+    const Json *given;
+    TRY(call_body(call, error));
+    TRY(named(call, call->body, &given, error));
+    if (noun(call)->secrets)
+        TRY(find_old(call, tx, &edit.old, error));
+    return save(&edit, given, false, false, error);
 }
 
-Err channel_delete(Call *call, Tx *tx, Error *error)
+// patched returns what a merge patch makes of the definition as it is shown, marks and all.
+static Err patched(const Call *call, const Json *old, const Json **ret, Error *error)
 {
-    if (str_eq(call->params[0], CHANNEL_ALWAYS))
-        return fail(error, ERR_CONFLICT, "memory:default always exists");
-    return hide(call, tx, &channel_noun, error);
+    Buf shown_text = buf_new(call->arena, BUF_WHOLE), text = buf_new(call->arena, BUF_WHOLE);
+    JsonOut shown_out = json_out(&shown_text), out = json_out(&text);
+    const Json *shown, *change, *merged;
+    json_open(&shown_out, '{');
+    put_members(call, &shown_out, old, true, STR_NONE);
+    json_close(&shown_out, '}');
+    TRY(json_parse(call->arena, buf_str(&shown_text), &shown, error));
+    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &change, error));
+    json_merge(&out, shown, change);
+    TRY(json_parse(call->arena, buf_str(&text), &merged, error));
+    return named(call, merged, ret, error);
+}
+
+Err definition_patch(Call *call, Tx *tx, Error *error)
+{
+    Edit edit = { .call = call, .tx = tx };
+    const Json *given;
+    TRY(call_body(call, error));
+    TRY(find_old(call, tx, &edit.old, error));
+    TRY(patched(call, edit.old, &given, error));
+    return save(&edit, given, false, true, error);
 }

@@ -4,16 +4,12 @@
 #include "api/api.h"
 
 // definitions_api.c
-Err trigger_list(Call *call, Db *db, Error *error);
-Err trigger_get(Call *call, Db *db, Error *error);
-Err trigger_create(Call *call, Tx *tx, Error *error);
-Err trigger_replace(Call *call, Tx *tx, Error *error);
-Err trigger_delete(Call *call, Tx *tx, Error *error);
-Err channel_list(Call *call, Db *db, Error *error);
-Err channel_get(Call *call, Db *db, Error *error);
-Err channel_create(Call *call, Tx *tx, Error *error);
-Err channel_replace(Call *call, Tx *tx, Error *error);
-Err channel_delete(Call *call, Tx *tx, Error *error);
+Err definition_list(Call *call, Db *db, Error *error);
+Err definition_show(Call *call, Db *db, Error *error);
+Err definition_post(Call *call, Tx *tx, Error *error);
+Err definition_put(Call *call, Tx *tx, Error *error);
+Err definition_patch(Call *call, Tx *tx, Error *error);
+Err definition_delete(Call *call, Tx *tx, Error *error);
 
 // keys_api.c
 Err tenant_list(Call *call, Db *db, Error *error);

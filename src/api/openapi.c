@@ -1,5 +1,6 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
+#include "channels/channel.h"
 
 // The OpenAPI document is printed from the route table, the shapes that its rows name and the table
 // of errors, so that it cannot say anything else than they do. A shape is a component by its name,
@@ -141,7 +142,7 @@ static void put_parameters(JsonOut *out, const Route *route)
                       S("The same key with the same request gets the same answer for 24 hours, a "
                         "refusal too, and is done once"),
                       "{\"type\":\"string\",\"minLength\":1,\"maxLength\":200}");
-    if (is_method(route, "PUT"))
+    if (is_method(route, "PUT") || is_method(route, "PATCH"))
         put_parameter(out, S("header"), S("If-Match"),
                       S("The version that was read, as in its ETag; 412 when it has changed"),
                       "{\"type\":\"string\"}");
@@ -163,7 +164,7 @@ static void put_roles(JsonOut *out, const Route *route)
 
 static Str component_name(Arena *arena, const Shape *shape, FieldUse use)
 {
-    return str_format(arena, "%s%s", shape->name, use == FIELDS_TAKEN ? "Body" : "");
+    return str_format(arena, "%s%s", shape->name, fields_suffix(use));
 }
 
 static void put_schema_reference(JsonOut *out, Arena *arena, Str name)
@@ -196,6 +197,22 @@ static void put_cloudevents(JsonOut *out, Arena *arena)
     json_close(out, '}');
 }
 
+// use_of says what a route does with its body.
+static FieldUse use_of(const Route *route)
+{
+    return route->media == MEDIA_PATCH ? FIELDS_PATCHED : FIELDS_TAKEN;
+}
+
+static void put_media(JsonOut *out, Arena *arena, const Route *route, Str type)
+{
+    open_member(out, type, '{');
+    json_key(out, S("schema"));
+    put_schema_reference(out, arena, component_name(arena, route->takes, use_of(route)));
+    if (route->example)
+        json_put_raw(out, S("example"), str_from(route->example));
+    json_close(out, '}');
+}
+
 static void put_request(JsonOut *out, Arena *arena, const Route *route)
 {
     if (!route->takes)
@@ -203,12 +220,9 @@ static void put_request(JsonOut *out, Arena *arena, const Route *route)
     open_member(out, S("requestBody"), '{');
     json_put_bool(out, S("required"), needs_any(route->takes));
     open_member(out, S("content"), '{');
-    open_member(out, S("application/json"), '{');
-    json_key(out, S("schema"));
-    put_schema_reference(out, arena, component_name(arena, route->takes, FIELDS_TAKEN));
-    if (route->example)
-        json_put_raw(out, S("example"), str_from(route->example));
-    json_close(out, '}');
+    put_media(out, arena, route, S("application/json"));
+    if (route->media == MEDIA_PATCH)
+        put_media(out, arena, route, S("application/merge-patch+json"));
     if (route->media == MEDIA_ANY)
         put_cloudevents(out, arena);
     json_close(out, '}');
@@ -231,7 +245,7 @@ static bool is_possible(const Route *route, int status)
     case 409:
         return route->roles != ANYONE && !is_method(route, "GET");
     case 412:
-        return is_method(route, "PUT") || is_method(route, "DELETE");
+        return is_method(route, "PUT") || is_method(route, "PATCH") || is_method(route, "DELETE");
     case 413:
     case 415:
         return has_body;
@@ -403,7 +417,7 @@ static Components components_of_routes(Arena *arena)
     note_component(&components, &cloudevent_shape, FIELDS_TAKEN, false);
     for (size_t i = 0; i < route_count; i++) {
         const Route *route = &routes[i];
-        note_component(&components, route->takes, FIELDS_TAKEN, false);
+        note_component(&components, route->takes, use_of(route), false);
         note_component(&components, route->gives, FIELDS_SHOWN, false);
         note_component(&components, route->else_gives, FIELDS_SHOWN, false);
         if (route->is_page)
@@ -434,6 +448,17 @@ static void put_page_schema(JsonOut *out, Arena *arena, const Shape *shape)
     json_close(out, '}');
 }
 
+// put_config_schema: what a config holds, depends on the channel's type.
+static void put_config_schema(JsonOut *out, Arena *arena, FieldUse use)
+{
+    open_member(out, str_format(arena, "ChannelConfig%s", fields_suffix(use)), '{');
+    open_member(out, S("anyOf"), '[');
+    for (size_t i = 0; channel_type_at(i); i++)
+        fields_schema(out, channel_type_at(i)->config, use);
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
 static void put_schemas(JsonOut *out, Arena *arena)
 {
     Components components = components_of_routes(arena);
@@ -449,10 +474,9 @@ static void put_schemas(JsonOut *out, Arena *arena)
         }
     }
     fields_components(out);
-    // What a config holds, depends on the channel's type.
-    json_put_raw(out, S("ChannelConfig"), S("{\"type\":\"object\",\"additionalProperties\":true}"));
-    json_put_raw(out, S("ChannelConfigBody"),
-                 S("{\"type\":\"object\",\"additionalProperties\":true}"));
+    put_config_schema(out, arena, FIELDS_TAKEN);
+    put_config_schema(out, arena, FIELDS_PATCHED);
+    put_config_schema(out, arena, FIELDS_SHOWN);
     json_close(out, '}');
 }
 

@@ -20,15 +20,33 @@
 // TAKES is for events: read and decided ahead of the transaction, written in sets.
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
 
-// What comes with a POST, with a PUT, with a POST of events, and with a POST that needs no body.
+// What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
 #define POSTED(shape)          .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &(shape), .keeps_answer = true
 #define PUT_THERE(shape)       .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &(shape)
+#define PATCHED(shape)         .body_max = BODY_USUAL, .media = MEDIA_PATCH, .takes = &(shape)
 #define EVENTS_IN(what, shape) .body_max = BODY_LARGE, .media = what, .takes = &(shape), .keeps_answer = true
 #define BARE                   .keeps_answer = true
 
 #define GIVES(code, shape)     .status = code, .gives = &(shape)
 #define GIVES_NOTHING          .status = 204
 #define PAGE(shape)            .status = 200, .is_page = true, .gives = &(shape)
+
+// The routes that each kind of definition has.
+#define DEFINITION_ROUTES(name, kind, plural, id, sample)                                                               \
+    { "GET",    "/v1/" plural,         READERS, READS(definition_list),                                                 \
+      "List " plural, PAGE(name##_shape), .definition = &definition_##name },                                           \
+    { "POST",   "/v1/" plural,         AUTHORS, WRITES(definition_post),                                                \
+      "Create a " kind, POSTED(name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
+    { "GET",    "/v1/" plural "/{id}", READERS, READS(definition_show),                                                 \
+      "Show a " kind "; secrets are never shown", GIVES(200, name##_shape), .definition = &definition_##name },         \
+    { "PUT",    "/v1/" plural "/{id}", AUTHORS, WRITES(definition_put),                                                 \
+      "Publish a new version of a " kind, PUT_THERE(name##_shape), GIVES(200, name##_shape),                            \
+      .example = sample, .definition = &definition_##name },                                                            \
+    { "PATCH",  "/v1/" plural "/{id}", AUTHORS, WRITES(definition_patch),                                               \
+      "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED(name##_shape), GIVES(200, name##_shape),      \
+      .example = "{\"enabled\":false}", .definition = &definition_##name },                                             \
+    { "DELETE", "/v1/" plural "/{id}", AUTHORS, WRITES(definition_delete),                                              \
+      "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },
 
 // To add a route, add a row; the OpenAPI document, the rights test and the 405 answers follow from
 // it. Every row names its roles; admin may always, system rows need the system right.
@@ -81,30 +99,7 @@ const Route routes[] = {
     { "GET",    "/v1/operations/{id}",          READERS,   READS(operation_get),
       "How far an operation has come", GIVES(200, operation_shape) },
 
-    { "GET",    "/v1/triggers",                 READERS,   READS(trigger_list),
-      "List triggers", PAGE(trigger_shape) },
-    { "POST",   "/v1/triggers",                 AUTHORS,   WRITES(trigger_create),
-      "Create a trigger", POSTED(trigger_shape), GIVES(201, trigger_shape),
-      .example = "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}" },
-    { "GET",    "/v1/triggers/{id}",            READERS,   READS(trigger_get),
-      "Show a trigger", GIVES(200, trigger_shape) },
-    { "PUT",    "/v1/triggers/{id}",            AUTHORS,   WRITES(trigger_replace),
-      "Publish a new version of a trigger", PUT_THERE(trigger_shape), GIVES(200, trigger_shape),
-      .example = "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}" },
-    { "DELETE", "/v1/triggers/{id}",            AUTHORS,   WRITES(trigger_delete),
-      "Delete a trigger; its history stays", GIVES_NOTHING },
-    { "GET",    "/v1/channels",                 READERS,   READS(channel_list),
-      "List channels", PAGE(channel_shape) },
-    { "POST",   "/v1/channels",                 AUTHORS,   WRITES(channel_create),
-      "Create a channel", POSTED(channel_shape), GIVES(201, channel_shape),
-      .example = "{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://…\"}}" },
-    { "GET",    "/v1/channels/{id}",            READERS,   READS(channel_get),
-      "Show a channel; secrets are never shown", GIVES(200, channel_shape) },
-    { "PUT",    "/v1/channels/{id}",            AUTHORS,   WRITES(channel_replace),
-      "Replace a channel", PUT_THERE(channel_shape), GIVES(200, channel_shape),
-      .example = "{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://…\"}}" },
-    { "DELETE", "/v1/channels/{id}",            AUTHORS,   WRITES(channel_delete),
-      "Delete a channel", GIVES_NOTHING },
+    DEFINITION_TABLE(DEFINITION_ROUTES)
 
     { "GET",    "/v1/keys",                     ADMINS,    READS(key_list),
       "List keys; the keys themselves are never shown", .params = key_params, PAGE(key_shape) },

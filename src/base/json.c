@@ -531,3 +531,32 @@ void json_put_time(JsonOut *out, Str key, Instant at)
     json_key(out, key);
     json_add_time(out, at);
 }
+
+static void merge_members(JsonOut *out, const Json *target, const Json *patch)
+{
+    for (JsonIter it = json_each(target); json_next(&it);) {
+        const Json *change = json_get(patch, it.key);
+        if (json_type(change) == JSON_NULL)
+            continue;
+        json_key(out, it.key);
+        json_merge(out, it.value, change);
+    }
+    for (JsonIter it = json_each(patch); json_next(&it);) {
+        if (json_get(target, it.key) || json_type(it.value) == JSON_NULL)
+            continue;
+        json_key(out, it.key);
+        json_merge(out, NULL, it.value);
+    }
+}
+
+// json_merge calls itself for each level, so no deeper than a document may be (JSON_DEPTH_MAX).
+void json_merge(JsonOut *out, const Json *target, const Json *patch)
+{
+    if (json_type(patch) != JSON_OBJECT) {
+        write_value(begin(out), patch ? patch : target, false);
+        return;
+    }
+    json_open(out, '{');
+    merge_members(out, json_type(target) == JSON_OBJECT ? target : NULL, patch);
+    json_close(out, '}');
+}

@@ -30,16 +30,6 @@ const ChannelType *channel_type_find(Str type)
     return channel_type_in(channel_types, type);
 }
 
-Secrecy channel_secrecy(const ChannelType *type, Str member)
-{
-    for (size_t i = 0; type->secrets && type->secrets[i]; i++) {
-        Str rest = str_from(type->secrets[i]), name = str_cut(&rest, '/');
-        if (str_eq(name, member))
-            return rest.at ? SECRECY_EACH : SECRECY_WHOLE;
-    }
-    return SECRECY_NONE;
-}
-
 void parcel_judge(const Parcel *parcel, const Outcome *outcome)
 {
     for (size_t i = 0; i < parcel->count; i++)

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "domain/field.h"
 #include "domain/target.h"
 #include "net/transfer.h"
 
@@ -64,16 +65,12 @@ typedef struct ChannelType {
     Carrier carrier;
     int parcel_max; // messages in one parcel
 
-    // secrets names the members of config that are sealed at rest and never shown; a name that
-    // ends in "/*" is an object each of whose members is.
-    const char *const *secrets; // NULL-terminated; NULL for none
+    // config is what the settings may hold, and which of them are secret. They are checked when a
+    // channel is saved, so that a typo is told to the person who made it.
+    const Shape *config;
 
     // url names the member that says where messages go: secrets do not follow it elsewhere.
     const char *url; // NULL for none
-
-    // check says whether config (at pointer in its document) is usable; problems go into error.
-    // It runs when a channel is saved, so that a typo is told to the person who made it.
-    void (*check)(const Json *config, Str pointer, Error *error);
 
     // request describes what to send. An error here parks the deliveries with bad-request and the
     // sentence.
@@ -93,10 +90,6 @@ extern const ChannelType *const channel_types[];
 const ChannelType *channel_type_in(const ChannelType *const *types, Str type);
 const ChannelType *channel_type_find(Str type);   // of those that Peal knows; NULL when unknown
 const ChannelType *channel_type_at(size_t index); // NULL past the end: for lists in messages
-
-// channel_secrecy says what of a member of config is secret.
-typedef enum Secrecy { SECRECY_NONE, SECRECY_WHOLE, SECRECY_EACH } Secrecy;
-Secrecy channel_secrecy(const ChannelType *type, Str member);
 
 extern const ChannelType channel_memory;
 extern const ChannelType channel_http;

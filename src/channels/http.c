@@ -18,19 +18,37 @@ enum {
     OWN_HEADERS_MAX = 9,
 };
 
-static void check(const Json *config, Str pointer, Error *error);
+static void check(const Members *members, void *value);
 static Err request(const Parcel *parcel, Transfer *ret, Error *error);
 static void judge(const Parcel *parcel, const TransferResult *result);
 
-static const char *const secrets[] = { "signingSecret", "authorization", "headers/*", NULL };
+static const char *const methods[] = { "POST", "PUT", NULL };
+static const Field line = { NULL, FIELD_TEXT, FIELD_EMPTY, .max = HEADER_VALUE_MAX };
+
+// clang-format off
+static const Field fields[] = {
+    { "url", FIELD_URL, FIELD_NEEDED, .max = URL_MAX },
+    { "signingSecret", FIELD_LIST, FIELD_SECRET | FIELD_ALONE, .min = 1, .max = SECRETS_MAX, .of = &line,
+      .help = "whsec_ and 24 to 64 bytes in base64; several while a receiver changes over" },
+    { "headers", FIELD_MAP, FIELD_SECRET, .max = HEADERS_MAX, .of = &line },
+    { "method", FIELD_WORD, .words = methods, .noun = "a method", .help = "POST unless said" },
+    { "authorization", FIELD_TEXT, FIELD_SECRET, .max = HEADER_VALUE_MAX, .help = "the header's value" },
+};
+// clang-format on
+
+static const Shape config_shape = {
+    "HttpConfig",
+    SHAPE_ROWS(fields),
+    .invalid = ERR_CHANNEL_INVALID,
+    .check = check,
+};
 
 const ChannelType channel_http = {
     .type = "http",
     .carrier = CARRIER_TRANSFER,
     .parcel_max = 1,
-    .secrets = secrets,
+    .config = &config_shape,
     .url = "url",
-    .check = check,
     .request = request,
     .judge = judge,
 };
@@ -80,10 +98,10 @@ static bool is_reserved(Str name)
 
 static void check_url(const Members *members)
 {
-    Str url = STR_NONE;
-    members_need(members, "url");
-    members_text(members, "url", URL_MAX, &url);
-    const char *problem = url.at ? url_problem(url) : NULL;
+    Str url = json_str(members_get(members, "url"));
+    if (url.len == 0 || url.len > URL_MAX || !str_is_printable(url))
+        return; // its row has complained
+    const char *problem = url_problem(url);
     if (problem)
         members_note(members, S("url"), "bad-url", "%s", problem);
 }
@@ -92,10 +110,7 @@ static void check_secret(const Members *members, Str name, const Json *value)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Str key;
-    if (json_type(value) != JSON_STRING)
-        members_note(members, name, "bad-type", "must be a string, not %s",
-                     json_type_name(json_type(value)));
-    else if (!read_secret(&arena, json_str(value), &key))
+    if (json_type(value) == JSON_STRING && !read_secret(&arena, json_str(value), &key))
         members_note(members, name, "bad-secret", "must be \"whsec_\" and %d to %d bytes in base64",
                      SECRET_BYTES_MIN, SECRET_BYTES_MAX);
 }
@@ -103,25 +118,18 @@ static void check_secret(const Members *members, Str name, const Json *value)
 static void check_secrets(const Members *members)
 {
     const Json *value = members_get(members, "signingSecret");
-    if (!value)
-        return;
-    if (json_type(value) != JSON_ARRAY) {
-        check_secret(members, S("signingSecret"), value);
-        return;
-    }
-    if (json_count(value) < 1 || json_count(value) > SECRETS_MAX)
-        members_note(members, S("signingSecret"), "bad-value", "must be 1 to %d secrets, not %zu",
-                     SECRETS_MAX, json_count(value));
-    Members array =
+    check_secret(members, S("signingSecret"), value);
+    Members list =
         members_open(value, members_pointer(members, S("signingSecret")), members->error);
-    for (JsonIter it = json_each(value); json_next(&it) && it.index <= SECRETS_MAX;) {
+    for (JsonIter it = json_each(value);
+         json_type(value) == JSON_ARRAY && json_next(&it) && it.index <= SECRETS_MAX;) {
         char index[24];
         snprintf(index, sizeof index, "%zu", it.index - 1);
-        check_secret(&array, str_from(index), it.value);
+        check_secret(&list, str_from(index), it.value);
     }
 }
 
-static void check_header(const Members *headers, Str name, const Json *value)
+static void check_header_name(const Members *headers, Str name)
 {
     if (!header_is_token(name))
         members_note(headers, name, "bad-header", "is not a header's name");
@@ -130,45 +138,18 @@ static void check_header(const Members *headers, Str name, const Json *value)
                      "belongs into the member \"authorization\", which is kept secret");
     else if (is_reserved(name))
         members_note(headers, name, "reserved-header", "is written by Peal");
-    else if (json_type(value) != JSON_STRING)
-        members_note(headers, name, "bad-type", "must be a string, not %s",
-                     json_type_name(json_type(value)));
-    else if (json_str(value).len > HEADER_VALUE_MAX)
-        members_note(headers, name, "too-large", "may have %d bytes", HEADER_VALUE_MAX);
-    else if (!str_is_printable(json_str(value)))
-        members_note(headers, name, "bad-value", "must not contain control characters");
 }
 
-static void check_headers(const Members *members)
+// check says of the settings what their rows cannot.
+static void check(const Members *members, void *value)
 {
-    const Json *value = members_get(members, "headers");
-    if (!value)
-        return;
-    Members headers = members_open(value, members_pointer(members, S("headers")), members->error);
-    if (!members_is_object(&headers))
-        return;
-    if (json_count(value) > HEADERS_MAX)
-        members_note(members, S("headers"), "too-large", "may have %d members, not %zu",
-                     HEADERS_MAX, json_count(value));
-    for (JsonIter it = json_each(value); json_next(&it);)
-        check_header(&headers, it.key, it.value);
-}
-
-static void check(const Json *config, Str pointer, Error *error)
-{
-    static const char *const known[] = { "url", "signingSecret", "headers", "method",
-                                         "authorization" };
-    Members members = members_open(config, pointer, error);
-    if (!members_check(&members, known, ARRAY_LEN(known)))
-        return;
-    Str method = S("POST"), authorization = STR_NONE;
-    check_url(&members);
-    check_secrets(&members);
-    check_headers(&members);
-    members_text(&members, "authorization", HEADER_VALUE_MAX, &authorization);
-    members_text(&members, "method", 10, &method);
-    if (!str_eq(method, S("POST")) && !str_eq(method, S("PUT")))
-        members_note(&members, S("method"), "bad-value", "must be POST or PUT");
+    (void) value;
+    const Json *map = members_get(members, "headers");
+    Members headers = members_open(map, members_pointer(members, S("headers")), members->error);
+    check_url(members);
+    check_secrets(members);
+    for (JsonIter it = json_each(map); json_type(map) == JSON_OBJECT && json_next(&it);)
+        check_header_name(&headers, it.key);
 }
 
 static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Error *error)

@@ -1,3 +1,37 @@
 #include "domain/definition.h"
 
+#include "domain/channel.h"
+#include "domain/trigger.h"
+
 const Field definition_warning = { NULL, FIELD_TEXT };
+
+static Err check_channel(Arena *arena, const Json *body, Error *error)
+{
+    (void) arena;
+    ChannelDefinition channel;
+    return channel_compile(body, &channel, error);
+}
+
+static Err check_trigger(Arena *arena, const Json *body, Error *error)
+{
+    Trigger trigger;
+    return trigger_compile(arena, body, &trigger, error);
+}
+
+#define DEFINITION_ROW(name, kind_, plural_, id, example)                                          \
+    const DefinitionKind definition_##name = {                                                     \
+        .kind = (kind_),                                                                           \
+        .plural = (plural_),                                                                       \
+        .id_member = (id),                                                                         \
+        .shape = &name##_shape,                                                                    \
+        .check = check_##name,                                                                     \
+    };
+DEFINITION_TABLE(DEFINITION_ROW)
+#undef DEFINITION_ROW
+
+const DefinitionKind *const definition_kinds[] = {
+#define DEFINITION_ENTRY(name, kind, plural, id, example) &definition_##name,
+    DEFINITION_TABLE(DEFINITION_ENTRY)
+#undef DEFINITION_ENTRY
+        NULL,
+};

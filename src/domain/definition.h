@@ -1,7 +1,39 @@
-// definition.h - what all definitions have in common.
+// definition.h - the kinds of definitions, a row each.
+//
+// A definition is a JSON object that somebody wrote: a trigger, a channel. Every kind has the same
+// verbs (list, show, create, replace, patch, delete), the same versions and the same answers; its
+// row says what differs. To add a kind, write its Shape and the check that compiles it, and add its
+// row: routes (api/routes.c), handlers (api/definitions_api.c), the OpenAPI document and apply
+// follow. What a kind does beside being stored is its Noun (api/noun.h). A kind that makes
+// deliveries is a row of domain/rule.h too.
 #pragma once
 
 #include "domain/field.h"
+
+// The order is that of apply: what others name stands before them.
+// clang-format off
+#define DEFINITION_TABLE(X)                                                                                             \
+    /* name     kind       plural      id     example                                                                */ \
+    X(channel, "channel", "channels", "key", "{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://…\"}}") \
+    X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}")
+// clang-format on
+
+typedef struct DefinitionKind {
+    const char *kind;      // as it is stored and spoken of: trigger
+    const char *plural;    // in paths and commands: triggers
+    const char *id_member; // that names one
+    const Shape *shape;
+
+    // check says whether a body compiles; the problems go into error.
+    Err (*check)(Arena *arena, const Json *body, Error *error);
+} DefinitionKind;
+
+#define DEFINITION_EXTERN(name, kind, plural, id, example)                                         \
+    extern const DefinitionKind definition_##name;
+DEFINITION_TABLE(DEFINITION_EXTERN)
+#undef DEFINITION_EXTERN
+
+extern const DefinitionKind *const definition_kinds[]; // ends with NULL
 
 // DEFINITION_SHOWN are the rows that every definition's answer has beside what was given.
 #define DEFINITION_SHOWN                                                                           \

@@ -476,3 +476,33 @@ const Field *fields_find(const Shape *shape, Str name)
         i--;
     return &shape->fields[i];
 }
+
+static void write_value(JsonOut *out, Arena *arena, const Field *field, const Json *value,
+                        bool keeps_null)
+{
+    JsonType type = json_type(value);
+    if (field && field->kind == FIELD_OBJECT && field->inside && type == JSON_OBJECT) {
+        fields_write(out, arena, field->inside, value, keeps_null);
+    } else if (field && field->kind == FIELD_LIST && type == JSON_ARRAY) {
+        json_open(out, '[');
+        for (JsonIter it = json_each(value); json_next(&it);)
+            write_value(out, arena, field->of, it.value, keeps_null);
+        json_close(out, ']');
+    } else {
+        json_add_raw(out, json_text(arena, value));
+    }
+}
+
+void fields_write(JsonOut *out, Arena *arena, const Shape *shape, const Json *source,
+                  bool keeps_null)
+{
+    json_open(out, '{');
+    for (JsonIter it = json_each(source); json_next(&it);) {
+        const Field *field = fields_find(shape, it.key);
+        if (json_type(it.value) == JSON_NULL && !keeps_null)
+            continue;
+        json_key(out, field ? str_from(field->name) : it.key);
+        write_value(out, arena, field, it.value, keeps_null);
+    }
+    json_close(out, '}');
+}

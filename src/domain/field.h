@@ -101,10 +101,18 @@ bool fields_note(Arena *arena, const Json *source, Str pointer, const Shape *sha
 // fields_find is the row of a name that may be given, under any of its names; NULL: unknown.
 const Field *fields_find(const Shape *shape, Str name);
 
-// fields_schema writes the JSON Schema (2020-12) of what is taken or shown. It refers to
-// #/components/schemas/Filter and Secret; fields_components writes these, as members of an object.
-// A row's own component is referred to by its name, with "Body" behind it for what is taken.
-typedef enum FieldUse { FIELDS_TAKEN, FIELDS_SHOWN } FieldUse;
+// fields_write writes source under the names of the shape's rows: one name for what has several. A
+// null is left out, unless it says something (in a patch). Objects inside are written likewise, and
+// what the shape does not know is written as it is.
+void fields_write(JsonOut *out, Arena *arena, const Shape *shape, const Json *source,
+                  bool keeps_null);
+
+// fields_schema writes the JSON Schema (2020-12) of what is taken, what a merge patch may hold, or
+// what is shown. It refers to #/components/schemas/Filter and Secret; fields_components writes
+// these, as members of an object. A row's own component is referred to by its name and the suffix
+// of the use: Body for what is taken, Patch for a patch, nothing for what is shown.
+typedef enum FieldUse { FIELDS_TAKEN, FIELDS_PATCHED, FIELDS_SHOWN } FieldUse;
+const char *fields_suffix(FieldUse use);
 void fields_schema(JsonOut *out, const Shape *shape, FieldUse use);
 void field_schema(JsonOut *out, const Field *field, FieldUse use); // of one value
 void fields_components(JsonOut *out);

@@ -7,6 +7,16 @@
 
 #define COMPONENT "#/components/schemas/"
 
+const char *fields_suffix(FieldUse use)
+{
+    static const char *const suffixes[] = {
+        [FIELDS_TAKEN] = "Body",
+        [FIELDS_PATCHED] = "Patch",
+        [FIELDS_SHOWN] = "",
+    };
+    return suffixes[use];
+}
+
 static void put_text(JsonOut *out, const char *name, const char *value)
 {
     json_put_str(out, str_from(name), str_from(value));
@@ -77,16 +87,16 @@ static void put_map(JsonOut *out, const Field *field, FieldUse use)
 
 static bool is_in_use(const Field *field, FieldUse use)
 {
-    return !(field->flags & (use == FIELDS_TAKEN ? FIELD_SHOWN : FIELD_TAKEN | FIELD_ALSO));
+    return !(field->flags & (use == FIELDS_SHOWN ? FIELD_TAKEN | FIELD_ALSO : FIELD_SHOWN));
 }
 
-// is_required: what has two names is required by neither.
+// is_required: what has two names is required by neither, and a patch by nothing.
 static bool is_required(const Shape *shape, size_t i, FieldUse use)
 {
     bool has_other_name = i + 1 < shape->count && shape->fields[i + 1].flags & FIELD_ALSO;
     if (use == FIELDS_SHOWN)
         return shape->fields[i].flags & (FIELD_NEEDED | FIELD_ALWAYS);
-    return shape->fields[i].flags & FIELD_NEEDED && !has_other_name;
+    return use == FIELDS_TAKEN && shape->fields[i].flags & FIELD_NEEDED && !has_other_name;
 }
 
 static void put_required(JsonOut *out, const Shape *shape, FieldUse use)
@@ -143,7 +153,7 @@ static void put_object(JsonOut *out, const Field *field, FieldUse use)
     if (field->inside) {
         put_shape(out, field->inside, use);
     } else if (field->component) {
-        put_ref(out, field->component, use == FIELDS_TAKEN ? "Body" : "");
+        put_ref(out, field->component, fields_suffix(use));
     } else {
         put_text(out, "type", "object");
         json_put_bool(out, S("additionalProperties"), true);
@@ -239,10 +249,12 @@ static Choices choices_of(const Field *field, FieldUse use)
 {
     bool is_secret = field->flags & FIELD_SECRET && field->kind != FIELD_MAP;
     return (Choices){
-        .has_kind = !is_secret || use == FIELDS_TAKEN,
+        .has_kind = !is_secret || use != FIELDS_SHOWN,
         .has_mark = is_secret,
-        .has_null = field->flags & FIELD_NULLABLE || (is_secret && use == FIELDS_TAKEN),
-        .has_alone = field->flags & FIELD_ALONE && (!is_secret || use == FIELDS_TAKEN),
+        // null takes away what a patch names; what a list is of, it cannot name.
+        .has_null = field->flags & FIELD_NULLABLE || (is_secret && use == FIELDS_TAKEN) ||
+                    (use == FIELDS_PATCHED && (field->name || is_secret)),
+        .has_alone = field->flags & FIELD_ALONE && (!is_secret || use != FIELDS_SHOWN),
     };
 }
 

@@ -1,6 +1,7 @@
 #include "store/registry_parts.h"
 
 #include "base/log.h"
+#include "store/secret.h"
 
 // Texts are copied behind the part that they belong to.
 static void *part_new(size_t size, size_t text_bytes, char **ret_at)
@@ -237,59 +238,15 @@ static void free_channel(TrieItem *item)
 
 const TrieKind channel_parts = { same_channel, free_channel };
 
-// Opening is a channel's settings being opened: everything of it lies among the secrets.
-typedef struct Opening {
-    Arena *arena;
-    const KeyRing *ring;
-    JsonOut json;
-} Opening;
-
-// open_value writes a value with what each {"$sealed":…} in it hides. A secret is bound to its
-// path.
-static Err open_value(Opening *opening, Str path, const Json *value, Error *error)
-{
-    Arena *arena = opening->arena;
-    Str sealed = json_str(json_get(value, S("$sealed"))), opened;
-    if (sealed.at) {
-        TRY(crypto_open(arena, opening->ring, path, sealed, &opened, error));
-        json_add_raw(&opening->json, opened);
-        return ERR_OK;
-    }
-    if (json_type(value) != JSON_OBJECT) {
-        json_add_raw(&opening->json, json_text(arena, value));
-        return ERR_OK;
-    }
-    json_open(&opening->json, '{');
-    for (JsonIter it = json_each(value); json_next(&it);) {
-        json_key(&opening->json, it.key);
-        TRY(open_value(opening, str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)),
-                       it.value, error));
-    }
-    json_close(&opening->json, '}');
-    return ERR_OK;
-}
-
-// open_config returns the settings with their secrets. A single one that cannot be opened leaves
-// the whole unusable.
+// open_config returns the settings with their secrets; all of it lies among the secrets.
 static Err open_config(Arena *secrets, const KeyRing *ring, const RegistryChannel *channel,
                        const Json **ret, Error *error)
 {
-    enum { OPENED_BYTES_MAX = 1 << 20 };
-    static const KeyRing no_keys = { 0 };
-    const Json *config;
-    if (!channel->config.at) {
-        *ret = NULL;
-        return ERR_OK;
-    }
-    TRY(json_parse(secrets, channel->config, &config, error));
-    Buf out = buf_new(secrets, OPENED_BYTES_MAX);
-    Opening opening = { secrets, ring ? ring : &no_keys, json_out(&out) };
-    Str path = str_format(secrets, "channel/%lld/%.*s", (long long) channel->tenant,
-                          STR_ARG(channel->definition.key));
-    TRY(open_value(&opening, path, config, error));
-    if (out.overflowed)
-        return fail(error, ERR_CORRUPT, "the settings are too large");
-    return json_parse(secrets, buf_str(&out), ret, error);
+    SecretOwner owner = { S("channel"), channel->tenant, channel->definition.key };
+    const Json *config = NULL;
+    if (channel->config.at)
+        TRY(json_parse(secrets, channel->config, &config, error));
+    return secret_open(secrets, ring, &owner, config, ret, error);
 }
 
 // try_secrets opens them once, so that who asks knows whether the channel waits.

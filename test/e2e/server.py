@@ -108,6 +108,9 @@ class Client:
     def put(self, path, body=None, **rest):
         return self.request("PUT", path, body, **rest)
 
+    def patch(self, path, body=None, **rest):
+        return self.request("PATCH", path, body, **rest)
+
     def delete(self, path, **rest):
         return self.request("DELETE", path, **rest)
 

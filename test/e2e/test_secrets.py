@@ -1,5 +1,6 @@
 """Secrets: what cannot be signed is not sent, and what was sealed is not shown."""
 import base64
+import functools
 import pathlib
 import re
 
@@ -196,6 +197,41 @@ def test_headers_are_sealed(ctx):
         ctx.peal.stop()
         stored = b"".join(path.read_bytes() for path in ctx.folder.glob("*.db*"))
         assert b"k-5521" not in stored and b"csi-team" not in stored
+
+
+def test_a_patch_leaves_secrets_alone_unless_it_names_them(ctx):
+    receiver, peal = ctx.receiver(), ctx.peal
+    made = make_channel(peal, receiver, headers={"X-Team": "csi", "X-Old": "1"}, authorization="Bearer x")
+    patch = functools.partial(peal.patch, f"/v1/channels/{KEY}")
+    mark = made["config"]["signingSecret"]
+    kept = patch({"timeout": "5s", "config": {"method": "PUT"}}, expect=200).json
+    equal(kept["config"], {**made["config"], "method": "PUT"})
+    given_back = patch({"config": {"signingSecret": mark}}, expect=200).json
+    equal((given_back["version"], given_back["config"]["signingSecret"]), (kept["version"], mark))
+    changed = patch({"config": {"authorization": None, "headers": {"X-Old": None, "X-New": "n"}}},
+                    expect=200).json
+    assert "authorization" not in changed["config"], changed
+    equal(sorted(changed["config"]["headers"]), ["X-New", "X-Team"])
+    ingest_one(peal)
+    settle(peal)
+    request = receiver.wait_for(1)[0]
+    like(dict(request.headers.items()), {"X-Team": "csi", "X-New": "n"})
+    assert request.headers["webhook-signature"] and not request.headers["authorization"]
+    removed = patch({"config": {"signingSecret": None, "headers": None}}, expect=200).json
+    equal(removed["config"], {"url": receiver.url, "method": "PUT"})
+
+
+def test_a_patch_does_not_take_secrets_to_another_host(ctx):
+    receiver, other, peal = ctx.receiver(), ctx.receiver(), ctx.peal
+    make_channel(peal, receiver, headers={"X-Team": "csi"})
+    patch = functools.partial(peal.patch, f"/v1/channels/{KEY}")
+    moved = patch({"config": {"url": other.url}}, expect=422)
+    equal([(path, code) for path, code in problems(moved)],
+          [("/config/headers/X-Team", "secret-moved"), ("/config/signingSecret", "secret-moved")])
+    given = patch({"config": {"url": other.url, "signingSecret": SECRET, "headers": None}}, expect=200)
+    equal(given.json["config"]["url"], other.url)
+    forged = patch({"config": {"signingSecret": {"$sealed": "x"}}}, expect=422)
+    equal([path for path, _ in problems(forged)], ["/config/signingSecret"])
 
 
 def test_what_only_peal_writes_is_refused(ctx):

@@ -118,6 +118,69 @@ def test_a_change_may_not_rename(ctx):
     equal(ctx.peal.put("/v1/triggers/visit", trigger_body("another")).status, 422)
 
 
+def test_a_patch_changes_what_it_names_and_nothing_else(ctx):
+    make_trigger(ctx.peal, templateId="4523", retry={"policy": "fixed", "interval": "30s", "max": 3},
+                 filter={"all": [{"path": "candidate.jobType", "op": "==", "value": "GR"}]})
+    changed = ctx.peal.patch("/v1/triggers/visit", {"enabled": False, "retry": {"max": 5, "interval": None}},
+                             expect=200)
+    like(changed.json, {"id": "visit", "templateId": "4523", "enabled": False, "version": 2,
+                        "filter": {"all": [{"path": "candidate.jobType", "op": "==", "value": "GR"}]}})
+    equal(changed.json["retry"], {"policy": "fixed", "max": 5})
+    equal(changed.headers.get("ETag"), '"2"')
+    removed = ctx.peal.patch("/v1/triggers/visit", {"retry": None, "templateId": None}, expect=200).json
+    equal([name for name in ("retry", "templateId") if name in removed], [])
+    read = ctx.peal.get("/v1/triggers/visit", expect=200).json
+    equal(read, removed)
+
+
+def test_a_patch_that_changes_nothing_makes_no_version(ctx):
+    make_trigger(ctx.peal, enabled=True)
+    for body in ({}, {"enabled": True}, {"retry": None}, {"id": "visit"}):
+        equal(ctx.peal.patch("/v1/triggers/visit", body, expect=200).json["version"], 1, body)
+
+
+def test_a_patch_is_checked_like_any_change(ctx):
+    make_trigger(ctx.peal)
+    for body, path in (({"eventKind": None}, "/eventKind"), ({"retry": {"max": 1}}, "/retry/policy"),
+                       ({"shcedule": {}}, "/shcedule"), ({"id": "other"}, "/id"),
+                       ({"version": 7}, "/version")):
+        response = ctx.peal.patch("/v1/triggers/visit", body, expect=422)
+        like(response.json, {"code": "trigger-invalid"})
+        equal([where for where, _ in problems(response)], [path], body)
+    ctx.peal.patch("/v1/triggers/visit", [1], expect=422)
+    ctx.peal.patch("/v1/triggers/none", {"enabled": False}, expect=404)
+    equal(ctx.peal.get("/v1/triggers/visit", expect=200).json["version"], 1)
+
+
+def test_a_patch_of_what_was_not_read_last_is_refused(ctx):
+    make_trigger(ctx.peal)
+    ctx.peal.patch("/v1/triggers/visit", {"enabled": False}, headers={"If-Match": '"1"'}, expect=200)
+    stale = ctx.peal.patch("/v1/triggers/visit", {"enabled": True}, headers={"If-Match": '"1"'}, expect=412)
+    equal(stale.json["code"], "stale")
+    equal(ctx.peal.get("/v1/triggers/visit", expect=200).json["enabled"], False)
+
+
+def test_a_patch_comes_as_merge_patch_or_json(ctx):
+    make_trigger(ctx.peal)
+    for number, (type, status) in enumerate((("application/merge-patch+json", 200), ("application/json", 200),
+                                             ("application/merge-patch+json; charset=utf-8", 200),
+                                             ("application/json-patch+json", 415), ("text/plain", 415))):
+        answer = ctx.peal.patch("/v1/triggers/visit", {"templateId": str(number)},
+                                headers={"Content-Type": type})
+        equal(answer.status, status, type)
+
+
+def test_kind_is_as_good_as_event_kind(ctx):
+    body = {"id": "visit", "kind": KIND, "channel": "memory:default",
+            "cancelOn": {"kind": "visit-reopened", "match": ["candidate.wip"]}}
+    made = ctx.peal.post("/v1/triggers", body, expect=201).json
+    like(made, {"eventKind": KIND, "cancelOn": {"eventKind": "visit-reopened"}})
+    assert "kind" not in made and "kind" not in made["cancelOn"], made
+    equal(ctx.peal.patch("/v1/triggers/visit", {"kind": "other"}, expect=200).json["eventKind"], "other")
+    both = ctx.peal.post("/v1/triggers", {**body, "id": "both", "eventKind": KIND}, expect=422)
+    equal([where for where, _ in problems(both)], ["/eventKind"])
+
+
 def test_deliveries_already_made_go_on_under_their_version(ctx):
     make_trigger(ctx.peal, schedule={"initialDelay": "1d", "reminders": ["1d"]})
     old = ingest_one(ctx.peal)

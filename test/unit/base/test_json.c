@@ -437,6 +437,40 @@ static void writing_stops_at_the_ceiling(void)
     }
 }
 
+// The cases are those of RFC 7396, appendix A, and what a definition adds to them.
+static void a_merge_patch_changes_what_it_names(void)
+{
+    static const struct {
+        const char *target, *patch, *merged;
+    } cases[] = {
+        { "{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}" },
+        { "{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}" },
+        { "{\"a\":\"b\"}", "{\"a\":null}", "{}" },
+        { "{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}" },
+        { "{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}" },
+        { "{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}" },
+        { "{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}" },
+        { "{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}" },
+        { "[\"a\",\"b\"]", "[\"c\",\"d\"]", "[\"c\",\"d\"]" },
+        { "{\"a\":\"b\"}", "[\"c\"]", "[\"c\"]" },
+        { "{\"a\":\"foo\"}", "null", "null" },
+        { "{\"a\":\"foo\"}", "\"bar\"", "\"bar\"" },
+        { "{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}" },
+        { "[1,2]", "{\"a\":\"b\",\"c\":null}", "{\"a\":\"b\"}" },
+        { "{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}" },
+        { "{\"n\":9007199254740993,\"m\":1.0}", "{\"m\":1.50}",
+          "{\"n\":9007199254740993,\"m\":1.50}" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Buf buf = buf_new(&arena, 1000);
+        JsonOut out = json_out(&buf);
+        json_merge(&out, parse(&arena, str_from(cases[i].target)),
+                   parse(&arena, str_from(cases[i].patch)));
+        CHECK_AT(cases[i].patch, str_eq(buf_str(&buf), str_from(cases[i].merged)));
+    }
+}
+
 static const Test tests[] = {
     TEST(good_documents_are_read_and_written_compactly),
     TEST(bad_documents_are_refused),
@@ -454,5 +488,6 @@ static const Test tests[] = {
     TEST(writing_puts_the_commas),
     TEST(strings_are_escaped),
     TEST(writing_stops_at_the_ceiling),
+    TEST(a_merge_patch_changes_what_it_names),
 };
 TEST_MAIN(tests)

@@ -263,6 +263,24 @@ static void what_is_open_takes_other_members(void)
     CHECK(error.count == 1 && has_problem(&error, "/max", "bad-value"));
 }
 
+static void what_has_two_names_is_written_under_one(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    const Json *source = document(&arena, "{'kind':'k','int':null,'other':{'kind':1},"
+                                          "'inner':{'max':1,'per':null}}");
+    static const char *const expected[] = {
+        "{\"eventKind\":\"k\",\"other\":{\"kind\":1},\"inner\":{\"max\":1}}",
+        "{\"eventKind\":\"k\",\"int\":null,\"other\":{\"kind\":1},\"inner\":{\"max\":1,\"per\":"
+        "null}}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        Buf text = buf_new(&arena, 1000);
+        JsonOut out = json_out(&text);
+        fields_write(&out, &arena, &shape, source, i == 1);
+        CHECK_AT(expected[i], is_text(buf_str(&text), expected[i]));
+    }
+}
+
 static const Json *schema_of(Arena *arena, const Shape *of, FieldUse use)
 {
     Buf text = buf_new(arena, 1 << 20);
@@ -341,6 +359,22 @@ static void the_schema_of_an_answer_says_what_is_shown(void)
                   "{'anyOf':[{'$ref':'#/components/schemas/Secret'}]}"));
 }
 
+static void the_schema_of_a_patch_needs_nothing_and_may_take_away(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    const Json *schema = schema_of(&arena, &shape, FIELDS_PATCHED);
+    const Json *properties = json_get(schema, S("properties"));
+    CHECK(!json_get(schema, S("required")) && !json_get(properties, S("version")));
+    CHECK(is_json(&arena, json_get(properties, S("bool")),
+                  "{'anyOf':[{'type':'boolean'},{'type':'null'}]}"));
+    CHECK(is_json(&arena, json_get(properties, S("names")),
+                  "{'anyOf':[{'type':'array','minItems':1,'maxItems':3,'items':{'type':'string',"
+                  "'minLength':1,'maxLength':5,'pattern':'^[A-Za-z0-9._:-]+$'}},"
+                  "{'type':'null'}]}"));
+    const Json *inner = json_at(json_get(json_get(properties, S("inner")), S("anyOf")), 0);
+    CHECK(!json_get(inner, S("required")) && json_get(inner, S("properties")));
+}
+
 static void the_components_are_json(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -364,8 +398,10 @@ static const Test tests[] = {
     TEST(too_many_problems_are_counted_and_the_first_are_kept),
     TEST(only_problems_of_its_own_count),
     TEST(what_is_open_takes_other_members),
+    TEST(what_has_two_names_is_written_under_one),
     TEST(the_schema_of_a_row_says_what_is_taken),
     TEST(the_schema_of_an_answer_says_what_is_shown),
+    TEST(the_schema_of_a_patch_needs_nothing_and_may_take_away),
     TEST(the_components_are_json),
 };
 TEST_MAIN(tests)

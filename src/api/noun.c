@@ -1,0 +1,106 @@
+#include "api/noun.h"
+
+#include "channels/channel.h"
+#include "net/url.h"
+#include "store/definition.h"
+#include "store/tenant.h"
+
+// warn_of_channel tells that a trigger names a channel that is not there: its deliveries would be
+// parked. It may well be made next, so this is no mistake.
+static Err warn_of_channel(Edit *edit, Str key, Error *error)
+{
+    Definition channel;
+    Error missing = { 0 };
+    Err err = definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant, DEFINITION_CHANNEL,
+                             key, &channel, &missing);
+    if (err == ERR_NOT_FOUND)
+        edit->warning =
+            str_format(edit->call->arena, "channel %.*s does not exist yet", STR_ARG(key));
+    else if (err != ERR_OK)
+        return fail(error, err, "%s", missing.detail);
+    return ERR_OK;
+}
+
+static Err touch_trigger(Edit *edit, Error *error)
+{
+    Str channel = json_str(json_get(edit->body, S("channel")));
+    TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
+    return warn_of_channel(edit, channel, error);
+}
+
+static Err touch_channel(Edit *edit, Error *error)
+{
+    return lane_ensure(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("key"))),
+                       error);
+}
+
+static const ChannelType *type_of(const Json *body)
+{
+    return channel_type_find(json_str(json_get(body, S("type"))));
+}
+
+static Err find_config(Arena *arena, const Json *body, const Shape **ret, Error *error)
+{
+    const ChannelType *type = type_of(body);
+    if (type) {
+        *ret = type->config;
+        return ERR_OK;
+    }
+    Buf known = buf_new(arena, 300);
+    for (size_t i = 0; channel_type_at(i); i++)
+        buf_add_format(&known, "%s%s", i ? ", " : "", channel_type_at(i)->type);
+    error_add(error, S("/type"), "unknown-type",
+              "\"%.*s\" is not a type of channel; use one of %.*s",
+              STR_ARG(json_str(json_get(body, S("type")))), STR_ARG(buf_str(&known)));
+    return error_close(error, ERR_CHANNEL_INVALID);
+}
+
+// has_channel_moved: to another type, scheme, host or port.
+static bool has_channel_moved(const Json *body, const Json *old)
+{
+    const ChannelType *type = type_of(body);
+    if (type != type_of(old))
+        return true;
+    Str url = str_from(type->url), config = S("config");
+    return url.at && !url_same_origin(json_str(json_get(json_get(body, config), url)),
+                                      json_str(json_get(json_get(old, config), url)));
+}
+
+static Str warn_of_wait(Call *call, Str key)
+{
+    const RegistryChannel *channel = registry_channel(call->registry, call->tenant, key);
+    return channel && channel->is_sealed ? registry_wait(call->arena, channel) : STR_NONE;
+}
+
+static Err may_delete_channel(Str key, Error *error)
+{
+    if (str_eq(key, CHANNEL_ALWAYS))
+        return fail(error, ERR_CONFLICT, "memory:default always exists");
+    return ERR_OK;
+}
+
+static const Noun nouns[] = {
+    {
+        .kind = &definition_trigger,
+        .touch = touch_trigger,
+    },
+    {
+        .kind = &definition_channel,
+        .secrets = "config",
+        .find_shape = find_config,
+        .has_moved = has_channel_moved,
+        .touch = touch_channel,
+        .warn = warn_of_wait,
+        .may_delete = may_delete_channel,
+    },
+};
+
+const Noun *noun_of(const DefinitionKind *kind)
+{
+    size_t i = 0;
+    while (nouns[i].kind != kind) {
+        i++;
+        assert(i < ARRAY_LEN(nouns)); // every kind has its row
+    }
+    return &nouns[i];
+}

@@ -1,0 +1,344 @@
+#include "store/secret.h"
+
+#define SEALED S("$sealed")
+#define ROTATED_AT S("rotatedAt")
+
+static bool is_secret(const Shape *shape, Str name)
+{
+    const Field *field = fields_find(shape, name);
+    return field && field->flags & FIELD_SECRET;
+}
+
+// is_map_of_secrets: each of its members is one.
+static bool is_map_of_secrets(const Shape *shape, Str name)
+{
+    return is_secret(shape, name) && fields_find(shape, name)->kind == FIELD_MAP;
+}
+
+// put_mark stands in for a secret, sealed or from the time before it was.
+static void put_mark(JsonOut *out, Str name, const Json *value)
+{
+    json_key(out, name);
+    json_open(out, '{');
+    json_put_bool(out, S("set"), true);
+    json_put_str(out, ROTATED_AT, json_str(json_get(value, ROTATED_AT)));
+    json_close(out, '}');
+}
+
+static void put_marks(JsonOut *out, Str name, const Json *map)
+{
+    json_key(out, name);
+    json_open(out, '{');
+    for (JsonIter it = json_each(map); json_next(&it);)
+        put_mark(out, it.key, it.value);
+    json_close(out, '}');
+}
+
+static void put_url(JsonOut *out, Arena *arena, Str name, Str url)
+{
+    Str rest = url, shown = str_cut(&rest, '?');
+    json_put_str(out, name, rest.at ? str_format(arena, "%.*s?…", STR_ARG(shown)) : url);
+}
+
+void secret_show(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, bool may_edit)
+{
+    json_open(out, '{');
+    for (JsonIter it = json_each(stored); shape && json_next(&it);) {
+        const Field *field = fields_find(shape, it.key);
+        if (is_map_of_secrets(shape, it.key))
+            put_marks(out, it.key, it.value);
+        else if (is_secret(shape, it.key))
+            put_mark(out, it.key, it.value);
+        else if (field && field->kind == FIELD_URL && !may_edit)
+            put_url(out, arena, it.key, json_str(it.value));
+        else
+            json_put_raw(out, it.key, json_text(arena, it.value));
+    }
+    json_close(out, '}');
+}
+
+// binding is what a secret is sealed for. The path leads from the owner on: "signingSecret",
+// "headers/X-Team".
+static Str binding(Arena *arena, const SecretOwner *owner, Str path)
+{
+    return str_format(arena, "%.*s/%lld/%.*s/%.*s", STR_ARG(owner->kind), (long long) owner->tenant,
+                      STR_ARG(owner->id), STR_ARG(path));
+}
+
+// Opening is what is stored, being opened.
+typedef struct Opening {
+    Arena *arena;
+    const KeyRing *ring;
+    const SecretOwner *owner;
+    JsonOut json;
+} Opening;
+
+static Err open_value(Opening *opening, Str path, const Json *value, Error *error);
+
+static Err open_members(Opening *opening, Str path, const Json *object, Error *error)
+{
+    Arena *arena = opening->arena;
+    json_open(&opening->json, '{');
+    for (JsonIter it = json_each(object); json_next(&it);) {
+        Str inside =
+            path.len ? str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)) : it.key;
+        json_key(&opening->json, it.key);
+        TRY(open_value(opening, inside, it.value, error));
+    }
+    json_close(&opening->json, '}');
+    return ERR_OK;
+}
+
+// open_value writes a value with what each {"$sealed":…} in it hides.
+static Err open_value(Opening *opening, Str path, const Json *value, Error *error)
+{
+    Arena *arena = opening->arena;
+    Str sealed = json_str(json_get(value, SEALED)), opened;
+    if (sealed.at) {
+        TRY(crypto_open(arena, opening->ring, binding(arena, opening->owner, path), sealed, &opened,
+                        error));
+        json_add_raw(&opening->json, opened);
+        return ERR_OK;
+    }
+    if (json_type(value) == JSON_OBJECT)
+        return open_members(opening, path, value, error);
+    json_add_raw(&opening->json, json_text(arena, value));
+    return ERR_OK;
+}
+
+Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, const Json *stored,
+                const Json **ret, Error *error)
+{
+    enum { OPENED_BYTES_MAX = 1 << 20 };
+    static const KeyRing no_keys = { 0 };
+    if (!stored) {
+        *ret = NULL;
+        return ERR_OK;
+    }
+    Buf out = buf_new(arena, OPENED_BYTES_MAX);
+    Opening opening = { arena, ring ? ring : &no_keys, owner, json_out(&out) };
+    TRY(open_members(&opening, S(""), stored, error));
+    if (out.overflowed)
+        return fail(error, ERR_CORRUPT, "the settings are too large");
+    return json_parse(arena, buf_str(&out), ret, error);
+}
+
+// Sealing is members on their way in, twice: open for the shape to check, and with their secrets
+// sealed to be stored.
+typedef struct Sealing {
+    const Sealer *sealer;
+    const Shape *shape;
+    Members given;
+    bool seals; // something that was given is secret
+    Buf open_text, sealed_text;
+    JsonOut open, sealed;
+} Sealing;
+
+// Slot is the place of one secret: a member, or a member of a map.
+typedef struct Slot {
+    const Members *members; // that it is one of, for complaints
+    Str name;
+    Str path;
+    const Json *old; // as it is stored; NULL
+} Slot;
+
+static void add_key(Sealing *sealing, Str name)
+{
+    json_key(&sealing->open, name);
+    json_key(&sealing->sealed, name);
+}
+
+static void add_bracket(Sealing *sealing, void (*add)(JsonOut *out, char bracket), char bracket)
+{
+    add(&sealing->open, bracket);
+    add(&sealing->sealed, bracket);
+}
+
+// add_both writes a value that is stored as it was given.
+static void add_both(Sealing *sealing, const Json *value)
+{
+    Str text = json_text(sealing->sealer->arena, value);
+    json_add_raw(&sealing->open, text);
+    json_add_raw(&sealing->sealed, text);
+}
+
+static Str slot_binding(const Sealing *sealing, const Slot *slot)
+{
+    return binding(sealing->sealer->arena, &sealing->sealer->owner, slot->path);
+}
+
+// open_old returns the JSON of a secret as it is stored; none where there is none to be opened.
+static Str open_old(const Sealing *sealing, const Slot *slot)
+{
+    const Sealer *sealer = sealing->sealer;
+    Str opened = STR_NONE;
+    Error unfit = { 0 };
+    Str sealed = json_str(json_get(slot->old, SEALED));
+    if (!sealed.at || crypto_open(sealer->arena, sealer->ring, slot_binding(sealing, slot), sealed,
+                                  &opened, &unfit) != ERR_OK)
+        return STR_NONE;
+    return opened;
+}
+
+static void put_kept(Sealing *sealing, const Slot *slot, Str opened)
+{
+    add_key(sealing, slot->name);
+    json_add_raw(&sealing->open, opened);
+    json_add_raw(&sealing->sealed, json_text(sealing->sealer->arena, slot->old));
+}
+
+// keep_secret leaves a secret as it is, though nobody has shown that they know it.
+static void keep_secret(Sealing *sealing, const Slot *slot)
+{
+    Str opened = open_old(sealing, slot);
+    if (!opened.at)
+        members_note(slot->members, slot->name, "no-secret",
+                     "there is none to keep, or it cannot be opened any more; give it anew");
+    else if (sealing->sealer->has_moved)
+        members_note(slot->members, slot->name, "secret-moved",
+                     "was given for another type, scheme, host or port and does not follow; give it"
+                     " anew, or null to remove it");
+    else
+        put_kept(sealing, slot, opened);
+}
+
+static void put_sealed(Sealing *sealing, const Slot *slot, Str text)
+{
+    const Sealer *sealer = sealing->sealer;
+    JsonOut *out = &sealing->sealed;
+    add_key(sealing, slot->name);
+    json_add_raw(&sealing->open, text);
+    sealing->seals = true;
+    if (sealer->is_foreign) {
+        json_add_null(out); // nothing of it will be stored
+        return;
+    }
+    json_open(out, '{');
+    json_put_str(out, SEALED,
+                 crypto_seal(sealer->arena, sealer->ring, sealer->random,
+                             slot_binding(sealing, slot), text));
+    json_put_time(out, ROTATED_AT, sealer->now);
+    json_close(out, '}');
+}
+
+static void read_secret(Sealing *sealing, const Slot *slot, const Json *value)
+{
+    Str text = json_text(sealing->sealer->arena, value);
+    Str opened = open_old(sealing, slot);
+    // The same secret again is no change: applying a file twice makes one version.
+    if (json_bool(json_get(value, S("set"))))
+        keep_secret(sealing, slot);
+    else if (crypto_equal(opened, text))
+        put_kept(sealing, slot, opened);
+    else
+        put_sealed(sealing, slot, text);
+}
+
+// read_map reads an object each of whose members is a secret.
+static void read_map(Sealing *sealing, Str name, const Json *map)
+{
+    Arena *arena = sealing->sealer->arena;
+    Members members =
+        members_open(map, members_pointer(&sealing->given, name), sealing->given.error);
+    const Json *old = json_get(sealing->sealer->old, name);
+    add_key(sealing, name);
+    if (json_type(map) != JSON_OBJECT) {
+        add_both(sealing, map); // the shape will complain
+        return;
+    }
+    add_bracket(sealing, json_open, '{');
+    for (JsonIter it = json_each(map); json_next(&it);) {
+        Str path = str_format(arena, "%.*s/%.*s", STR_ARG(name), STR_ARG(it.key));
+        Slot slot = { &members, it.key, path, json_get(old, it.key) };
+        read_secret(sealing, &slot, it.value);
+    }
+    add_bracket(sealing, json_close, '}');
+}
+
+static void read_member(Sealing *sealing, Str name, const Json *value)
+{
+    Slot slot = { &sealing->given, name, name, json_get(sealing->sealer->old, name) };
+    if (is_map_of_secrets(sealing->shape, name)) {
+        read_map(sealing, name, value);
+    } else if (is_secret(sealing->shape, name)) {
+        read_secret(sealing, &slot, value);
+    } else {
+        add_key(sealing, name);
+        add_both(sealing, value);
+    }
+}
+
+// keep_unnamed keeps the secrets that were left out.
+static void keep_unnamed(Sealing *sealing)
+{
+    for (JsonIter it = json_each(sealing->sealer->old); json_next(&it);) {
+        Slot slot = { &sealing->given, it.key, it.key, it.value };
+        if (is_secret(sealing->shape, it.key) && json_get(it.value, SEALED) &&
+            !json_get(sealing->given.object, it.key))
+            keep_secret(sealing, &slot);
+    }
+}
+
+// holds_seal finds what only Peal may write, wherever it stands.
+static bool holds_seal(const Json *value)
+{
+    if (json_get(value, SEALED))
+        return true;
+    for (JsonIter it = json_each(value); json_next(&it);)
+        if (holds_seal(it.value))
+            return true;
+    return false;
+}
+
+static void read_all(Sealing *sealing)
+{
+    add_bracket(sealing, json_open, '{');
+    for (JsonIter it = json_each(sealing->given.object); json_next(&it);) {
+        if (json_type(it.value) == JSON_NULL)
+            continue; // it is as good as absent, and a secret is removed by it
+        if (holds_seal(it.value))
+            members_note(&sealing->given, it.key, "bad-value", "\"$sealed\" is Peal's own");
+        else
+            read_member(sealing, it.key, it.value);
+    }
+    if (!sealing->sealer->drops_unnamed)
+        keep_unnamed(sealing);
+    add_bracket(sealing, json_close, '}');
+}
+
+static Err check(const Sealing *sealing, Str pointer, Error *error)
+{
+    const Json *open;
+    Arena *arena = sealing->sealer->arena;
+    const Shape *shape = sealing->shape;
+    if (sealing->open_text.overflowed || sealing->sealed_text.overflowed)
+        return fail(error, ERR_TOO_LARGE, "the settings are too large");
+    TRY(json_parse(arena, buf_str(&sealing->open_text), &open, error));
+    fields_note(arena, open, pointer, shape, NULL, error);
+    TRY(error_close(error, shape->invalid ? shape->invalid : ERR_INVALID));
+    // What this node sealed, no other could open.
+    if (sealing->seals && sealing->sealer->is_foreign)
+        return fail(error, ERR_CONFLICT,
+                    "this node's master key is not the one that the database's secrets are sealed"
+                    " with; it cannot seal this one");
+    return ERR_OK;
+}
+
+Err secret_seal(const Sealer *sealer, const Shape *shape, const Json *given, Str pointer, Str *ret,
+                Error *error)
+{
+    enum { SETTINGS_BYTES_MAX = 4 << 20 }; // a body's usual limit, and what sealing adds to it
+    Sealing sealing = {
+        .sealer = sealer,
+        .shape = shape,
+        .given = members_open(given, pointer, error),
+        .open_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
+        .sealed_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
+    };
+    sealing.open = json_out(&sealing.open_text);
+    sealing.sealed = json_out(&sealing.sealed_text);
+    read_all(&sealing);
+    TRY(check(&sealing, pointer, error));
+    *ret = buf_str(&sealing.sealed_text);
+    return ERR_OK;
+}
