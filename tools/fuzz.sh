@@ -24,7 +24,7 @@ said=$(CC=clang tools/build.sh "$build" -Db_sanitize="$sanitizers" -Db_lundef=fa
     -Dwerror=false -Dc_args=-fsanitize=fuzzer-no-link -- \
     src/libnet.a src/libdomain.a src/libbase.a 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
 archives="$build/src/libnet.a $build/src/libdomain.a $build/src/libbase.a"
-libraries=$(pkg-config --libs yyjson openssl libsodium libcurl libmicrohttpd)
+libraries=$(pkg-config --libs yyjson openssl libsodium libcurl gnutls libmicrohttpd)
 
 for source in "${sources[@]}"; do
     name=$(basename "$source" .c)

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-OUTSIDE = ["yyjson", "openssl", "libsodium", "libcurl", "libmicrohttpd", "sqlite3", "libpq"]
+OUTSIDE = ["yyjson", "openssl", "libsodium", "libcurl", "gnutls", "libmicrohttpd", "sqlite3", "libpq"]
 
 
 def outside_flags():

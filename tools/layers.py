@@ -45,6 +45,7 @@ ONLY_IN = {
     "sqlite3.h": ["store/sqlite/"],
     "libpq-fe.h": ["store/postgres/"],
     "curl/": ["net/curl/"],
+    "gnutls/": ["net/tls.c"],
     "microhttpd.h": ["net/server.c"],
     "yyjson.h": ["base/json.c"],
     "openssl/": ["base/crypto.c"],

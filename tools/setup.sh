@@ -23,6 +23,7 @@ meson                 the build description
 ninja-build           runs the build
 pkg-config            finds the libraries below
 libmicrohttpd-dev     HTTP in
+libgnutls28-dev       TLS in, under libmicrohttpd
 libcurl4-openssl-dev  HTTP and SMTP out
 libssl-dev            HMAC and SHA-256
 libsodium-dev         secrets at rest, passwords

@@ -144,7 +144,7 @@ struct Call {
 };
 
 // api_begin and api_handle are what the server calls; with is the Api.
-Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error);
+Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error);
 void api_handle(void *with, Exchange *exchange);
 
 // call_json begins a JSON answer; write to call->json. A replay begins anew. Other answers are set

@@ -5,7 +5,7 @@
 
 enum { DROPPED_BYTES_MAX = 64 * 1024 }; // of a body that nobody will look at
 
-static Err begin(Api *api, Served *served, Exchange *exchange, size_t *ret_body_max, Error *error);
+static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, Error *error);
 static Err check_head(Served *served, Error *error);
 static void look_again(Served *served);
 static void proceed(Served *served);
@@ -38,27 +38,28 @@ static void lower(size_t *limit, size_t to)
         *limit = to;
 }
 
-Err api_begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
+Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error)
 {
     Served *served = ARENA_NEW(&exchange->arena, Served);
     exchange->with = served;
-    Err err = begin(with, served, exchange, ret_body_max, error);
+    Err err = begin(with, served, exchange, ret, error);
     if (err != ERR_OK) // what is refused here, the server answers
         metrics_request(served->call.route, err_http(err));
     return err;
 }
 
-static Err begin(Api *api, Served *served, Exchange *exchange, size_t *ret_body_max, Error *error)
+static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, Error *error)
 {
     Call *call = &served->call;
     call->api = api;
     call->exchange = exchange;
     call->arena = &exchange->arena;
     TRY(route_find(served, error));
-    lower(ret_body_max, body_max(served));
+    lower(&ret->body_max, body_max(served));
     if (served->allow.at)
         return ERR_OK; // refused when it is handled: only then can a header go with it
-    if (!needs_store(call->route))
+    ret->is_health = !needs_store(call->route);
+    if (ret->is_health)
         return ERR_OK;
     TRY(check_head(served, error));
 
@@ -68,12 +69,15 @@ static Err begin(Api *api, Served *served, Exchange *exchange, size_t *ret_body_
     if (!registry)
         return fail(error, ERR_UNAVAILABLE, "the database cannot be reached yet");
     Err err = rights_admit(served, registry, clock_now(api->clock), error);
+    ret->is_operator =
+        call->key && (call->key->role == ROLE_ADMIN || call->key->role == ROLE_OPERATOR);
+    ret->is_keyless = err == ERR_NO_KEY;
     call->key = NULL;
     registry_drop(registry);
     if (!is_doubtful(served, err))
         return err;
     // The body of somebody who is perhaps nobody is kept short.
-    lower(ret_body_max, BODY_USUAL);
+    lower(&ret->body_max, BODY_USUAL);
     return ERR_OK;
 }
 

@@ -14,8 +14,14 @@
 
 // clang-format off
 #define STORE_OPTION  { "store", "URL", "sqlite:PATH or postgres://… (PEAL_STORE; default sqlite:peal.db)" }
+#define TLS_ROWS                                                                                                          \
+    { "tls-cert", "FILE", "certificate and those above it, in PEM: speak HTTPS (PEAL_TLS_CERT); renewed when it changes" }, \
+    { "tls-key", "FILE", "its key, in PEM, not readable by everybody (PEAL_TLS_KEY)" }
 #define SERVE_ROWS                                                                                                        \
     { "listen", "HOST:PORT", "where to listen (PEAL_LISTEN; default 127.0.0.1:7325; port 0 picks one)" },                 \
+    TLS_ROWS,                                                                                                             \
+    { "behind-proxy", "CIDR[,…]", "proxies whose X-Forwarded-For is believed (PEAL_BEHIND_PROXY; default none)" },         \
+    { "plain", NULL, "listen beyond this machine in plain text: the network is trusted (PEAL_PLAIN=true)" },               \
     { "clock", "MODE", "system, manual or manual=TIME (PEAL_CLOCK; default system)" },                                     \
     { "allow-private", "CIDR[,…]", "private addresses that outgoing requests may reach (PEAL_ALLOW_PRIVATE; default none)" }, \
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
@@ -38,15 +44,16 @@ const CommandOption dev_options[] = {
     { "empty", NULL, "without the demo trigger" },
     { 0 },
 };
-const CommandOption store_options[] = {
-    STORE_OPTION,
-    { "state-dir", "FOLDER", "what this node knows of its PostgreSQL store (PEAL_STATE_DIR)" },
-    { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },
-    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },
-    { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" },
-    { "json", NULL, "print the answer as JSON" },
-    { 0 },
-};
+#define STORE_ROWS                                                                                                        \
+    STORE_OPTION,                                                                                                         \
+    { "state-dir", "FOLDER", "what this node knows of its PostgreSQL store (PEAL_STATE_DIR)" },                            \
+    { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
+    { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
+    { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" },                                 \
+    { "json", NULL, "print the answer as JSON" }
+
+const CommandOption store_options[] = { STORE_ROWS, { 0 } };
+const CommandOption doctor_options[] = { STORE_ROWS, TLS_ROWS, { 0 } };
 // clang-format on
 
 // Sources is where an option may come from, in the order in which they win.
@@ -71,6 +78,12 @@ static Str option(const Sources *sources, const char *name)
     return value && *value ? str_from(value) : settings_find(&sources->settings, name);
 }
 
+// is_switch is true for the one flag that an installation sets for good.
+static bool is_switch(const char *name)
+{
+    return strcmp(name, "plain") == 0;
+}
+
 // read_file takes the configuration file in, if there is one, and refuses what it does not know.
 static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
 {
@@ -82,7 +95,8 @@ static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
         const Setting *setting = &sources->settings.rows[i];
         bool is_known = false;
         for (const CommandOption *row = serve_options; row->name && !is_known; row++)
-            is_known = row->value && str_eq(setting->name, str_from(row->name));
+            is_known =
+                (row->value || is_switch(row->name)) && str_eq(setting->name, str_from(row->name));
         if (!is_known || str_eq(setting->name, S("config")))
             return fail(error, ERR_SETUP, "%.*s, line %zu: there is no setting \"%.*s\"",
                         STR_ARG(path), setting->line, STR_ARG(setting->name));
@@ -141,6 +155,22 @@ static Err read_limits(const Sources *sources, Config *config, Error *error)
     return ERR_OK;
 }
 
+// read_network reads how others reach this node.
+static Err read_network(const Sources *sources, Config *config, Error *error)
+{
+    Str plain = option(sources, "plain"), proxies = option(sources, "behind-proxy");
+    config->tls_cert = option(sources, "tls-cert");
+    config->tls_key = option(sources, "tls-key");
+    config->is_plain = args_flag(sources->args, "plain") || str_eq(plain, S("true"));
+    if (plain.at && !config->is_plain && !str_eq(plain, S("false")))
+        return fail(error, ERR_SETUP, "plain is true or false, not \"%.*s\"", STR_ARG(plain));
+    if (!config->tls_cert.at != !config->tls_key.at)
+        return fail(error, ERR_SETUP, "--tls-cert and --tls-key come together");
+    if (config->is_plain && config->tls_cert.at)
+        return fail(error, ERR_SETUP, "--plain and --tls-cert exclude one another");
+    return proxies.at ? address_policy_parse(proxies, &config->proxies, error) : ERR_OK;
+}
+
 static Str host_name(Arena *arena)
 {
     char name[256] = "node";
@@ -193,6 +223,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
     ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
 
     TRY(read_limits(&sources, ret, error));
+    TRY(read_network(&sources, ret, error));
     Str level = option(&sources, "log-level");
     LogLevel lowest;
     if (level.at && !log_level_parse(level, &lowest))

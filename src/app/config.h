@@ -14,6 +14,9 @@
 typedef struct Config {
     Str store; // sqlite:PATH or postgres://…
     Str listen;
+    Str tls_cert, tls_key; // files; none: without TLS
+    AddressPolicy proxies; // that stand before it
+    bool is_plain;         // others may reach it in plain text
     bool is_manual;
     Instant manual_from; // INSTANT_NONE: where it stood, else the system's time
     AddressPolicy addresses;
@@ -31,6 +34,7 @@ typedef struct Config {
 extern const CommandOption serve_options[];
 extern const CommandOption dev_options[];
 extern const CommandOption store_options[];
+extern const CommandOption doctor_options[];
 
 // config_read takes what the command line and the environment say; error says what is wrong.
 Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;

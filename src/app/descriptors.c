@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 enum {
-    RESERVED = 96, // the store and its files, the loops, and the server's 16 extra connections
+    RESERVED = 112,         // the store and its files, the loops, and the server's reserve of 32
     CONNECTIONS_MAX = 1024, // as the server has it by itself
     CONNECTIONS_LEAST = 8,
     FLIGHTS_LEAST = 6, // a lane that is alone may hold a third of them

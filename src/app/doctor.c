@@ -1,9 +1,11 @@
 #include "app/doctor.h"
 
 #include "app/descriptors.h"
+#include "app/renewal.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "store/durability.h"
 #include "store/meta.h"
@@ -162,6 +164,28 @@ static void check_descriptors(Report *report)
         parts.limit, parts.connections_max, parts.flights_max);
 }
 
+static void check_certificate(Report *report, const Config *config)
+{
+    char text[TIME_TEXT_MAX];
+    Certificate *certificate;
+    Error error = { 0 };
+    Clock clock;
+    if (!config->tls_cert.at)
+        return;
+    if (certificate_load(config->tls_cert, config->tls_key, &certificate, &error) != ERR_OK) {
+        say(report, FINDING_FAIL, "certificate: %s", error.detail);
+        return;
+    }
+    clock_init_system(&clock);
+    Span left = certificate_expires_at(certificate) - clock_now(&clock);
+    Finding finding = left < 0 ? FINDING_FAIL : left < CERTIFICATE_NEAR ? FINDING_WARN : FINDING_OK;
+    say(report, finding, "certificate: %.*s, until %.*s (%lld days)",
+        STR_ARG(certificate_name(certificate)),
+        STR_ARG(time_text(certificate_expires_at(certificate), text)),
+        (long long) (left / SPAN_DAY));
+    certificate_free(certificate);
+}
+
 static void examine(Report *report, Db *db, Arena *arena, const Config *config)
 {
     say(report, FINDING_OK, "store: %s answers", db->driver->name);
@@ -183,6 +207,7 @@ int doctor_run(Arena *arena, const Config *config, bool is_json)
     json_open(&report.json, '{');
     json_key(&report.json, S("findings"));
     json_open(&report.json, '[');
+    check_certificate(&report, config);
     Err err = db_open(&(DbOptions){ .url = config->store, .is_reader = true }, &db, &error);
     if (err != ERR_OK) {
         say(&report, FINDING_FAIL, "store: %s", error.detail);

@@ -81,7 +81,9 @@ static const Command commands[] = {
       .summary = "Run Peal",
       .details = "Examples:\n"
                  "  peal serve --store sqlite:/var/lib/peal/peal.db\n"
-                 "  PEAL_ADMIN_KEY=pk_… peal serve --store postgres://peal@db/peal\n",
+                 "  PEAL_ADMIN_KEY=pk_… peal serve --store postgres://peal@db/peal\n"
+                 "  peal serve --listen 0.0.0.0:7325 --tls-cert peal.crt --tls-key peal.key\n"
+                 "  peal serve --listen 10.0.0.5:7325 --behind-proxy 10.0.0.2\n",
       .options = serve_options,
       .run = serve },
     { .name = "migrate",
@@ -92,7 +94,7 @@ static const Command commands[] = {
     { .name = "doctor",
       .usage = "doctor [--store URL] [--json]",
       .summary = "Look at the store and say what is wrong with it",
-      .options = store_options,
+      .options = doctor_options,
       .run = doctor },
     { .name = "backup",
       .usage = "backup FILE [--store URL] [--json]",

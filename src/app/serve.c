@@ -3,11 +3,13 @@
 #include "api/api.h"
 #include "app/demo.h"
 #include "app/descriptors.h"
+#include "app/renewal.h"
 #include "app/store.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/output.h"
 #include "engine/engine.h"
+#include "net/listen.h"
 #include "store/bell.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@
 
 #define STOP_GRACE ((Span) 10 * SPAN_SECOND)
 #define STORE_RETRY_SECONDS 1
+#define TEND_SECONDS 1
 
 typedef struct Program {
     Arena *arena;
@@ -31,6 +34,8 @@ typedef struct Program {
     KeyRing ring;
     Api api;
     Server *server;
+    Renewal renewal;
+    Str hint; // what to try where it does not start; none
     StoreUp store;
     Carriers carriers;
     Transport transport;
@@ -42,12 +47,12 @@ static Err open_program(Program *program, Error *error);
 static Err open_store(Program *program, Error *error);
 static void announce(const Program *program, bool is_up);
 static void announce_store(const Program *program);
-static bool wait_signal(int seconds);
+static bool wait_stop(Program *program, int seconds);
 static void stop(Program *program, bool is_up);
 
-static int give_up(const Error *error)
+static int give_up(const Program *program, const Error *error)
 {
-    return output_error(error, STR_NONE);
+    return output_error(error, program->hint);
 }
 
 // passes says that a store may come up when it is tried again.
@@ -56,34 +61,44 @@ static bool passes(Err err)
     return err == ERR_UNAVAILABLE || err == ERR_BUSY;
 }
 
-int serve_run(Arena *arena, const Config *config)
+// awaited are the signals that mean something: to stop, and SIGHUP to read certificates again. A
+// terminal that closes ends `peal dev`, as it ends any other command.
+static sigset_t awaited(const Config *config)
 {
-    Program program = { .arena = arena, .config = config };
-    Error error = { 0 };
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    if (!config->is_dev)
+        sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+int serve_run(Arena *arena, const Config *config)
+{
+    Program program = { .arena = arena, .config = config };
+    Error error = { 0 };
+    sigset_t signals = awaited(config);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); // inherited by every thread: this one waits
     signal(SIGPIPE, SIG_IGN);
 
     if (open_program(&program, &error) != ERR_OK)
-        return give_up(&error);
+        return give_up(&program, &error);
     Err err = open_store(&program, &error);
     if (err != ERR_OK && !passes(err)) {
         server_close(program.server);
-        return give_up(&error);
+        return give_up(&program, &error);
     }
     announce(&program, err == ERR_OK);
     while (err != ERR_OK) {
-        if (wait_signal(STORE_RETRY_SECONDS)) {
+        if (wait_stop(&program, STORE_RETRY_SECONDS)) {
             stop(&program, false);
             return 0;
         }
         err = open_store(&program, &error);
         if (err != ERR_OK && !passes(err)) {
             stop(&program, false);
-            return give_up(&error);
+            return give_up(&program, &error);
         }
         if (err != ERR_OK) {
             log_warn("store.away", "detail=%s", log_quote(str_from(error.detail)));
@@ -92,7 +107,8 @@ int serve_run(Arena *arena, const Config *config)
         log_info("store.up", "node=%lld", (long long) program.store.node);
         announce_store(&program);
     }
-    wait_signal(-1);
+    while (!wait_stop(&program, TEND_SECONDS))
+        continue;
     stop(&program, true);
     return 0;
 }
@@ -127,6 +143,47 @@ static Err make_data_folder(const Config *config, Error *error)
     return ERR_OK;
 }
 
+// open_socket listens, but not so that keys would travel in plain text without anyone having said
+// so.
+static Err open_socket(Program *program, int *ret_fd, Error *error)
+{
+    const Config *config = program->config;
+    int fd;
+    TRY(listen_open(config->listen, &fd, error));
+    bool is_said = config->tls_cert.at || config->proxies.count > 0 || config->is_plain;
+    if (is_said || listen_is_loopback(fd)) {
+        *ret_fd = fd;
+        return ERR_OK;
+    }
+    close(fd);
+    program->hint = S("--tls-cert FILE --tls-key FILE; or --behind-proxy CIDR, where a proxy speaks"
+                      " TLS for it; or --plain, where the network is trusted");
+    return fail(error, ERR_SETUP,
+                "others than this machine reach %.*s, and keys would travel in plain text",
+                STR_ARG(config->listen));
+}
+
+static Err open_server(Program *program, Error *error)
+{
+    const Config *config = program->config;
+    ServerOptions options = { .proxies = config->proxies,
+                              .connections_max = program->descriptors.connections_max,
+                              .body_bytes_max = config->body_max,
+                              .bodies_bytes_max = config->bodies_max,
+                              .begin = api_begin,
+                              .handle = api_handle,
+                              .with = &program->api };
+    TRY(renewal_begin(&program->renewal, config, &options.certificate, error));
+    Err err = open_socket(program, &options.listen_fd, error);
+    if (err != ERR_OK) {
+        certificate_free(options.certificate);
+        return err;
+    }
+    TRY(server_open(&options, &program->server, error));
+    program->renewal.server = program->server;
+    return ERR_OK;
+}
+
 static Err open_program(Program *program, Error *error)
 {
     const Config *config = program->config;
@@ -155,14 +212,7 @@ static Err open_program(Program *program, Error *error)
                           .body_max = config->body_max,
                           .version = PEAL_VERSION,
                           .started_at = clock_now(&program->real) };
-    ServerOptions options = { .listen = config->listen,
-                              .connections_max = program->descriptors.connections_max,
-                              .body_bytes_max = config->body_max,
-                              .bodies_bytes_max = config->bodies_max,
-                              .begin = api_begin,
-                              .handle = api_handle,
-                              .with = &program->api };
-    return server_open(&options, &program->server, error);
+    return open_server(program, error);
 }
 
 // fill_store brings the store up with all that is to be in it, or leaves nothing open: it is tried
@@ -282,7 +332,8 @@ static void announce(const Program *program, bool is_up)
     size_t colon = host.len;
     while (colon > 0 && host.at[colon - 1] != ':')
         colon--;
-    printf("listening on http://%.*s%d\n", (int) colon, host.at, server_port(program->server));
+    printf("listening on %s://%.*s%d\n", config->tls_cert.at ? "https" : "http", (int) colon,
+           host.at, server_port(program->server));
     if (is_up)
         announce_store(program);
     else
@@ -292,22 +343,16 @@ static void announce(const Program *program, bool is_up)
     fflush(stdout);
 }
 
-// wait_signal waits for SIGTERM or SIGINT, at most so many seconds (-1: for ever).
-static bool wait_signal(int seconds)
+// wait_stop tends to what changes while it waits, at most so many seconds, for the order to stop.
+static bool wait_stop(Program *program, int seconds)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
+    sigset_t signals = awaited(program->config);
     struct timespec timeout = { .tv_sec = seconds };
-    for (;;) {
-        int got =
-            seconds < 0 ? sigwaitinfo(&signals, NULL) : sigtimedwait(&signals, NULL, &timeout);
-        if (got > 0)
-            return true;
-        if (errno != EINTR)
-            return false;
-    }
+    int got = sigtimedwait(&signals, NULL, &timeout);
+    if (got == SIGTERM || got == SIGINT)
+        return true;
+    renewal_look(&program->renewal, got == SIGHUP);
+    return false;
 }
 
 static void stop(Program *program, bool is_up)

@@ -17,6 +17,7 @@
     X(MALFORMED,           400, 2, "malformed",            "The request could not be read")       \
     X(NO_KEY,              401, 4, "no-key",               "A valid key is needed")               \
     X(FORBIDDEN,           403, 4, "forbidden",            "The key's role may not do this")      \
+    X(DIRECT,              403, 4, "direct",               "Requests come through the proxy only") \
     X(NOT_FOUND,           404, 3, "not-found",            "There is no such thing")              \
     X(METHOD,              405, 2, "method-not-allowed",   "The path has no such method")         \
     X(TIMEOUT,             408, 6, "request-timeout",      "The request took too long to arrive") \

@@ -55,6 +55,7 @@ Client client_open(const CommandArgs *args)
         .url = str_from(first_of(args_option(args, "url"), getenv("PEAL_URL"), CLIENT_URL_DEFAULT)),
         .key = str_from(
             first_of(args_option(args, "key"), getenv("PEAL_KEY"), getenv("PEAL_ADMIN_KEY"))),
+        .ca = str_from(first_of(args_option(args, "ca"), getenv("PEAL_CA"), NULL)),
         .timeout = 60 * (Span) SPAN_SECOND,
     };
     while (str_ends(client.url, S("/")))
@@ -131,6 +132,7 @@ static TransferResult send_request(const Client *client, const char *method, Str
         .header_count = count,
         .body = body,
         .timeout = client->timeout,
+        .ca = client->ca,
         .response_max = ANSWER_BYTES_MAX,
     };
     return transfer_once(arena, &transfer);
@@ -154,7 +156,9 @@ static int report_silence(const Client *client, const TransferResult *result)
         failure.hint = S("a --url such as " CLIENT_URL_DEFAULT ", and a key in one line");
         break;
     case TRANSFER_NO_CONNECTION:
-        failure.hint = S("peal dev starts one here; --url or PEAL_URL names another");
+        failure.hint = str_starts(client->url, S("https:"))
+                           ? S("--ca FILE or PEAL_CA, where the certificate is not a public one's")
+                           : S("peal dev starts one here; --url or PEAL_URL names another");
         break;
     case TRANSFER_NO_ANSWER:
         failure.error =

@@ -20,6 +20,7 @@
 #define CLIENT_OPTIONS                                                                             \
     { "json", NULL, "print what the server says, as JSON" },                                       \
     { "url", "URL", "where Peal listens (PEAL_URL; default " CLIENT_URL_DEFAULT ")" },             \
+    { "ca", "FILE", "certificates to trust, in PEM, instead of the system's (PEAL_CA)" },             \
     { "key", "KEY", "the key to use (PEAL_KEY, PEAL_ADMIN_KEY, ./" CLIENT_KEY_FILE ")" },          \
     { 0 }
 // clang-format on
@@ -30,6 +31,7 @@ typedef struct Client {
     bool json; // print answers as they are
     Str url;   // without a slash at its end
     Str key;   // none: ask without
+    Str ca;    // a file of certificates to trust; none: the system's
     Span timeout;
     Str idempotency_key;    // a header of the next calls; none
     Str if_match;           // likewise: the version that is meant to change

@@ -393,7 +393,7 @@ static bool lists(const char *options, const char *name)
 
 bool verb_takes(const CommandVerb *verb, const char *option)
 {
-    return lists("json url key", option) || lists(verb->options, option);
+    return lists("json url ca key", option) || lists(verb->options, option);
 }
 
 // check_options refuses an option that the command has but this verb does not look at: ignoring it

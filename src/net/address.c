@@ -65,14 +65,21 @@ static bool contains(const AddressRange *range, const uint8_t at[16])
     return rest == 0 || ((range->network[whole] ^ at[whole]) & mask) == 0;
 }
 
+bool address_named(const AddressPolicy *policy, const uint8_t at[16])
+{
+    for (size_t i = 0; i < policy->count; i++)
+        if (contains(&policy->allowed[i], at))
+            return true;
+    return false;
+}
+
 bool address_allowed(const AddressPolicy *policy, const struct sockaddr *address)
 {
     uint8_t at[16];
     if (!to_bytes(address, at))
         return false;
-    for (size_t i = 0; i < policy->count; i++)
-        if (contains(&policy->allowed[i], at))
-            return true;
+    if (address_named(policy, at))
+        return true;
     if (!contains(&v4_all, at) && !contains(&v6_global, at))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
@@ -115,7 +122,7 @@ Err address_policy_parse(Str text, AddressPolicy *ret, Error *error)
     while (!is_empty && text.at) {
         Str part = str_trim(str_cut(&text, ','));
         if (policy.count == ADDRESS_RANGES_MAX)
-            return fail(error, ERR_SETUP, "at most %d ranges may be allowed", ADDRESS_RANGES_MAX);
+            return fail(error, ERR_SETUP, "at most %d ranges may be named", ADDRESS_RANGES_MAX);
         if (!parse_range(part, &policy.allowed[policy.count]))
             return fail(error, ERR_SETUP,
                         "\"%.*s\" is not an address or a range such as 10.0.0.0/8", STR_ARG(part));

@@ -26,4 +26,7 @@ typedef struct AddressPolicy {
 // address_policy_parse reads "10.0.0.0/8,127.0.0.1,::1/128"; an address alone is one address.
 Err address_policy_parse(Str text, AddressPolicy *ret, Error *error) MUST_USE;
 
+// address_named says whether a range of the list has the address (16 bytes, as network above).
+bool address_named(const AddressPolicy *policy, const uint8_t at[16]);
+
 bool address_allowed(const AddressPolicy *policy, const struct sockaddr *address);

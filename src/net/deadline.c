@@ -47,7 +47,7 @@ static void cut_late(Deadlines *deadlines, Instant now)
         Instant at = atomic_load(&each->at);
         if (at > now || at == PASSED || !atomic_compare_exchange_strong(&each->at, &at, PASSED))
             continue;
-        if (atomic_load(&each->is_begun))
+        if (deadlines->late && atomic_load(&each->is_begun))
             deadlines->late(each->fd);
         shutdown(each->fd, SHUT_RDWR);
     }

@@ -27,7 +27,7 @@ struct Deadline {
 
 // deadlines_new starts the thread. It looks every tick while there are connections. late is called
 // before a socket whose request has begun is shut down, to tell the client; it must not block.
-// NULL when the system gives no thread.
+// NULL: the client is not told. NULL when the system gives no thread.
 Deadlines *deadlines_new(Span tick, void (*late)(int fd));
 void deadlines_free(Deadlines *deadlines);
 

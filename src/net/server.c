@@ -17,14 +17,12 @@ enum {
     POOL_EXTRA_BYTES = 16 * 1024, // beside the headers: the body's pieces and the answer's head
     BODY_FIRST_BYTES = 64 * 1024, // taken at once for a body that announces its length
     DROP_BYTES_MAX = 64 * 1024,   // a refused body up to this is read, to keep the connection
-    CONNECTIONS_EXTRA = 16,       // kept free of slow clients, so that /livez and operators get in
     SPARE_MAX = 256,              // exchanges kept for reuse
     SPARE_ARENA_BYTES_MAX = 64 * 1024,
     RAW_BYTES_MAX = 64 * 1024,      // of an answer that is written past the library
     STREAM_BLOCK_BYTES = 16 * 1024, // of a stream that is not sent in chunks
 };
 
-#define EXTRA_DEADLINE (2 * SPAN_SECOND)    // for the request of a connection beyond the limit
 #define LAST_ANSWERS_SPAN (1 * SPAN_SECOND) // for answers to go out when the server closes
 
 static Instant now_plus(Span span)
@@ -42,18 +40,17 @@ void server_count_down(Server *server, _Atomic size_t *counter)
     pthread_mutex_unlock(&server->lock);
 }
 
-// send_problem writes an answer past the library, which takes none before the whole request is in.
-// Nothing else was sent for this request, so the client reads a well-formed answer.
-static void send_problem(int fd, Err err, const char *detail)
+// problem_text is an answer to be written past the library, which takes none before the whole
+// request is in. Nothing else was sent for this request, so the client reads a well-formed answer.
+static Str problem_text(Arena *arena, Err err, const char *detail)
 {
-    DEFER(arena_done) Arena arena = { 0 };
     Random random = random_system();
     Clock clock;
     clock_init_system(&clock);
     Error error = { 0 };
     fail(&error, err, "%s", detail);
-    Reply reply = problem_reply(&arena, &error, uuid_new(clock_now(&clock), &random));
-    Buf text = buf_new(&arena, RAW_BYTES_MAX);
+    Reply reply = problem_reply(arena, &error, uuid_new(clock_now(&clock), &random));
+    Buf text = buf_new(arena, RAW_BYTES_MAX);
     buf_add_format(&text,
                    "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\n"
                    "Content-Length: %zu\r\nX-Content-Type-Options: nosniff\r\n"
@@ -63,98 +60,29 @@ static void send_problem(int fd, Err err, const char *detail)
     for (size_t i = 0; i < reply.header_count; i++)
         buf_add_format(&text, "%s: %s\r\n", reply.headers[i].name.at, reply.headers[i].value.at);
     buf_add_format(&text, "\r\n%.*s", STR_ARG(reply.body));
+    return buf_str(&text);
+}
+
+static void send_plain(int fd, Str text)
+{
     ssize_t sent = send(fd, text.at, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void) sent; // A client that takes no answer gets none.
 }
 
+// say_late runs on the deadlines' thread. Over TLS nobody is told, for the session is the loop's.
 static void say_late(int fd)
 {
+    DEFER(arena_done) Arena arena = { 0 };
     log_debug("server.late", "fd=%d", fd);
-    send_problem(fd, ERR_TIMEOUT, "the request did not arrive in time");
-}
-
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-    if (a->ss_family != b->ss_family)
-        return false;
-    if (a->ss_family == AF_INET)
-        return ((const struct sockaddr_in *) a)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *) b)->sin_addr.s_addr;
-    return memcmp(&((const struct sockaddr_in6 *) a)->sin6_addr,
-                  &((const struct sockaddr_in6 *) b)->sin6_addr, sizeof(struct in6_addr)) == 0;
-}
-
-// note_address keeps the address, with IPv4 inside IPv6 unmapped, and its text.
-static void note_address(Connection *connection, const struct sockaddr *from)
-{
-    struct sockaddr_storage *to = &connection->address;
-    struct sockaddr_in v4 = { .sin_family = AF_INET };
-    if (from->sa_family == AF_INET6) {
-        memcpy(to, from, sizeof(struct sockaddr_in6));
-        const struct in6_addr *v6 = &((struct sockaddr_in6 *) to)->sin6_addr;
-        if (!IN6_IS_ADDR_V4MAPPED(v6)) {
-            connection->is_loopback = IN6_IS_ADDR_LOOPBACK(v6);
-            inet_ntop(AF_INET6, v6, connection->remote, sizeof connection->remote);
-            return;
-        }
-        memcpy(&v4.sin_addr, v6->s6_addr + 12, 4);
-    } else {
-        memcpy(&v4, from, sizeof v4);
-    }
-    memcpy(to, &v4, sizeof v4);
-    connection->is_loopback = ntohl(v4.sin_addr.s_addr) >> 24 == 127;
-    inet_ntop(AF_INET, &v4.sin_addr, connection->remote, sizeof connection->remote);
-}
-
-static bool has_too_many(const Server *server, const Connection *from)
-{
-    size_t count = 0;
-    if (from->is_loopback)
-        return false;
-    for (const Connection *each = server->connections; each; each = each->next)
-        count += same_host(&each->address, &from->address);
-    return count > server->options.connections_per_address_max;
+    send_plain(fd, problem_text(&arena, ERR_TIMEOUT, "the request did not arrive in time"));
 }
 
 static void open_connection(Server *server, struct MHD_Connection *mhd, void **context)
 {
-    Connection *connection = memory_new(sizeof *connection);
-    note_address(connection,
-                 MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
-    connection->deadline.fd =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    connection->next = server->connections;
-    if (connection->next)
-        connection->next->prev = connection;
-    server->connections = connection;
-    *context = connection;
-    connection->is_extra = ++server->connection_count > server->options.connections_max;
-    Span deadline = server->options.request_deadline;
-    deadline_set(&connection->deadline,
-                 now_plus(connection->is_extra ? earlier(deadline, EXTRA_DEADLINE) : deadline),
-                 false);
-    deadlines_add(server->deadlines, &connection->deadline);
-    if (has_too_many(server, connection)) {
-        log_debug("server.crowded", "remote=%s", connection->remote);
-        shutdown(connection->deadline.fd, SHUT_RDWR);
-    }
-}
-
-static void close_connection(Server *server, Connection *connection)
-{
-    deadlines_remove(server->deadlines, &connection->deadline);
-    // The library closes its own descriptor after this; a copy keeps the socket.
-    int fd = connection->lingers ? fcntl(connection->deadline.fd, F_DUPFD_CLOEXEC, 0) : -1;
-    if (fd >= 0)
-        deadlines_linger(server->deadlines, fd);
-    if (connection->prev)
-        connection->prev->next = connection->next;
-    else
-        server->connections = connection->next;
-    if (connection->next)
-        connection->next->prev = connection->prev;
-    server->connection_count--;
-    free(connection);
+    tls_serve(&server->certificate); // this is the loop's thread, whose handshakes follow
+    *context = connection_open(
+        server, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
 }
 
 static void on_connection(void *with, struct MHD_Connection *mhd, void **context,
@@ -163,7 +91,7 @@ static void on_connection(void *with, struct MHD_Connection *mhd, void **context
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
         open_connection(with, mhd, context);
     else
-        close_connection(with, *context);
+        connection_close(with, *context);
 }
 
 void wire_sleep(ExchangeWire *wire)
@@ -348,6 +276,8 @@ static enum MHD_Result queue_reply(ExchangeWire *wire)
 {
     const Reply *reply = &wire->reply;
     wire->phase = PHASE_ANSWERED;
+    if (reply->status == 401 && !remote_is_loopback(wire->connection->client))
+        strikes_add(&wire->server->strikes, wire->connection->client, clock_machine_monotonic());
     // A client that reads slowly keeps its answer in memory: it has until then.
     const ServerOptions *options = &wire->server->options;
     Span patience = (Span) (reply->body.len / options->answer_bytes_per_second) * SPAN_SECOND;
@@ -425,20 +355,49 @@ static bool has_room(const Server *server, size_t more)
     return more <= server->options.bodies_bytes_max - server->body_bytes;
 }
 
+// check_admission refuses those who are let in elsewhere, but not here and now.
+static Err check_admission(const ExchangeWire *wire, const Admission *admission, Error *error)
+{
+    const Server *server = wire->server;
+    const Connection *connection = wire->connection;
+    if (connection->is_stranger && !admission->is_health)
+        return fail(error, ERR_DIRECT, "come through the proxy that stands before this server");
+    if (admission->is_keyless &&
+        strikes_out(&server->strikes, connection->client, clock_machine_monotonic()))
+        return fail(error, ERR_TOO_MANY, "too many requests without a valid key came from %s",
+                    connection->remote);
+    if (connection->is_extra && !admission->is_health && !admission->is_operator)
+        return fail(error, ERR_BUSY, "all connections are in use");
+    return ERR_OK;
+}
+
+static Err admit(ExchangeWire *wire, Error *error)
+{
+    Server *server = wire->server;
+    Admission admission = { .body_max = server->options.body_bytes_max };
+    Err err = ERR_OK;
+    if (server->options.begin)
+        err = server->options.begin(server->options.with, &wire->exchange, &admission, error);
+    wire->body_max = admission.body_max;
+    admission.is_keyless |= err == ERR_NO_KEY;
+    Error other = { .arena = error->arena };
+    Err here = check_admission(wire, &admission, &other);
+    if (here == ERR_OK)
+        return err;
+    *error = other;
+    return here;
+}
+
 static enum MHD_Result accept_head(ExchangeWire *wire)
 {
     Server *server = wire->server;
-    Exchange *exchange = &wire->exchange;
-    Error error = { .arena = &exchange->arena };
+    Error error = { .arena = &wire->exchange.arena };
     if (atomic_load(&server->is_closing))
         return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
-    wire->body_max = server->options.body_bytes_max;
-    if (server->options.begin) {
-        Err err = server->options.begin(server->options.with, exchange, &wire->body_max, &error);
-        if (err != ERR_OK) {
-            error.err = err;
-            return refuse(wire, &error, false);
-        }
+    Err err = admit(wire, &error);
+    if (err != ERR_OK) {
+        error.err = err;
+        return refuse(wire, &error, false);
     }
     if (!wire->framing.is_chunked && wire->framing.length > (int64_t) wire->body_max) {
         fail(&error, ERR_TOO_LARGE, "the body may have %zu bytes", wire->body_max);
@@ -451,13 +410,22 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
     return MHD_YES;
 }
 
+// take_client finds out who asks, which behind a proxy is another with every request.
+static bool take_client(ExchangeWire *wire)
+{
+    Connection *connection = wire->connection;
+    Str forwarded = exchange_header(&wire->exchange, S("x-forwarded-for"));
+    bool is_taken = connection_take(wire->server, connection, forwarded);
+    wire->exchange.remote = remote_text(connection->client, connection->remote);
+    return is_taken;
+}
+
 static enum MHD_Result read_head(ExchangeWire *wire, const char *method, const char *version)
 {
     Server *server = wire->server;
     Exchange *exchange = &wire->exchange;
     Arena *arena = &exchange->arena;
     exchange->request_id = uuid_new(clock_now(&server->clock), &server->random);
-    exchange->remote = str_from(wire->connection->remote);
     exchange->method = str_from(method);
 
     size_t head_len =
@@ -485,6 +453,9 @@ static enum MHD_Result read_head(ExchangeWire *wire, const char *method, const c
     for (size_t i = 0; i < wire->header_count; i++)
         wire->headers[i].value = str_trim(wire->headers[i].value);
     exchange->path = wire->parsed.path;
+    if (!take_client(wire))
+        return refuse_with(wire, ERR_TOO_MANY, "too many requests of this client are under way",
+                           true);
     return accept_head(wire);
 }
 
@@ -506,8 +477,15 @@ static size_t body_room_for(const ExchangeWire *wire, size_t len)
 static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail)
 {
     wire->connection->lingers = true;
-    if (deadline_stop(&wire->connection->deadline))
-        send_problem(wire->connection->deadline.fd, err, detail);
+    if (!deadline_stop(&wire->connection->deadline))
+        return MHD_NO;
+    Str text = problem_text(&wire->exchange.arena, err, detail);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(wire->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info && info->tls_session)
+        tls_send(info->tls_session, text);
+    else
+        send_plain(wire->connection->deadline.fd, text);
     return MHD_NO;
 }
 
@@ -606,6 +584,7 @@ static void on_completed(void *with, struct MHD_Connection *mhd, void **context,
         assert(atomic_load(&wire->turn) == TURN_REPLIED);
         server_count_down(server, &server->owed);
     }
+    connection_done(wire->connection);
     // Bytes of the next request stay unseen until its line is whole: the idle time-out bounds the
     // silence before them, so both together bound the whole.
     deadline_set(&wire->connection->deadline,
@@ -656,19 +635,27 @@ static struct MHD_Daemon *start_library(Server *server)
 {
     const ServerOptions *options = &server->options;
     Span idle_seconds = (options->idle_timeout + SPAN_SECOND - 1) / SPAN_SECOND;
+    bool is_tls = options->certificate != NULL;
+    struct MHD_OptionItem tls[] = {
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *) (uintptr_t) TLS_PRIORITIES },
+        { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *) tls_retriever() },
+        { MHD_OPTION_END, 0, NULL },
+    };
     // clang-format off
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+            (is_tls ? MHD_USE_TLS : 0),
         0, NULL, NULL, on_request, server,
         MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
         MHD_OPTION_STRICT_FOR_CLIENT, server->checks_lines ? 0 : 1,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max + CONNECTIONS_EXTRA,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max + CONNECTIONS_RESERVE,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) idle_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->header_bytes_max + POOL_EXTRA_BYTES,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
         MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_ARRAY, is_tls ? tls : tls + 2,
         MHD_OPTION_END);
     // clang-format on
 }
@@ -684,6 +671,7 @@ static void server_free(Server *server)
         arena_done(&wire->exchange.arena);
         free(wire);
     }
+    certificate_free(atomic_load(&server->certificate));
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
     free(server);
@@ -692,14 +680,19 @@ static void server_free(Server *server)
 Err server_open(const ServerOptions *options, Server **ret, Error *error)
 {
     assert(options->handle);
-    int fd = -1;
-    TRY(listen_open(options->listen, &fd, error));
+    int fd = options->listen_fd;
+    if (options->certificate && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return fail(error, ERR_SETUP, "this machine's libmicrohttpd was built without TLS");
+    if (fd <= 0)
+        TRY(listen_open(options->listen, &fd, error));
     Server *server = memory_new(sizeof *server);
     server->options = with_defaults(options);
     server->listen_fd = fd;
+    atomic_store(&server->certificate, options->certificate);
     server->port = listen_port(fd);
     server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
     server->random = random_system();
+    server->strikes.seed = random_u64(&server->random);
     clock_init_system(&server->clock);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -710,7 +703,7 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
 
     Span tick = server->options.request_deadline / 4;
     tick = earlier(later(tick, 10 * SPAN_MILLISECOND), SPAN_SECOND);
-    server->deadlines = deadlines_new(tick, say_late);
+    server->deadlines = deadlines_new(tick, options->certificate ? NULL : say_late);
     if (server->deadlines)
         server->daemon = start_library(server);
     if (!server->daemon) {
@@ -724,6 +717,14 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
 int server_port(const Server *server)
 {
     return server->port;
+}
+
+void server_present(Server *server, Certificate *certificate)
+{
+    Certificate *before = atomic_load(&server->certificate);
+    assert(before && certificate);
+    certificate_follow(certificate, before);
+    atomic_store(&server->certificate, certificate);
 }
 
 void server_quiesce(Server *server)

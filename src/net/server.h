@@ -7,20 +7,23 @@
 // thread; until then the exchange, its arena and everything in it belong to the handler. Long
 // answers may be written while they are read (net/stream.h).
 //
-// Limits are the server's own: connections in all and per address, header and body size, the bodies
-// of all requests together (503 beyond, with Retry-After), a total deadline for a request to arrive
-// and for its answer to be taken (not only an idle time-out), and a guard against smuggling
-// (two lengths, length and chunks together, odd names, no or two hosts). What breaks a limit is
-// answered with problem+json and logged at debug.
+// Limits are the server's own: connections in all and per client (behind a proxy, its requests
+// under way; an IPv6 /64 is one client), failures for want of a key per client (429 beyond), header
+// and body size, the bodies of all requests together (503 beyond, with Retry-After), a total
+// deadline for a request to arrive and for its answer to be taken (not only an idle time-out), and
+// a guard against smuggling (two lengths, length and chunks together, odd names, no or two hosts).
+// What breaks a limit is answered with problem+json and logged at debug.
 #pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "net/address.h"
 #include "net/header.h"
 #include "net/reply.h"
 #include "net/stream.h"
+#include "net/tls.h"
 
 typedef struct Server Server;
 typedef struct Exchange Exchange;
@@ -55,9 +58,20 @@ Stream *exchange_stream(Exchange *exchange, const Reply *head, StreamWatch watch
 void exchange_park(Exchange *exchange);
 bool exchange_unpark(Exchange *exchange) MUST_USE;
 
+// Admission is what the server should know of a request before it takes more of it.
+typedef struct Admission {
+    size_t body_max;  // starts as body_bytes_max and may be lowered
+    bool is_health;   // asks how the server is: gets in beyond connections_max, and past the proxy
+    bool is_operator; // has the key of one who runs it: gets in beyond connections_max
+    bool is_keyless;  // no known key, so far
+} Admission;
+
 typedef struct ServerOptions {
-    Str listen;             // "127.0.0.1:7325", "[::1]:0", "unix:/path" is not supported
-    size_t connections_max; // default 1024; a few more may each make one quick request
+    Str listen;               // as listen_open() takes it
+    int listen_fd;            // instead: a socket that listens already; taken over. 0: none
+    Certificate *certificate; // to speak TLS; taken over. NULL: in plain text
+    AddressPolicy proxies;    // whose X-Forwarded-For is believed (net/remote.h)
+    size_t connections_max;   // default 1024; a reserve for health and operators comes on top
     size_t connections_per_address_max; // default 512; loopback is not limited
     size_t body_bytes_max;              // default 8 MiB
     size_t bodies_bytes_max;            // of all requests being read or handled; default 256 MiB
@@ -67,9 +81,9 @@ typedef struct ServerOptions {
     Span idle_timeout;                  // of a kept-alive connection; default 60 s
     Span owed_wait;                     // for owners to answer when it closes; default 8 s
 
-    // begin runs when the headers are in. ret_body_max starts as body_bytes_max and may be
-    // lowered. Anything but ERR_OK refuses the request; fill error. May be NULL.
-    Err (*begin)(void *with, Exchange *exchange, size_t *ret_body_max, Error *error);
+    // begin runs when the headers are in. Anything but ERR_OK refuses the request; fill error. May
+    // be NULL.
+    Err (*begin)(void *with, Exchange *exchange, Admission *ret, Error *error);
     void (*handle)(void *with, Exchange *exchange);
     void *with;
 } ServerOptions;
@@ -77,6 +91,10 @@ typedef struct ServerOptions {
 // server_open binds and starts. Port 0 picks one: server_port() tells it.
 Err server_open(const ServerOptions *options, Server **ret, Error *error) MUST_USE;
 int server_port(const Server *server);
+
+// server_present takes over a renewed certificate, for the connections that follow. Those that are
+// open go on. From any thread; only for a server that was opened with one.
+void server_present(Server *server, Certificate *certificate);
 
 // server_quiesce stops accepting. server_close answers what is parked, cuts streams off, waits for
 // the exchanges under way to be answered, by their owners, and stops. Where one is still unanswered

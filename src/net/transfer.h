@@ -27,6 +27,7 @@ typedef struct Transfer {
     Span timeout;        // of the whole request; 0: 30 s. To connect: 5 s of it
     size_t response_max; // bytes kept of the answer; the rest is read and dropped up to 1 MiB
     int64_t pool;        // connections are shared only among equal numbers
+    Str ca;              // for transfer_once(): certificates to trust, not the system's; none
 } Transfer;
 
 typedef enum TransferProblem {

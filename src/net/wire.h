@@ -10,23 +10,31 @@
 #include "base/random.h"
 #include "net/deadline.h"
 #include "net/guard.h"
+#include "net/remote.h"
 #include "net/server.h"
+#include "net/strikes.h"
+#include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
+enum { CONNECTIONS_RESERVE = 32 }; // beyond connections_max, for health and operators
+
 // Connection is one client's socket. The loop thread owns it.
 typedef struct Connection {
     Deadline deadline;
     struct Connection *prev, *next;
-    struct sockaddr_storage address;
-    bool is_loopback;
+    Remote peer;      // the other end
+    Remote client;    // who asks: the peer, or whom a proxy speaks for
+    bool is_proxied;  // the peer is a proxy
+    bool is_counted;  // against what its client may have
+    bool is_stranger; // it should have come through a proxy
     bool had_request;
-    bool is_extra;  // beyond connections_max: one quick request, then it is closed
-    bool lingers;   // the client may still be sending when it is closed
-    Stream *stream; // being sent on it; see deadlines_watch()
-    char remote[INET6_ADDRSTRLEN];
+    bool is_extra;                // in the reserve: one quick request, then it is closed
+    bool lingers;                 // the client may still be sending when it is closed
+    Stream *stream;               // being sent on it; see deadlines_watch()
+    char remote[REMOTE_TEXT_MAX]; // the client of the last request, as text
 } Connection;
 
 typedef enum Phase {
@@ -82,6 +90,7 @@ struct Server {
     ServerOptions options;
     struct MHD_Daemon *daemon;
     Deadlines *deadlines;
+    _Atomic(Certificate *) certificate; // NULL: without TLS
     int listen_fd, port;
     // A library before 1.0 accepts lines that it should not; see lines_are_clean(). Its strict mode
     // adds only two checks of the guard's, and sends the head of their answer twice.
@@ -91,6 +100,7 @@ struct Server {
     Connection *connections; // the loop thread's
     size_t connection_count; // the loop thread's
     ExchangeWire *spares;    // the loop thread's
+    Strikes strikes;         // the loop thread's
     size_t spare_count;
     size_t body_bytes; // the loop thread's: room of all bodies
     _Atomic bool is_quiesced, is_closing;
@@ -101,6 +111,14 @@ struct Server {
     Stream *streams;      // not yet ended
     ExchangeWire *parked; // waiting for something that may never come
 };
+
+// connection_open, connection_close: when the library has a socket, and before it closes it.
+Connection *connection_open(Server *server, int fd, const struct sockaddr *peer);
+void connection_close(Server *server, Connection *connection);
+
+// connection_take notes whose request it has; false where that client has too many under way.
+bool connection_take(Server *server, Connection *connection, Str forwarded_for);
+void connection_done(Connection *connection);
 
 // server_count_down tells server_close(), if it waits.
 void server_count_down(Server *server, _Atomic size_t *counter);

@@ -15,7 +15,7 @@ from process import PATIENCE, Process
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ADMIN_KEY = "pk_" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
 START = "2026-05-14T05:12:34Z"
-LISTENING = r"listening on (http://\S+)"
+LISTENING = r"listening on (https?://\S+)"
 SANITIZER = r"(ERROR|WARNING): (Address|Thread|Leak|UndefinedBehavior)Sanitizer|runtime error:"
 PASSED_ON = ("PATH", "LANG", "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
 
@@ -146,7 +146,7 @@ class Peal(Client):
             self.process.kill()
             raise AssertionError(f"peal did not start: {self.process.out.text()}\n{self.log()}")
         self.url = listening[1]
-        self.host = re.sub(r"^http://", "", self.url).rstrip("/")
+        self.host = re.sub(r"^https?://", "", self.url).rstrip("/")
 
     def log(self, lines=40):
         return "\n".join(self.process.err.tail(lines))

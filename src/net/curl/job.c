@@ -218,6 +218,8 @@ static void describe(Job *job, const Transfer *transfer)
     Span timeout = transfer->timeout > 0 ? transfer->timeout : TIMEOUT_DEFAULT;
 
     SET(easy, CURLOPT_URL, str_z(arena, transfer->url));
+    if (transfer->ca.len > 0)
+        SET(easy, CURLOPT_CAINFO, str_z(arena, transfer->ca));
     if (has_body) {
         Str body = str_dup(arena, transfer->body);
         SET(easy, CURLOPT_POST, 1L);

@@ -98,14 +98,16 @@ static inline void handle(void *with, Exchange *exchange)
     pthread_mutex_unlock(&host->lock);
 }
 
-static inline Err begin(void *with, Exchange *exchange, size_t *ret_body_max, Error *error)
+static inline Err begin(void *with, Exchange *exchange, Admission *ret, Error *error)
 {
     Host *host = with;
     host->begun++;
+    ret->is_health = str_eq(exchange->path, S("/livez"));
+    ret->is_operator = str_eq(exchange_header(exchange, S("authorization")), S("operator"));
     if (str_eq(exchange->path, S("/secret")) && !exchange_header(exchange, S("authorization")).at)
         return fail(error, ERR_NO_KEY, "send a key");
     if (str_eq(exchange->path, S("/small")))
-        *ret_body_max = 10;
+        ret->body_max = 10;
     return ERR_OK;
 }
 

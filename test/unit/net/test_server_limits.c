@@ -1,4 +1,5 @@
 #include "host.h"
+#include "net/strikes.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -234,16 +235,26 @@ static bool own_address(struct sockaddr_in *ret)
     return is_found;
 }
 
-static void slow_clients_leave_room_for_a_quick_one(void)
+// visit asks once, on a connection of its own, and returns the status.
+static int visit(int port, const char *path, const char *headers)
 {
-    enum { SLOW = 8 };
+    DEFER(arena_done) Arena arena = { 0 };
+    return peer_status(ask(
+        &arena, port, str_format(&arena, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, headers)));
+}
+
+static void slow_clients_leave_room_for_health_and_operators(void)
+{
+    enum { ROOM = 8, SLOW = 200 };
     Host host = { 0 };
-    host_start(&host, (ServerOptions){ .connections_max = SLOW });
+    host_start(&host, (ServerOptions){ .connections_max = ROOM });
     DEFER(arena_done) Arena arena = { 0 };
     int slow[SLOW];
-    for (int i = 0; i < SLOW; i++) {
+    for (int i = 0; i < SLOW; i++) { // they come faster than they are cut
         slow[i] = peer_dial(host.port);
         peer_send(slow[i], S("GET /slow HT"));
+        if (i >= ROOM && i % 20 == 0)
+            CHECK(visit(host.port, "/livez", "") == 200);
     }
     for (int i = 0; i < 3; i++) {
         int fd = peer_dial(host.port);
@@ -253,10 +264,101 @@ static void slow_clients_leave_room_for_a_quick_one(void)
         CHECK(peer_is_closed(fd)); // the room is for the next one
         close(fd);
     }
+    CHECK(visit(host.port, "/x", "Authorization: operator\r\n") == 200);
+    CHECK(visit(host.port, "/x", "Authorization: somebody\r\n") == 503);
     peer_send(slow[0], S("TP/1.1\r\nHost: x\r\n\r\n"));
     CHECK(peer_status(peer_receive(&arena, slow[0])) == 200); // they keep their place
     for (int i = 0; i < SLOW; i++)
         close(slow[i]);
+    host_stop(&host);
+}
+
+static AddressPolicy ranges(const char *text)
+{
+    AddressPolicy policy = { 0 };
+    Err err = address_policy_parse(str_from(text), &policy, NULL);
+    assert(err == ERR_OK);
+    return policy;
+}
+
+static void behind_a_proxy_its_clients_are_counted(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .proxies = ranges("127.0.0.0/8"),
+                                       .connections_per_address_max = 2 });
+    int fds[2];
+    Exchange *held[2];
+    for (int i = 0; i < 2; i++) {
+        fds[i] = peer_dial(host.port);
+        peer_send(fds[i], S("GET /hold HTTP/1.1\r\nHost: x\r\n"
+                            "X-Forwarded-For: 6.6.6.6, 2001:db8::1\r\n\r\n"));
+        held[i] = wait_for_held(&host);
+        CHECK(str_eq(held[i]->remote, S("2001:db8::1")));
+    }
+    CHECK(visit(host.port, "/x", "X-Forwarded-For: 2001:db8::2\r\n") == 429);
+    CHECK(visit(host.port, "/x", "X-Forwarded-For: 2001:db8:0:1::2\r\n") == 200);
+    CHECK(visit(host.port, "/x", "X-Forwarded-For: 6.6.6.6\r\n") == 200);
+    for (int i = 0; i < 2; i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        describe(held[i]);
+        CHECK(peer_status(peer_receive(&arena, fds[i])) == 200);
+    }
+    // The proxy's connections stay, and are nobody's while they are idle.
+    CHECK(visit(host.port, "/x", "X-Forwarded-For: 2001:db8::2\r\n") == 200);
+    for (int i = 0; i < 2; i++)
+        close(fds[i]);
+    host_stop(&host);
+}
+
+// dial_own connects by the machine's own address.
+static int dial_own(struct sockaddr_in address, int port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = htons((uint16_t) port);
+    peer_limit(fd);
+    CHECK(connect(fd, (const struct sockaddr *) &address, sizeof address) == 0);
+    return fd;
+}
+
+static void who_does_not_come_through_the_proxy_sees_no_more_than_health(void)
+{
+    struct sockaddr_in address;
+    if (!own_address(&address))
+        return;
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .listen = S("0.0.0.0:0"), .proxies = ranges("192.0.2.1") });
+    static const struct {
+        const char *path;
+        int status;
+    } cases[] = { { "/x", 403 }, { "/livez", 200 }, { "/secret", 403 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        int fd = dial_own(address, host.port);
+        peer_send(fd, str_format(&arena, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", cases[i].path));
+        Str answer = peer_receive(&arena, fd);
+        CHECK_AT(cases[i].path, peer_status(answer) == cases[i].status);
+        CHECK_AT(cases[i].path,
+                 str_contains(answer, S("\"code\":\"direct\"")) == (cases[i].status == 403));
+        close(fd);
+    }
+    CHECK(visit(host.port, "/x", "") == 200); // this machine is no stranger
+    host_stop(&host);
+}
+
+static void failures_for_want_of_a_key_are_slowed_down(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .proxies = ranges("127.0.0.1") });
+    int refused = 0;
+    for (int i = 0; i < STRIKES_MAX + 5; i++) {
+        int status = visit(host.port, "/secret", "X-Forwarded-For: 203.0.113.9\r\n");
+        CHECK(status == 401 || (status == 429 && i >= STRIKES_MAX));
+        refused += status == 429;
+    }
+    CHECK(refused > 0);
+    CHECK(visit(host.port, "/secret", "X-Forwarded-For: 203.0.113.8\r\n") == 401);
+    CHECK(visit(host.port, "/secret", "X-Forwarded-For: 203.0.113.9\r\nAuthorization: x\r\n") ==
+          200);
     host_stop(&host);
 }
 
@@ -268,13 +370,10 @@ static void one_address_may_have_so_many_connections(void)
     Host host = { 0 };
     host_start(&host,
                (ServerOptions){ .listen = S("0.0.0.0:0"), .connections_per_address_max = 3 });
-    address.sin_port = htons((uint16_t) host.port);
     DEFER(arena_done) Arena arena = { 0 };
     int fds[4];
     for (int i = 0; i < 4; i++) {
-        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
-        peer_limit(fds[i]);
-        CHECK(connect(fds[i], (const struct sockaddr *) &address, sizeof address) == 0);
+        fds[i] = dial_own(address, host.port);
         peer_send(fds[i], S("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
         CHECK(peer_status(peer_receive(&arena, fds[i])) == (i < 3 ? 200 : 0));
     }
@@ -294,7 +393,10 @@ static const Test tests[] = {
     TEST(a_request_being_handled_and_an_idle_connection_are_not_cut),
     TEST(all_bodies_share_what_is_set_aside_for_them),
     TEST(an_answer_that_is_not_taken_is_cut),
-    TEST(slow_clients_leave_room_for_a_quick_one),
+    TEST(slow_clients_leave_room_for_health_and_operators),
+    TEST(behind_a_proxy_its_clients_are_counted),
+    TEST(who_does_not_come_through_the_proxy_sees_no_more_than_health),
+    TEST(failures_for_want_of_a_key_are_slowed_down),
     TEST(one_address_may_have_so_many_connections),
 };
 
