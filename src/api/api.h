@@ -103,7 +103,8 @@ typedef struct Route {
     Media media;
     bool keeps_answer;       // for an Idempotency-Key
     const Param *params;     // of the query; NULL: none
-    bool is_page;            // takes limit and cursor as well; answers {items, next, complete}
+    bool is_paged;           // takes limit and cursor as well
+    bool is_page;            // answers {items, next, complete}, the items being what it gives
     const Shape *takes;      // the body; NULL: there is none
     int status;              // of an answer that is no refusal
     int other_status;        // which the same answer may have as well; 0: none

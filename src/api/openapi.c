@@ -135,7 +135,7 @@ static void put_parameters(JsonOut *out, const Route *route)
                           "{\"type\":\"string\"}");
     }
     put_query(out, route->params);
-    if (route->is_page)
+    if (route->is_paged)
         put_query(out, page_params);
     if (route->keeps_answer)
         put_parameter(out, S("header"), S("Idempotency-Key"),
@@ -236,7 +236,7 @@ static bool is_possible(const Route *route, int status)
     bool has_body = route->media != MEDIA_NONE;
     switch (status) {
     case 400:
-        return has_body || route->is_page;
+        return has_body || route->is_paged;
     case 401:
     case 403:
         return route->roles != ANYONE;

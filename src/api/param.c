@@ -18,7 +18,7 @@ static const Param *row_of(const Route *route, size_t row)
     size_t own = param_count(route->params);
     if (row < own)
         return &route->params[row];
-    return route->is_page && page_params[row - own].name ? &page_params[row - own] : NULL;
+    return route->is_paged && page_params[row - own].name ? &page_params[row - own] : NULL;
 }
 
 static size_t row_find(const Route *route, Str name)

@@ -29,7 +29,8 @@
 
 #define GIVES(code, shape)     .status = code, .gives = &(shape)
 #define GIVES_NOTHING          .status = 204
-#define PAGE(shape)            .status = 200, .is_page = true, .gives = &(shape)
+#define PAGE(shape)            .status = 200, .is_paged = true, .is_page = true, .gives = &(shape)
+#define PAGED(shape)           .status = 200, .is_paged = true, .gives = &(shape)
 
 // The routes that each kind of definition has.
 #define DEFINITION_ROUTES(name, kind, plural, id, sample)                                                               \
@@ -71,9 +72,9 @@ const Route routes[] = {
     { "GET",    "/v1/events/{id}",              READERS,   READS(event_get),
       "Show an event", GIVES(200, event_shown_shape) },
     { "GET",    "/v1/events/{id}/explain",      READERS,   READS(event_explain),
-      "Why it did or did not fire, trigger by trigger", GIVES(200, explain_shape) },
+      "Why it did or did not fire, trigger by trigger: what it made comes first", PAGED(explain_shape) },
     { "GET",    "/v1/events/{id}/timeline",     READERS,   READS(event_timeline),
-      "All that happened to it, in order", GIVES(200, timeline_shape) },
+      "All that happened to it, in order", PAGE(moment_shape) },
 
     { "GET",    "/v1/deliveries",               READERS,   READS(delivery_list),
       "List deliveries, newest first", .params = delivery_params, PAGE(delivery_shape) },

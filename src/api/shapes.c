@@ -159,7 +159,9 @@ static const Field decision_row = { NULL, FIELD_OBJECT, .inside = &decision_shap
 static const Field explain_rows[] = {
     { "eventId", FIELD_ID, ALWAYS },
     LIST("decisions", ALWAYS, decision_row),
-    { "note",    FIELD_TEXT, OR_NULL },
+    { "note",    FIELD_TEXT, OR_NULL, .help = "On the first page" },
+    { "next",    FIELD_TEXT, OR_NULL, .help = "The cursor of the next page; null: there is none" },
+    { "complete", FIELD_BOOL, ALWAYS, .help = "False where the page ended before its limit" },
 };
 const Shape explain_shape = SHAPE("Explanation", explain_rows);
 
@@ -189,10 +191,7 @@ static const Field moment_rows[] = {
     WORDS("what", ALWAYS, moment_words),
     { "detail", FIELD_OBJECT, ALWAYS, .inside = &moment_detail_shape },
 };
-static const Shape moment_shape = SHAPE("Moment", moment_rows);
-static const Field moment_row = { NULL, FIELD_OBJECT, .inside = &moment_shape };
-static const Field timeline_rows[] = { LIST("items", ALWAYS, moment_row) };
-const Shape timeline_shape = SHAPE("Timeline", timeline_rows);
+const Shape moment_shape = SHAPE("Moment", moment_rows);
 
 static const Field delivery_rows[] = {
     { "id",                 FIELD_ID,    ALWAYS },

@@ -28,7 +28,7 @@ extern const Shape events_taken_shape;
 // events_api.c
 extern const Shape event_shown_shape;
 extern const Shape explain_shape;
-extern const Shape timeline_shape;
+extern const Shape moment_shape;
 
 // deliveries_api.c
 extern const Shape delivery_shape;

@@ -3,10 +3,11 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/pages.h"
 #include "cli/input.h"
 #include "domain/trigger.h"
 
-enum { BODY_BYTES_MAX = 16 * 1024 * 1024, TREE_LINES_MAX = 20 };
+enum { BODY_BYTES_MAX = 16 * 1024 * 1024, TREE_LINES_MAX = 20, STORY_ROWS = 500 };
 
 static int emit(CommandArgs *args);
 static int event_body(const CommandArgs *args, Str *ret);
@@ -128,6 +129,7 @@ static void add_misses(const Client *client, Str event, Grid *grid)
 {
     Answer explained = { 0 };
     Str path = client_path(client->arena, "/v1/events", str_z(client->arena, event), "explain");
+    path = client_with(client, path, S("limit"), str_format(client->arena, "%d", STORY_ROWS));
     if (!client_look(client, path, &explained))
         return;
     size_t shown = 0, left = 0;
@@ -146,7 +148,9 @@ static void add_misses(const Client *client, Str event, Grid *grid)
     if (left > 0) {
         grid_add(grid, S("…"));
         grid_add(grid, S(""));
-        grid_add(grid, str_format(client->arena, "%zu more did not match", left));
+        bool has_more = json_str(json_get(explained.json, S("next"))).len > 0;
+        grid_add(grid, str_format(client->arena, "%zu%s more did not match", left,
+                                  has_more ? " and" : ""));
     }
 }
 
@@ -202,27 +206,27 @@ static void print_decision(Arena *arena, const Json *decision)
 static int why(CommandArgs *args)
 {
     Client client = client_open(args);
-    Answer answer = { 0 };
+    Pages pages;
     int status = args_expect(args, "an EVENT", 1, 1);
     client.lists_with = "events";
     if (status == EXIT_DONE)
-        status = client_get(&client,
+        status = pages_read(&client,
                             client_path(client.arena, "/v1/events", args_word(args, 0), "explain"),
-                            &answer);
+                            "", "decisions", STORY_ROWS, &pages);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
-        output_json(answer.text);
+        pages_json(&client, &pages, "decisions");
         return EXIT_DONE;
     }
-    const Json *decisions = json_get(answer.json, S("decisions"));
-    for (JsonIter it = json_each(decisions); json_next(&it);)
-        print_decision(client.arena, it.value);
-    Str note = json_str(json_get(answer.json, S("note")));
-    if (json_count(decisions) == 0)
+    for (size_t i = 0; i < pages.count; i++)
+        print_decision(client.arena, pages.items[i]);
+    Str note = json_str(json_get(pages.first.json, S("note")));
+    if (pages.count == 0)
         printf("No trigger listens to events of this kind.\n");
     if (note.len > 0)
         printf("%.*s.\n", STR_ARG(output_clean(client.arena, note)));
+    pages_tell(&client, &pages);
     return EXIT_DONE;
 }
 
@@ -252,30 +256,32 @@ static int show(CommandArgs *args)
 static int timeline(CommandArgs *args)
 {
     Client client = client_open(args);
-    Answer answer = { 0 };
+    Pages pages;
     client.lists_with = "events";
-    int status = client_get(
-        &client, client_path(client.arena, "/v1/events", args_word(args, 0), "timeline"), &answer);
+    int status =
+        pages_read(&client, client_path(client.arena, "/v1/events", args_word(args, 0), "timeline"),
+                   "", "items", STORY_ROWS, &pages);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
-        output_json(answer.text);
+        pages_json(&client, &pages, "items");
         return EXIT_DONE;
     }
     Grid grid = grid_new(client.arena, 3);
-    for (JsonIter it = json_each(json_get(answer.json, S("items"))); json_next(&it);) {
-        grid_add(&grid, output_value(client.arena, json_get(it.value, S("at"))));
-        grid_add(&grid, output_value(client.arena, json_get(it.value, S("what"))));
-        grid_add(&grid, output_members(client.arena, json_get(it.value, S("detail"))));
+    for (size_t i = 0; i < pages.count; i++) {
+        grid_add(&grid, output_value(client.arena, json_get(pages.items[i], S("at"))));
+        grid_add(&grid, output_value(client.arena, json_get(pages.items[i], S("what"))));
+        grid_add(&grid, output_members(client.arena, json_get(pages.items[i], S("detail"))));
     }
     grid_print(&grid, (GridStyle){ 0 });
+    pages_tell(&client, &pages);
     return EXIT_DONE;
 }
 
 static const CommandVerb events_verbs[] = {
     { "list", NULL, 0, 0, "kind limit cursor", list },
     { "show", "an ID", 1, 1, "", show },
-    { "timeline", "an ID", 1, 1, "", timeline },
+    { "timeline", "an ID", 1, 1, "limit cursor", timeline },
     { 0 },
 };
 
@@ -295,12 +301,16 @@ static const CommandOption emit_options[] = {
 
 static const CommandOption events_options[] = {
     { "kind", "KIND", "only events of this kind" },
-    { "limit", "N", "how many; 50 unless said" },
+    { "limit", "N", "how many; 50 unless said, of a timeline 500" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };
 
-static const CommandOption why_options[] = { CLIENT_OPTIONS };
+static const CommandOption why_options[] = {
+    { "limit", "N", "how many triggers; 500 unless said" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
 
 const Command command_emit = {
     .name = "emit",
@@ -329,7 +339,7 @@ const Command command_events = {
 
 const Command command_why = {
     .name = "why",
-    .usage = "why EVENT",
+    .usage = "why EVENT [--limit N] [--cursor C]",
     .summary = "Say what each trigger made of an event, and why",
     .details = "Examples:\n"
                "  peal why 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",

@@ -177,7 +177,7 @@ static Err find_edge(Db *db, Arena *arena, const Walk *walk, CapturedArgs *args,
                      Error *error)
 {
     Rows rows;
-    args->limit = (walk->met_max ? walk->met_max : WALK_MAX) - 1;
+    args->limit = walk_met_max(walk, WALK_NEAR) - 1;
     db_send_row(db, arena, &captured_edge, &captured_asked, args, &rows);
     TRY(db_sync(db, error));
     *ret = rows.count > 0;

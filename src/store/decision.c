@@ -31,23 +31,23 @@ void decision_insert(Tx *tx, const DecisionRow *rows, size_t count)
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
 }
 
-Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **ret, Str **ret_names,
+Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **ret,
                       size_t *ret_count, Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(tenant), value_uuid(&event) };
+    *ret_count = 0;
     TRY(db_query(db, arena, &of_event, args, &rows, error));
-    Miss *misses = NULL;
-    size_t count = 0;
-    if (rows.count > 0)
-        TRY(decision_unpack(arena, value_to_str(&rows.values[0]), &misses, &count, error));
+    if (rows.count == 0)
+        return ERR_OK;
+    return decision_unpack(arena, value_to_str(&rows.values[0]), ret, ret_count, error);
+}
+
+Err decision_names(Db *db, Arena *arena, int64_t tenant, const Miss *misses, size_t count, Str *ret,
+                   Error *error)
+{
     int64_t *numbers = ARENA_ARRAY(arena, int64_t, count + 1);
-    Str *names = ARENA_ARRAY(arena, Str, count + 1);
     for (size_t i = 0; i < count; i++)
         numbers[i] = misses[i].rule;
-    TRY(rule_names(db, arena, tenant, numbers, count, names, error));
-    *ret = misses;
-    *ret_names = names;
-    *ret_count = count;
-    return ERR_OK;
+    return rule_names(db, arena, tenant, numbers, count, ret, error);
 }

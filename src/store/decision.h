@@ -14,9 +14,11 @@ typedef struct DecisionRow {
 
 void decision_insert(Tx *tx, const DecisionRow *rows, size_t count);
 
-// decision_of_event reads what did not become a delivery of one event; names[i] is the id of the
-// rule of misses[i], none where it is gone.
-Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **ret, Str **ret_names,
+// decision_of_event reads what did not become a delivery of one event. decision_names gives the ids
+// of their rules, none where one is gone.
+Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **ret,
                       size_t *ret_count, Error *error) MUST_USE;
+Err decision_names(Db *db, Arena *arena, int64_t tenant, const Miss *misses, size_t count, Str *ret,
+                   Error *error) MUST_USE;
 
 extern const Statement *const decision_statements[]; // ends with NULL

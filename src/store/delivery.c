@@ -228,11 +228,20 @@ static const Statement view_of_event = {
                               " ORDER BY d.id LIMIT $5",
 };
 
+static const Statement rules_of_event = {
+    .name = "delivery_rules_of_event",
+    .scope = STATEMENT_TENANT,
+    .params = "iuu",
+    .sql = "SELECT d.rule FROM delivery d WHERE d.tenant = $1 AND d.id >= $2 AND d.id <= $3",
+};
+
 const Statement *const delivery_statements[] = {
-    &insert,      &all_edge,      &all_find,    &rule_edge,      &rule_find,      &entity_edge,
-    &entity_find, &live_edge,     &live_find,   &live_up_edge,   &live_up_find,   &ended_edge,
-    &ended_find,  &parked_edge,   &parked_find, &parked_up_edge, &parked_up_find, &view_one,
-    &view_many,   &view_of_event, NULL,
+    &insert,         &all_edge,     &all_find,     &rule_edge,
+    &rule_find,      &entity_edge,  &entity_find,  &live_edge,
+    &live_find,      &live_up_edge, &live_up_find, &ended_edge,
+    &ended_find,     &parked_edge,  &parked_find,  &parked_up_edge,
+    &parked_up_find, &view_one,     &view_many,    &view_of_event,
+    &rules_of_event, NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -482,14 +491,23 @@ static const IdSource *source_of(const DeliveryFilter *filter)
     return filter->has_state ? &ended_source : &all_source;
 }
 
-// is_dense tells that the source's index is all the filter asks. What from and to leave out of
-// their range of ids is little.
-static bool is_dense(const DeliveryFilter *filter, const IdSource *source)
+// cost_of is what the filter asks beyond the source's index. The queue and the ended have rule,
+// lane and state in the rows that are walked along; an index of the others only points to them.
+// What from and to leave out of their range of ids is little.
+static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
 {
-    return !filter->channel.at && !filter->q.at && filter->stuck_before == INSTANT_NONE &&
-           (!filter->trigger.at || source == &rule_source) &&
-           (!filter->entity.at || source == &entity_source) &&
-           (!filter->has_state || source == &parked_source || source == &parked_up);
+    bool is_row = source == &all_source;
+    bool is_state = source == &live_source || source == &live_up || source == &ended_source;
+    bool is_parked = source == &parked_source || source == &parked_up;
+    bool asks_promise = filter->q.at || (filter->entity.at && source != &entity_source);
+    bool asks_rule = filter->channel.at || (filter->trigger.at && source != &rule_source);
+    bool asks_state = (filter->has_state && !is_parked) || filter->stuck_before != INSTANT_NONE;
+    bool has_times = filter->from > 0 || filter->to != INSTANT_NONE;
+    if (!asks_promise && !asks_rule && !asks_state)
+        return WALK_DENSE;
+    if (is_row || (is_state && !asks_promise && !has_times && !filter->has_event))
+        return WALK_NEAR;
+    return WALK_FAR;
 }
 
 // fits_still asks again of what was read after the walk had met it: it may have moved on.
@@ -511,7 +529,7 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     args.bounds.from = range.last;
     args.bounds.to = range.first;
     TRY(walk_after(walk, true, &args.bounds.from, error));
-    TRY(walk_ids(db, arena, source, is_dense(filter, source), walk, &args.bounds, &found, error));
+    TRY(walk_ids(db, arena, source, cost_of(filter, source), walk, &args.bounds, &found, error));
     TRY(walk_rows(db, arena, &view_many, tenant, &found, &rows, error));
     DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++) {
@@ -540,6 +558,20 @@ Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned
     return ERR_OK;
 }
 
+Err delivery_rules_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t **ret,
+                            size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Uuid first = delivery_id_of(event, 1), last = delivery_id_of(event, UINT16_MAX);
+    Value args[] = { value_i64(tenant), value_uuid(&first), value_uuid(&last) };
+    TRY(db_query(db, arena, &rules_of_event, args, &rows, error));
+    *ret = ARENA_ARRAY(arena, int64_t, rows.count + 1);
+    *ret_count = rows.count;
+    for (size_t i = 0; i < rows.count; i++)
+        (*ret)[i] = value_to_i64(rows_at(&rows, i));
+    return ERR_OK;
+}
+
 Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid until,
                   const Walk *walk, IdsSeen *ret, Error *error)
 {
@@ -554,5 +586,5 @@ Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
         args.bounds.from.b[14] = args.bounds.from.b[15] = 0;
     args.bounds.to = uuid_cmp(until, range.last) < 0 ? until : range.last;
     TRY(walk_after(walk, false, &args.bounds.from, error));
-    return walk_ids(db, arena, source, is_dense(filter, source), walk, &args.bounds, ret, error);
+    return walk_ids(db, arena, source, cost_of(filter, source), walk, &args.bounds, ret, error);
 }

@@ -103,6 +103,10 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
 Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned after,
                       int64_t limit, DeliveryView **ret, size_t *ret_count, Error *error) MUST_USE;
 
+// delivery_rules_of_event tells by number which rules made a delivery of an event.
+Err delivery_rules_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, int64_t **ret,
+                            size_t *ret_count, Error *error) MUST_USE;
+
 // delivery_walk gives the ids of what was made up to the id until, oldest first, for a filter on
 // parked or live ones.
 Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid until,

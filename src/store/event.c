@@ -134,7 +134,8 @@ Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, 
                         filter->to,
                         filter->kind };
     TRY(walk_after(walk, true, &args.bounds.from, error));
-    TRY(walk_ids(db, arena, &source, !filter->kind.at, walk, &args.bounds, &found, error));
+    TRY(walk_ids(db, arena, &source, filter->kind.at ? WALK_NEAR : WALK_DENSE, walk, &args.bounds,
+                 &found, error));
     TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
     Event *events = ARENA_ARRAY(arena, Event, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)

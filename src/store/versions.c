@@ -8,10 +8,15 @@
 static const Statement load = {
     .name = "version_load",
     .scope = STATEMENT_TENANT,
-    .params = "iii",
-    .sql = "SELECT v.body FROM rule r JOIN definition_version v"
+    .params = "iiii",
+    .many = true,
+    .sql = "SELECT $4, v.body FROM rule r JOIN definition_version v"
            " ON v.tenant = r.tenant AND v.kind = 'trigger' AND v.id = r.id"
            " WHERE r.tenant = $1 AND r.rule = $2 AND v.version = $3",
+    .postgres = "SELECT u.n, v.body FROM unnest($1, $2, $3, $4) AS u (tenant, rule, version, n)"
+                " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule"
+                " JOIN definition_version v ON v.tenant = r.tenant AND v.kind = 'trigger'"
+                " AND v.id = r.id AND v.version = u.version",
 };
 
 const Statement *const versions_statements[] = { &load, NULL };
@@ -143,28 +148,62 @@ static Version *keep(Versions *versions, Version **chain, Version *made)
     return kept;
 }
 
+// fetch reads those of the keys that ret has no version for, all at once, and keeps them.
+static Err fetch(Versions *versions, Db *db, int64_t tenant, const VersionKey *keys, size_t count,
+                 const Trigger **ret, Error *error)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Rows rows;
+    size_t asked = 0;
+    Value *values = ARENA_ARRAY(&scratch, Value, count * 4 + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (ret[i])
+            continue;
+        Value *row = values + 4 * asked++;
+        row[0] = value_i64(tenant);
+        row[1] = value_i64(keys[i].rule);
+        row[2] = value_i64(keys[i].version);
+        row[3] = value_i64((int64_t) i);
+    }
+    db_send_many(db, &scratch, &load, values, asked, &rows);
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        size_t at = (size_t) value_to_i64(&row[0]);
+        Version *made = compile(tenant, keys[at].rule, keys[at].version, value_to_str(&row[1]));
+        if (made)
+            ret[at] =
+                &keep(versions, chain_of(versions, keys[at].rule, keys[at].version), made)->trigger;
+    }
+    if (rows.count < asked)
+        log_error("version.missing", "count=%zu of=%zu", asked - rows.count, asked);
+    return ERR_OK;
+}
+
+Err versions_load_all(Versions *versions, Db *db, int64_t tenant, const VersionKey *keys,
+                      size_t count, const Trigger **ret, Error *error)
+{
+    size_t missing = 0;
+    pthread_mutex_lock(&versions->lock);
+    for (size_t i = 0; i < count; i++) {
+        Version *found = find(chain_of(versions, keys[i].rule, keys[i].version), tenant,
+                              keys[i].rule, keys[i].version);
+        ret[i] = found ? &found->trigger : NULL;
+        missing += !found;
+    }
+    pthread_mutex_unlock(&versions->lock);
+    if (missing == 0)
+        return ERR_OK;
+    Err err = fetch(versions, db, tenant, keys, count, ret, error);
+    for (size_t i = 0; i < count && err != ERR_OK; i++)
+        versions_drop(ret[i]);
+    return err;
+}
+
 Err versions_load(Versions *versions, Db *db, int64_t tenant, int64_t rule, int64_t version,
                   const Trigger **ret, Error *error)
 {
-    Version **chain = chain_of(versions, rule, version);
-    pthread_mutex_lock(&versions->lock);
-    Version *found = find(chain, tenant, rule, version);
-    pthread_mutex_unlock(&versions->lock);
-    if (!found) {
-        DEFER(arena_done) Arena scratch = { 0 };
-        Rows rows;
-        Value args[] = { value_i64(tenant), value_i64(rule), value_i64(version) };
-        TRY(db_query(db, &scratch, &load, args, &rows, error));
-        if (rows.count == 0)
-            log_error("version.missing", "rule=%lld version=%lld", (long long) rule,
-                      (long long) version);
-        else
-            found = compile(tenant, rule, version, value_to_str(&rows.values[0]));
-        if (found)
-            found = keep(versions, chain, found);
-    }
-    *ret = found ? &found->trigger : NULL;
-    return ERR_OK;
+    return versions_load_all(versions, db, tenant, &(VersionKey){ rule, version }, 1, ret, error);
 }
 
 void versions_drop(const Trigger *trigger)

@@ -25,4 +25,12 @@ Err versions_load(Versions *versions, Db *db, int64_t tenant, int64_t rule, int6
                   const Trigger **ret, Error *error) MUST_USE;
 void versions_drop(const Trigger *trigger); // NULL is fine
 
+// versions_load_all holds many, reading those that are not kept by one statement; ret[i] is of
+// keys[i], as above. Where it fails none is held.
+typedef struct VersionKey {
+    int64_t rule, version;
+} VersionKey;
+Err versions_load_all(Versions *versions, Db *db, int64_t tenant, const VersionKey *keys,
+                      size_t count, const Trigger **ret, Error *error) MUST_USE;
+
 extern const Statement *const versions_statements[]; // ends with NULL

@@ -16,16 +16,22 @@ static Err find_edge(Db *db, Arena *arena, const IdSource *source, int64_t met_m
     return ERR_OK;
 }
 
-Err walk_ids(Db *db, Arena *arena, const IdSource *source, bool is_dense, const Walk *walk,
+int64_t walk_met_max(const Walk *walk, WalkCost cost)
+{
+    if (walk->met_max)
+        return walk->met_max;
+    return cost == WALK_FAR ? WALK_FAR_MAX : WALK_MAX;
+}
+
+Err walk_ids(Db *db, Arena *arena, const IdSource *source, WalkCost cost, const Walk *walk,
              IdBounds *bounds, IdsSeen *ret, Error *error)
 {
     Rows rows;
     bool has_edge = false;
     size_t limit = (size_t) walk->limit;
     assert(walk->limit > 0);
-    if (!is_dense)
-        TRY(find_edge(db, arena, source, walk->met_max ? walk->met_max : WALK_MAX, bounds,
-                      &has_edge, error));
+    if (cost != WALK_DENSE)
+        TRY(find_edge(db, arena, source, walk_met_max(walk, cost), bounds, &has_edge, error));
     bounds->limit = walk->limit + 1;
     db_send_row(db, arena, source->find, source->find_columns, bounds, &rows);
     TRY(db_sync(db, error));

@@ -88,11 +88,12 @@ static void every_trigger_decides_for_itself(void)
     Accept *again = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
 
     Miss *rows;
-    Str *names;
+    Str names[3];
     size_t count;
     MUST(&store, decision_of_event(store.db, &store.arena, TENANT, again->items[0].event.id, &rows,
-                                   &names, &count, &store.error));
+                                   &count, &store.error));
     CHECK(count == 3);
+    MUST(&store, decision_names(store.db, &store.arena, TENANT, rows, 3, names, &store.error));
     CHECK(is_text(names[0], "keyed") && rows[0].kind == DECISION_DUPLICATE);
     CHECK(rows[0].reason == DECISION_REASON_DUPLICATE_KEY && rows[0].leaf == -1);
     CHECK(same_id(rows[0].holder, again->items[0].pairs[0].key.holder));

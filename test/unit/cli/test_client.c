@@ -126,7 +126,7 @@ static void an_event_is_emitted(void)
             "\"deliveryId\":\"d1\",\"triggerId\":\"receipt\"},{\"outcome\":\"skipped\","
             "\"deliveryId\":\"d0\",\"triggerId\":\"once\"}]}" },
           { "GET /v1/deliveries/d1", 200, "{\"state\":\"pending\",\"channel\":\"http:bi\"}" },
-          { "GET /v1/events/e1/explain", 200,
+          { "GET /v1/events/e1/explain?limit=500", 200,
             "{\"decisions\":[{\"triggerId\":\"receipt\",\"outcome\":\"created\"},"
             "{\"triggerId\":\"vip\",\"outcome\":\"filtered\",\"reason\":\"filter-false\","
             "\"predicate\":\"candidate.total >= 1000\",\"seen\":249}]}" });
@@ -169,7 +169,7 @@ static void a_key_that_may_only_send_sees_less(void)
 
 static void why_is_told_in_sentences(void)
 {
-    SERVE({ "GET /v1/events/e1/explain", 200,
+    SERVE({ "GET /v1/events/e1/explain?limit=500", 200,
             "{\"eventId\":\"e1\",\"decisions\":[{\"triggerId\":\"csi\",\"triggerVersion\":3,"
             "\"outcome\":\"filtered\",\"reason\":\"filter-false\",\"path\":\"/filter/all/0\","
             "\"predicate\":\"candidate.jobType == \\\"GR\\\"\",\"seen\":\"PM\","
@@ -232,7 +232,7 @@ static void an_event_is_shown_with_its_timeline(void)
     SERVE({ "GET /v1/events?limit=50", 200,
             "{\"items\":[{\"id\":\"e1\",\"kind\":\"a\"}],\"next\":null}" },
           { "GET /v1/events/e 1", 200, "{\"id\":\"e 1\",\"payload\":{\"a\":1.50}}" },
-          { "GET /v1/events/e1/timeline", 200,
+          { "GET /v1/events/e1/timeline?limit=500", 200,
             "{\"items\":[{\"at\":\"T1\",\"what\":\"received\",\"detail\":{\"kind\":\"a\","
             "\"entity\":null}},{\"at\":\"T2\",\"what\":\"ended\"}]}" });
     run(&ran, "peal events");
