@@ -137,27 +137,28 @@ CREATE TABLE delivery (
 CREATE INDEX delivery_rule ON delivery (rule, id);
 CREATE INDEX delivery_entity ON delivery (tenant, entity, id) WHERE entity IS NOT NULL;
 
--- What became of each address of a delivery that has several; n counts them from 1. A delivery with
--- one address has none: its attempts say it all.
+-- The addresses of a delivery that has several, and what was last told of each, in which send; n
+-- counts them from 1. A delivery with one address has none: its attempts say it all.
 CREATE TABLE target (
     tenant {I64} NOT NULL,
     delivery {ID} NOT NULL,
     n {I32} NOT NULL,
     address TEXT NOT NULL,
+    send {I32} NOT NULL,
     verdict {SMALL},
     reason {SMALL},
     code {I32},
     provider_id TEXT,
     detail TEXT,
-    attempt {I32} NOT NULL,
-    done_at {I64},
+    told_at {I64},
     PRIMARY KEY (tenant, delivery, n)
 ) {STRICT_KEYED};
 
 -- All live state, and nothing but live state: a row exists while the delivery is pending, sending,
--- retrying or waiting. due_at is when step falls due: a send or an expiry. While it is being sent, a
--- row has a lease and keeps its place: a claim changes no indexed column (on PostgreSQL a HOT
--- update, for which the page keeps room).
+-- retrying or waiting. due_at is when step falls due: a send, the end of a lease or an expiry. While a
+-- node sends it, a row has a lease and keeps its place: a claim changes no indexed column (on
+-- PostgreSQL a HOT update, for which the page keeps room). While somebody outside has it, which may
+-- take hours, it lies beside the expiries and in nobody's way.
 CREATE TABLE queue (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,

@@ -30,11 +30,16 @@ const ChannelType *channel_type_find(Str type)
     return channel_type_in(channel_types, type);
 }
 
+void message_judge(const Message *message, const Outcome *outcome)
+{
+    for (size_t i = 0; i < message->target_count; i++)
+        message->targets[i].outcome = *outcome;
+}
+
 void parcel_judge(const Parcel *parcel, const Outcome *outcome)
 {
     for (size_t i = 0; i < parcel->count; i++)
-        for (size_t j = 0; j < parcel->messages[i].target_count; j++)
-            parcel->messages[i].targets[j].outcome = *outcome;
+        message_judge(&parcel->messages[i], outcome);
 }
 
 Str message_link(Arena *arena, Str template, Str public_id)

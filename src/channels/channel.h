@@ -37,10 +37,7 @@ typedef struct Message {
     size_t target_count;
 } Message;
 
-// PARCEL_TARGETS_MAX is how many targets a parcel has at most, over all its messages.
-enum { PARCEL_TARGETS_MAX = 100 };
-
-// Parcel is what one request carries.
+// Parcel is what one request carries: at most TARGETS_MAX targets in all.
 typedef struct Parcel {
     const Json *config; // of the channel, its secrets opened; NULL: it captures for another
     Message *messages;
@@ -49,7 +46,8 @@ typedef struct Parcel {
     Instant now;
 } Parcel;
 
-// parcel_judge gives all targets of a parcel the same outcome.
+// message_judge gives all targets of a message the same outcome; parcel_judge, all of a parcel.
+void message_judge(const Message *message, const Outcome *outcome);
 void parcel_judge(const Parcel *parcel, const Outcome *outcome);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
@@ -63,7 +61,8 @@ typedef enum Carrier { CARRIER_CAPTURE, CARRIER_TRANSFER } Carrier;
 typedef struct ChannelType {
     const char *type;
     Carrier carrier;
-    int parcel_max; // messages in one parcel
+    int parcel_max;   // messages in one parcel
+    bool has_targets; // a message may have several
 
     // config is what the settings may hold, and which of them are secret. They are checked when a
     // channel is saved, so that a typo is told to the person who made it.

@@ -67,6 +67,8 @@ static void capture(const Parcel *parcel)
     Error ignored = { 0 }; // what was saved was checked
     Rehearsal rehearsal = { .answer = ANSWER_DELIVERED };
     fields_note(parcel->arena, parcel->config, S(""), &config_shape, &rehearsal, &ignored);
-    Outcome outcome = rehearse(parcel->arena, parcel->messages, &rehearsal);
-    parcel_judge(parcel, &outcome);
+    for (size_t i = 0; i < parcel->count; i++) {
+        Outcome outcome = rehearse(parcel->arena, &parcel->messages[i], &rehearsal);
+        message_judge(&parcel->messages[i], &outcome);
+    }
 }

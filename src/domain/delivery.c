@@ -126,11 +126,23 @@ static bool is_of_the_queue(DeliveryState state)
     return state < ARRAY_LEN(states) && delivery_is_live(state);
 }
 
+static bool has_its_step(const Live *live)
+{
+    switch (live->step) {
+    case STEP_SEND:
+        return true;
+    case STEP_LEASE:
+        return live->state == DELIVERY_SENDING && live->holder == 0 &&
+               is_instant(live->lease_until);
+    case STEP_EXPIRE:
+        return live->state == DELIVERY_WAITING;
+    }
+    return false;
+}
+
 bool live_is_sound(const Live *live)
 {
-    bool has_its_step =
-        live->step == STEP_SEND || (live->step == STEP_EXPIRE && live->state == DELIVERY_WAITING);
-    return is_of_the_queue(live->state) && has_its_step && is_figure(live->fence) &&
+    return is_of_the_queue(live->state) && has_its_step(live) && is_figure(live->fence) &&
            is_figure(live->attempt) && is_figure(live->failures) && is_figure(live->send) &&
            is_figure(live->reminders_left) && is_instant(live->triggered_at) &&
            is_instant(live->first_due_at) && is_instant_or_none(live->last_sent_at) &&
@@ -246,6 +258,22 @@ static Settlement retry(const Live *live, const Plan *plan, const RetryPolicy *p
     return (Settlement){ .live = failed, .reason = outcome->reason, .expires_at = INSTANT_NONE };
 }
 
+// lend leaves the delivery with the far side, which tells what becomes of it, or lets the lease
+// end.
+static Live lend(const Live *live, Instant lease_until)
+{
+    Live lent = *live;
+    lent.step = STEP_LEASE;
+    lent.holder = 0;
+    lent.lease_until = lent.due_at = lease_until;
+    return lent;
+}
+
+static Settlement stay(Live live)
+{
+    return (Settlement){ .live = live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
+}
+
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter)
 {
@@ -258,9 +286,20 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
         return retry(live, plan, policy, outcome, now, jitter);
     case VERDICT_PERMANENT:
         return park(live, plan, outcome->reason, now);
+    case VERDICT_ELSEWHERE:
+        assert(outcome->lease > 0);
+        return stay(lend(live, now + outcome->lease));
     }
     assert(!"there is no other verdict");
     return (Settlement){ 0 };
+}
+
+Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now)
+{
+    assert(live->state == DELIVERY_SENDING && live->attempt > 0);
+    Live untried = *live;
+    untried.attempt--;
+    return park(&untried, plan, reason, now);
 }
 
 Settlement delivery_park(const Live *live, DeliveryReason reason)
@@ -298,9 +337,22 @@ Live delivery_claim(const Live *live, Instant now, Instant lease_until, int64_t 
     return claimed;
 }
 
+Live delivery_pull(const Live *live, Instant now, Instant lease_until)
+{
+    Live claimed = delivery_claim(live, now, lease_until, 0);
+    return lend(&claimed, lease_until);
+}
+
+Settlement delivery_renew(const Live *live, Instant lease_until)
+{
+    assert(live->state == DELIVERY_SENDING && live->step == STEP_LEASE);
+    return stay(lend(live, later(live->lease_until, lease_until)));
+}
+
 Settlement delivery_release(const Live *live, DeliveryState was)
 {
-    assert(live->state == DELIVERY_SENDING && delivery_may(was, DELIVERY_ACTION_CLAIM));
+    assert(live->state == DELIVERY_SENDING && live->step == STEP_SEND);
+    assert(delivery_may(was, DELIVERY_ACTION_CLAIM));
     Settlement settlement = { .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
     Live *released = &settlement.live;
     released->state = was;

@@ -1,11 +1,11 @@
 // delivery.h - the states of a delivery, the outcome of an attempt, and what the one makes of the
 // other.
 //
-// One table, and pure functions beside it that say what becomes of a delivery: first, claim,
-// settle, expire, act_on. The store only picks rows and writes what was decided, by one guarded
-// statement per move (store/queue.c). Nothing else writes a state; test/suite/statements.c proves
-// it. docs/states.md is printed from these tables. Stored as the number in the table: rows are only
-// ever added at the end.
+// One table, and pure functions beside it that say what becomes of a delivery: first, claim, pull,
+// renew, release, refuse, settle, park, expire, act_on. The store only picks rows and writes what
+// was decided, by one guarded statement per move (store/queue.c). Nothing else writes a state;
+// test/suite/statements.c proves it. docs/states.md is printed from these tables. Stored as the
+// number in the table: rows are only ever added at the end.
 #pragma once
 
 #include "base/base.h"
@@ -45,7 +45,8 @@
     X(DELIVERED,  "delivered", "the far side took it")                          \
     X(TRANSIENT,  "transient", "it may pass: tried again within the budget")    \
     X(PERMANENT,  "permanent", "trying again cannot help: parked")              \
-    X(UNKNOWN,    "unknown",   "the process died or stalled: nobody knows")
+    X(UNKNOWN,    "unknown",   "the process died or stalled: nobody knows")     \
+    X(ELSEWHERE,  "elsewhere", "the far side took it on, and tells under its lease what becomes of it: the attempt is not over")
 
 // Why an attempt went as it did, and why a delivery stands where it stands.
 #define DELIVERY_REASON_TABLE(X)                                                                     \
@@ -61,14 +62,15 @@
     X(BAD_REQUEST,        "bad-request",         "the request could not be built")                   \
     X(NO_CHANNEL,         "no-channel",          "there is no such channel")                         \
     X(CHANNEL_DISABLED,   "channel-disabled",    "the channel is disabled")                          \
-    X(LEASE_LAPSED,       "lease-lapsed",        "the node died or stalled while sending")           \
+    X(LEASE_LAPSED,       "lease-lapsed",        "who was sending died or stalled, or never told")   \
     X(GAVE_UP,            "gave-up",             "the retries are used up")                          \
     X(TOO_LATE,           "too-late",            "the time to give up has come")                     \
     X(QUIET,              "quiet",               "no answer came within the grace period")           \
     X(ANSWERED,           "answered",            "an answer came")                                   \
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
     X(CALLED_OFF,         "called-off",          "it was called off: by an event, or while under way")                           \
-    X(UNREADABLE,         "unreadable",          "its row, its event or its rule's version cannot be read")
+    X(UNREADABLE,         "unreadable",          "its row, its event or its rule's version cannot be read") \
+    X(PARTLY_DELIVERED,   "partly-delivered",    "some of its targets have it, others refused it for good")
 // clang-format on
 
 typedef enum DeliveryState {
@@ -122,10 +124,12 @@ typedef struct Promise {
 } Promise;
 
 // Step is what falls due at the queue row's due_at. It follows from the state, but for waiting,
-// where it tells a reminder from an expiry. A claim leaves both as they are: while it is sent, a
-// delivery keeps its place in its lane.
+// where it tells a reminder from an expiry, and for sending. A claim leaves both as they are: while
+// a node sends it, a delivery keeps its place in its lane. One that somebody outside has, who may
+// take hours, does not stand in its lane's way: what falls due is the end of the lease.
 typedef enum Step {
     STEP_SEND = 1,   // pending, retrying, sending, waiting for a reminder
+    STEP_LEASE = 2,  // sending, outside
     STEP_EXPIRE = 3, // waiting: no answer came
 } Step;
 
@@ -137,6 +141,7 @@ typedef struct Outcome {
     Str provider_id;  // the far side's id for it; none
     Str detail;       // what the far side said, capped; none
     Span retry_after; // a floor for the next try, already capped; 0 for none
+    Span lease;       // elsewhere: how long the far side has to tell; 0 otherwise
     bool is_captured; // it was sent nowhere, and can be read back
 } Outcome;
 
@@ -186,14 +191,25 @@ Live delivery_first(const Plan *plan, Instant due_at, Instant triggered_at);
 // same, so that it takes one trip; the store suite compares the two.
 Live delivery_claim(const Live *live, Instant now, Instant lease_until, int64_t holder);
 
+// delivery_pull is the row while somebody outside has it, until the lease ends or it is told what
+// became of it: a claim that leaves the lane.
+Live delivery_pull(const Live *live, Instant now, Instant lease_until);
+
+// delivery_renew is what a sign of life from outside makes of it. A lease never shortens.
+Settlement delivery_renew(const Live *live, Instant lease_until);
+
 // delivery_release gives a claim back of which nothing was sent: the row is as it was before, but
 // for the fence, and no attempt is counted.
 Settlement delivery_release(const Live *live, DeliveryState was);
 
 // delivery_settle is what an outcome makes of a delivery. live is the row as claimed (state
-// SENDING); jitter is from 0 to 1.
+// SENDING), or as it stands outside; jitter is from 0 to 1. Elsewhere, it stays SENDING.
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter);
+
+// delivery_refuse parks a claimed delivery that was not even tried: there is no way out for it. No
+// attempt is counted; its send was begun, and a person's retry begins it again.
+Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now);
 
 // delivery_park hands a delivery to a person whatever its plan says: there is none to be read.
 Settlement delivery_park(const Live *live, DeliveryReason reason);

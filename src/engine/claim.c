@@ -6,7 +6,8 @@
 // A claim takes what is due and free. Each due lane says how many it could start now; the window is
 // shared among them (window.h); the store takes the oldest of each lane, up to its share.
 //
-// A lane can start what its channel's concurrency and rate leave free. One whose attempts take
+// A lane can start what its channel's concurrency and rate leave free: so many parcels, each of as
+// many deliveries as its type takes in one. One whose attempts take
 // milliseconds is claimed ahead, by what it does in the next AHEAD, so that it need not wait for
 // the store between them. What waits is ours, and can be called off by nobody else; so it waits for
 // WAIT_MAX at most (dispatch.c), and a lane that turns slow is not claimed ahead any more.
@@ -52,8 +53,9 @@ static int64_t want(Engine *engine, LaneState *lane, Instant now)
         return 0;
     }
     int at_once = lane_concurrency(engine, channel);
-    int64_t free = at_once + ahead(lane, at_once) - lane->running - (int64_t) lane->waiting.count -
-                   lane->asked;
+    int64_t parcels = at_once + ahead(lane, at_once) - lane->running;
+    int64_t free =
+        parcels * lane_parcel(engine, channel) - (int64_t) lane->waiting.count - lane->asked;
     int64_t rate = rate_left(engine, channel, lane, now, &until);
     if (rate <= 0)
         lane_block(engine, lane, until);
@@ -83,6 +85,15 @@ static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret)
     return count < lanes->max ? count : lanes->max;
 }
 
+static ClaimLane ask_of(const Engine *engine, const Wish *wish)
+{
+    const ChannelType *type = lane_type(engine, registry_lane(engine->registry, wish->lane));
+    return (ClaimLane){ .lane = wish->lane,
+                        .free = (int) wish->given.rows,
+                        .bytes = wish->given.bytes,
+                        .has_targets = type && type->has_targets };
+}
+
 static void ask_lanes(Engine *engine, Round *round, Instant now)
 {
     Wish *wishes;
@@ -106,8 +117,7 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
         LaneState *lane = lane_at(engine, wish->lane);
         lane->asked += wish->given.rows;
         lane_hold(engine, lane, wish->given);
-        round->lanes[round->claim.lane_count] =
-            (ClaimLane){ wish->lane, (int) wish->given.rows, wish->given.bytes };
+        round->lanes[round->claim.lane_count] = ask_of(engine, wish);
         round->wishes[round->claim.lane_count++] = *wish;
     }
 }

@@ -8,9 +8,9 @@
 //   waiting (its lane's) ─▶ running ─▶ finished ─▶ settling ─▶ free
 //
 // It waits where its lane has no slot free, for WAIT_MAX at most. It runs from the first byte to
-// the judgement, and takes a slot of its lane. It is finished until a round takes its settle to the
-// store, and back among the finished where that round fails. From claim to settle it holds its part
-// of the window.
+// the judgement, and takes a slot of its lane, alone or with those that are in the same parcel. It
+// is finished until a round takes its settle to the store, and back among the finished where that
+// round fails. From claim to settle it holds its part of the window.
 
 void flight_move(Flight *flight, FlightList *to)
 {
@@ -42,6 +42,8 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     flight->bytes = (int64_t) claimed->payload.len;
     flight->claimed_at = round->claimed_at;
     flight->is_bare = false;
+    flight->also = NULL;
+    flight->target_count = flight->done_count = 0;
     round->unstarted++;
     lane_hold(engine, lane, (Use){ 1, flight->bytes });
     engine->in_flight++;
@@ -57,6 +59,15 @@ void flight_started(Flight *flight)
     assert(round->unstarted > 0);
     if (--round->unstarted == 0)
         round_release(round);
+}
+
+void flight_unclaim(Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    QueueRow row = claimed_row(claimed);
+    flight->settle = settle_from(&row, delivery_release(&claimed->live, claimed->was));
+    flight->engine->tally.released++;
+    flight_move(flight, &flight->engine->finished);
 }
 
 void flight_free(Flight *flight)

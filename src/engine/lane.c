@@ -184,6 +184,12 @@ const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane)
     return channel_type_in(engine->options.types, lane->channel->definition.type);
 }
 
+int lane_parcel(const Engine *engine, const RegistryLane *lane)
+{
+    const ChannelType *type = lane_type(engine, lane);
+    return type ? type->parcel_max : 1;
+}
+
 int lane_concurrency(const Engine *engine, const RegistryLane *lane)
 {
     const ChannelType *type = lane_type(engine, lane);

@@ -111,6 +111,8 @@ static void strip(Flight *flight, const Round *round)
         return;
     flight->is_bare = true;
     flight->settle.attempt.outcome.detail = flight->settle.attempt.outcome.provider_id = STR_NONE;
+    for (size_t i = 0; i < flight->target_count; i++)
+        flight->targets[i].outcome.detail = flight->targets[i].outcome.provider_id = STR_NONE;
     char id[UUID_TEXT_LEN + 1];
     log_error("settle.stripped", "delivery=%.*s detail=%s",
               STR_ARG(uuid_text(flight->claimed.promise.id, id)),

@@ -58,11 +58,14 @@ struct Flight {
     Instant claimed_at; // monotonic
     Instant started_at; // monotonic
     const ChannelType *type;
-    Parcel parcel; // what it goes out in …
-    Message message;
-    Target target; // … where it has but one
     RetryPolicy policy;
-    Arena arena; // request and outcome
+    Target *targets; // all it has: those that are done, then those that its message goes to
+    size_t target_count, done_count;
+    Target target;   // where it has but one
+    Parcel parcel;   // what it goes out in, where it is the first of those in it …
+    Message message; // … and the only one
+    Flight *also;    // the next one in the same parcel
+    Arena arena;     // request and outcome
     Settle settle;
     bool is_bare; // its settle has lost its words: the store did not take it with them
 };
@@ -81,7 +84,7 @@ typedef struct LaneState {
     LanePlace place;
     size_t slot;           // in the heap, or in the list of those that are due
     bool may_send;         // the number is in use, and its channel's secrets could be opened
-    int running;           // attempts under way: at most the channel's concurrency
+    int running;           // parcels under way: at most the channel's concurrency
     FlightList waiting;    // claimed ahead, to start as soon as one of them ends
     bool is_listed;        // among those with flights that wait
     Span took;             // what an attempt takes of late; 0: not known
@@ -237,6 +240,7 @@ void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
 void lane_freed(Engine *engine, LaneState *lane); // it may have one again
 void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
 const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane); // NULL: none
+int lane_parcel(const Engine *engine, const RegistryLane *lane); // deliveries in one parcel
 int lane_concurrency(const Engine *engine, const RegistryLane *lane);
 void lanes_take_registry(Engine *engine, const Registry *old); // what changed since; NULL: all
 void lanes_wake(Engine *engine, Instant now);                  // those whose time has come are due
@@ -250,6 +254,7 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane);
 void flight_move(Flight *flight, FlightList *to); // to its end
 Flight *flight_new(Round *round, const Claimed *claimed);
 void flight_started(Flight *flight); // it needs nothing of its round any more
+void flight_unclaim(Flight *flight); // nothing was sent: it stands as it did before its claim
 void flight_free(Flight *flight);
 void flights_free(Engine *engine);
 bool renew_ask(Engine *engine, Round *round);
@@ -274,6 +279,9 @@ void dispatch_waiting(Engine *engine, LaneState *lane);
 void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count);
 void dispatch_late(Engine *engine);                    // lets go of what has waited too long
 Settlement park_unreadable(Uuid id, const Live *live); // and says so: a person has to know
+
+// parcel.c
+void parcel_send(Flight *first, size_t count, const RegistryLane *way); // with those behind it
 
 // settle.c
 bool settle_ask(Engine *engine, Round *round);

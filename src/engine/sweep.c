@@ -3,66 +3,80 @@
 #include "engine/state.h"
 #include "store/lane.h"
 
-// A lease that ran out is in no index: what is being sent is the front of its lane, and the front
-// of every lane is looked at, but only while there is a reason to: for a minute after the start,
-// after another node was last seen, and after a claim whose fate is not known (beat.c asks for it
-// at every beat). A node alone whose rounds go well has nothing to find.
+// A node's lease that ran out is in no index: what is being sent is the front of its lane, and the
+// front of every lane is looked at, but only while there is a reason to: for a minute after the
+// start, after another node was last seen, and after a claim whose fate is not known (beat.c asks
+// for it at every beat). A node alone whose rounds go well has nothing to find.
 //
 // A round renews the leases of its own flights before it sweeps, in the same transaction: after an
 // outage they look lapsed too. One that waited at the writer does not sweep: it does not know of
 // the flights that began since (duty.h: is_fresh). Where only this process can have the store open,
-// whoever else holds a lease is dead: those need not lapse first.
+// whoever else holds a lease is dead: those need not lapse first. Leases of those outside have to
+// run out: they are swept with the expiries, when the first of them does.
 
 enum { SWEEP_MAX = 500 };
 
+static const Outcome lapsed = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
+
 // lapsed_to is what becomes of a delivery whose attempt ended nobody knows how.
-static Settlement lapsed_to(const Tx *tx, const Lapsed *lapsed, const Outcome *outcome)
+static Settlement lapsed_to(const Tx *tx, const Overdue *overdue)
 {
-    if (!lapsed->trigger)
-        return park_unreadable(lapsed->row.id, &lapsed->row.live);
-    RetryPolicy policy =
-        registry_retry(registry_lane(tx->registry, lapsed->row.lane), lapsed->trigger);
-    return delivery_settle(&lapsed->row.live, &lapsed->trigger->rule.plan, &policy, outcome,
-                           tx->now, 0);
+    const QueueRow *row = &overdue->row;
+    if (!overdue->trigger)
+        return park_unreadable(row->id, &row->live);
+    RetryPolicy policy = registry_retry(registry_lane(tx->registry, row->lane), overdue->trigger);
+    return delivery_settle(&row->live, &overdue->trigger->rule.plan, &policy, &lapsed, tx->now, 0);
+}
+
+static Settle settle_lapsed(const Tx *tx, const Overdue *overdue, Sweep *sweep)
+{
+    Settlement to = lapsed_to(tx, overdue);
+    sweep->lapsed++;
+    sweep->retried += to.live.state == DELIVERY_RETRYING;
+    sweep->parked += to.live.state == DELIVERY_PARKED;
+    return settle_tried(&overdue->row, to, &lapsed, tx->now);
 }
 
 Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
 {
-    static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
-    DEFER(queue_lapsed_drop)
-    LapsedLook look = { .lanes = sweep->lanes,
-                        .lane_count = sweep->lane_count,
-                        .limit = sweep->limit,
-                        .alone = sweep->alone };
-    sweep->lapsed = sweep->retried = sweep->parked = 0;
-    TRY(queue_lapsed(tx, &look, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, look.count),
-                          .count = look.count };
-    for (size_t i = 0; i < look.count; i++) {
-        Settlement to = lapsed_to(tx, &look.found[i], &outcome);
-        batch.rows[i] = settle_tried(&look.found[i].row, to, &outcome, tx->now);
-        sweep->retried += to.live.state == DELIVERY_RETRYING;
-        sweep->parked += to.live.state == DELIVERY_PARKED;
-    }
-    sweep->lapsed = (int) look.count;
+    LeaseLook look = { .lanes = sweep->lanes,
+                       .lane_count = sweep->lane_count,
+                       .limit = sweep->limit,
+                       .alone = sweep->alone };
+    DEFER(overdue_drop) OverdueList list = { 0 };
+    TRY(overdue_leases(tx, &look, &list, error));
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, list.count),
+                          .count = list.count };
+    for (size_t i = 0; i < list.count; i++)
+        batch.rows[i] = settle_lapsed(tx, &list.at[i], sweep);
     return queue_settle_now(tx, &batch, error);
 }
 
-static Settlement expired_to(const QueueRow *row)
+static Settle settle_expired(const QueueRow *row, Sweep *sweep)
 {
-    return row->is_unsound ? park_unreadable(row->id, &row->live) : delivery_expire(&row->live);
+    sweep->expired++;
+    return settle_from(row, row->is_unsound ? park_unreadable(row->id, &row->live)
+                                            : delivery_expire(&row->live));
 }
 
-Err sweep_expiries(Tx *tx, Sweep *sweep, Error *error)
+Err sweep_others(Tx *tx, Sweep *sweep, Error *error)
 {
-    QueueRow *rows;
-    SettleBatch batch = { 0 };
-    TRY(queue_expiring(tx, sweep->limit, &rows, &batch.count, error));
-    batch.rows = ARENA_ARRAY(&tx->arena, Settle, batch.count);
-    for (size_t i = 0; i < batch.count; i++)
-        batch.rows[i] = settle_from(&rows[i], expired_to(&rows[i]));
-    sweep->expired = (int) batch.count;
+    DEFER(overdue_drop) OverdueList list = { 0 };
+    TRY(overdue_others(tx, sweep->limit, &list, error));
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, list.count),
+                          .count = list.count };
+    for (size_t i = 0; i < list.count; i++)
+        batch.rows[i] = overdue_is_lapsed(&list.at[i]) ? settle_lapsed(tx, &list.at[i], sweep)
+                                                       : settle_expired(&list.at[i].row, sweep);
     return queue_settle_now(tx, &batch, error);
+}
+
+static Tally tally_of(const Sweep *sweep)
+{
+    return (Tally){ .lapsed = sweep->lapsed,
+                    .retried = sweep->retried,
+                    .parked = sweep->parked,
+                    .expired = sweep->expired };
 }
 
 Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
@@ -75,8 +89,7 @@ Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
                     .limit = SWEEP_MAX,
                     .alone = options->is_only_node ? options->node : 0 };
     TRY(sweep_leases(tx, &sweep, error));
-    ret->tally =
-        (Tally){ .lapsed = sweep.lapsed, .retried = sweep.retried, .parked = sweep.parked };
+    ret->tally = tally_of(&sweep);
     ret->has_more = sweep.lapsed >= SWEEP_MAX;
     return ERR_OK;
 }
@@ -85,9 +98,9 @@ Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
 {
     Sweep sweep = { .limit = SWEEP_MAX };
     (void) options;
-    TRY(sweep_expiries(tx, &sweep, error));
-    ret->tally.expired = sweep.expired;
-    ret->has_more = sweep.expired >= SWEEP_MAX;
+    TRY(sweep_others(tx, &sweep, error));
+    ret->tally = tally_of(&sweep);
+    ret->has_more = sweep.expired + sweep.lapsed >= SWEEP_MAX;
     return ERR_OK;
 }
 

@@ -2,11 +2,11 @@
 
 #include "base/log.h"
 
-// Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying, 4 parked; steps
-// 1 send, 3 expire.
-_Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2 && DELIVERY_PARKED == 4,
-               "the SQL names states by number");
-_Static_assert(STEP_SEND == 1 && STEP_EXPIRE == 3, "the SQL names steps by number");
+// Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying; steps 1 send, 2
+// lease, 3 expire.
+_Static_assert(DELIVERY_SENDING == 1 && DELIVERY_RETRYING == 2, "the SQL names states by number");
+_Static_assert(STEP_SEND == 1 && STEP_LEASE == 2 && STEP_EXPIRE == 3,
+               "the SQL names steps by number");
 
 #define QUEUE_NAMES QUEUE_COLUMNS("")
 static const Statement insert = {
@@ -35,6 +35,7 @@ static const Statement insert = {
 #define CLAIM_SET(row) \
     "state = 1, fence = " row ".fence + 1, attempt = " row ".attempt + 1," \
     " send = " row ".send + CASE WHEN " row ".state <> 2 THEN 1 ELSE 0 END,"
+#define PULL_SET(until) "step = 2, due_at = " until ", "
 
 // A lane's share is cut where its payloads come to more bytes than it has; its first row is taken
 // whatever its size. The sum runs along the rows as they come, oldest first: nothing is sorted.
@@ -43,34 +44,56 @@ static const Statement insert = {
 
 // The server keeps to nested loops, so the update finds its rows by their place: joined by key, a
 // thousand picked rows would be looked through once for each of them.
+#define CLAIM_PICKED \
+    "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL \
+    "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1" \
+    "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at, id LIMIT $2) AS p) AS w" \
+    CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3")
+#define CLAIM_TAKEN(more) \
+    "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3) AS l (number, free, most)," \
+    "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM (" \
+    "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue" \
+    "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]" \
+    "   ORDER BY due_at, id LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w" \
+    "  WHERE " CLAIM_FITS("l.most") ")," \
+    " c AS (UPDATE queue q SET " CLAIM_SET("q") more \
+    "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]" \
+    "  FROM picked p WHERE q.ctid = p.place RETURNING p.*)" \
+    " SELECT " QUEUE_COLUMNS("c.") CLAIM_FOUND " FROM c" CLAIM_FINDS("c")
+#define CLAIM_MARKED(more) \
+    "UPDATE queue SET " CLAIM_SET("queue") more " started_at = $3, lease_until = $4, holder = $5" \
+    " WHERE tenant = $1 AND id = $2"
+
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
     .params = "iiiiii",
     .many = true,
-    .sql = "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL
-           "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1"
-           "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at, id LIMIT $2) AS p) AS w"
-           CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3"),
-    .postgres =
-        "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3) AS l (number, free, most),"
-        "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM ("
-        "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue"
-        "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]"
-        "   ORDER BY due_at, id LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w"
-        "  WHERE " CLAIM_FITS("l.most") "),"
-        " c AS (UPDATE queue q SET " CLAIM_SET("q")
-        "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]"
-        "  FROM picked p WHERE q.ctid = p.place RETURNING p.*)"
-        " SELECT " QUEUE_COLUMNS("c.") CLAIM_FOUND " FROM c" CLAIM_FINDS("c"),
+    .sql = CLAIM_PICKED,
+    .postgres = CLAIM_TAKEN(""),
+};
+static const Statement pull_pick = {
+    .name = "queue_pull",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iiiiii",
+    .many = true,
+    .sql = CLAIM_PICKED,
+    .postgres = CLAIM_TAKEN(PULL_SET("($5)[1]")),
 };
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
     .scope = STATEMENT_TENANT,
     .params = "iuiii",
     .many = true,
-    .sql = "UPDATE queue SET " CLAIM_SET("queue") " started_at = $3, lease_until = $4, holder = $5"
-           " WHERE tenant = $1 AND id = $2",
+    .sql = CLAIM_MARKED(""),
+    .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5) LIMIT 0",
+};
+static const Statement pull_mark = {
+    .name = "queue_pull_mark",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiii",
+    .many = true,
+    .sql = CLAIM_MARKED(PULL_SET("$4")),
     .postgres = "SELECT 1 FROM unnest($1, $2, $3, $4, $5) LIMIT 0",
 };
 // clang-format on
@@ -95,20 +118,23 @@ static const Statement settle_end = {
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiiiiii",
     .many = true,
     .sql = "UPDATE queue SET state = $6, step = $7, due_at = $8, attempt = $9, failures = $10,"
            " send = $11, reminders_left = $12, first_due_at = $13, last_sent_at = $14,"
-           " opened_at = $15, started_at = NULL, lease_until = NULL, holder = NULL"
+           " opened_at = $15, started_at = $16, lease_until = $17,"
+           " holder = CASE WHEN $6 = 1 THEN $18 END"
            " WHERE " GUARD GUARD_LEASE,
     .postgres = "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
                 " attempt = s.attempt, failures = s.failures, send = s.send,"
                 " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
-                " last_sent_at = s.last_sent_at, opened_at = s.opened_at, started_at = NULL,"
-                " lease_until = NULL, holder = NULL FROM"
-                " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS s"
-                " (" GUARD_NAMES ", new_state, step, due_at, attempt, failures, send,"
-                " reminders_left, first_due_at, last_sent_at, opened_at)"
+                " last_sent_at = s.last_sent_at, opened_at = s.opened_at,"
+                " started_at = s.started_at, lease_until = s.lease_until,"
+                " holder = CASE WHEN s.new_state = 1 THEN s.new_holder END"
+                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"
+                " $16, $17, $18) AS s (" GUARD_NAMES ", new_state, step, due_at, attempt, failures,"
+                " send, reminders_left, first_due_at, last_sent_at, opened_at, started_at,"
+                " lease_until, new_holder)"
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
 // A row that is there already belongs to a delivery that ended meanwhile, or an attempt that was
@@ -179,6 +205,10 @@ static const Statement attempt_note = {
            " AND NOT EXISTS (SELECT 1 FROM ended"
            "  WHERE tenant = $1 AND id = $2 AND attempt = $3 AND verdict IS NOT NULL)",
 };
+#define CALLED_OFF_UNDER_WAY                                                                       \
+    " WHERE tenant = $1 AND id = $2 AND ($3 = 0 OR fence = $3)"                                    \
+    " AND ($4 = 0 OR attempt = $4) AND verdict = 3 AND tried_reason = 17"
+
 // ended_tell is for an attempt that was called off while it was under way: nobody knew then what
 // became of it, and whoever made it tells.
 static const Statement ended_tell = {
@@ -186,9 +216,17 @@ static const Statement ended_tell = {
     .scope = STATEMENT_TENANT,
     .params = "iuiiiiiitti",
     .sql = "UPDATE ended SET finished_at = $5, verdict = $6, tried_reason = $7, code = $8,"
-           " provider_id = $9, detail = $10, is_captured = $11"
-           " WHERE tenant = $1 AND id = $2 AND fence = $3 AND attempt = $4 AND verdict = 3"
-           " AND tried_reason = 17",
+           " provider_id = $9, detail = $10, is_captured = $11" CALLED_OFF_UNDER_WAY,
+};
+// ended_untry is for one that was called off while it was claimed and had not begun: nothing was
+// sent, so there is no attempt.
+static const Statement ended_untry = {
+    .name = "ended_untry",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiiii",
+    .sql = "UPDATE ended SET attempt = $5, send = $6, started_at = NULL, finished_at = NULL,"
+           " verdict = NULL, tried_reason = NULL, node = NULL,"
+           " is_captured = NULL" CALLED_OFF_UNDER_WAY,
 };
 _Static_assert(VERDICT_UNKNOWN == 3 && REASON_CALLED_OFF == 17, "the SQL names them by number");
 
@@ -223,61 +261,6 @@ static const Statement renew = {
                 " FROM unnest($1, $2, $3, $4, $5, $6) AS s (" GUARD_NAMES ", lease_until)"
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
-// What is being sent is the front of its lane: no index is needed to find it, and none is written.
-// A node that is alone looks at the front whatever the time: the clock may have been set back since
-// a dead one claimed it.
-#define FRONT_UNTIL(now, alone) "CASE WHEN " alone " > 0 THEN 9223372036854775807 ELSE " now " END"
-#define LAPSED_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.version"
-#define LAPSED_WHERE(now, gone, alone)                                                             \
-    " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone " OR (" alone           \
-    " > 0 AND q.holder NOT IN (0, " alone ")))"
-
-static const Statement lapsed_find = {
-    .name = "queue_lapsed",
-    .scope = STATEMENT_SYSTEM,
-    .params = "iiiiii",
-    .many = true,
-    .sql = LAPSED_COLUMNS
-    " FROM (SELECT tenant, id FROM queue WHERE lane = $1 AND step = 1"
-    "  AND due_at <= " FRONT_UNTIL(
-        "$2", "$5") " ORDER BY due_at, id LIMIT $6) AS f"
-                    " CROSS JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
-                    " CROSS JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
-                        "$2", "$4", "$5") " LIMIT $3",
-    .postgres = LAPSED_COLUMNS
-    " FROM unnest($1) AS l (number), LATERAL (SELECT * FROM queue"
-    "  WHERE lane = l.number AND step = 1 AND due_at <= " FRONT_UNTIL(
-        "($2)[1]",
-        "($5)[1]") "  ORDER BY due_at, id LIMIT ($6)[1]) AS f"
-                   " JOIN queue q ON q.tenant = f.tenant AND q.id = f.id"
-                   " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" LAPSED_WHERE(
-                       "($2)[1]", "($4)[1]",
-                       "($5)[1]") " LIMIT ($3)[1] FOR UPDATE OF q SKIP LOCKED",
-};
-
-#define WAITING_DUE                                                                                \
-    "SELECT " STANDING_COLUMNS(                                                                    \
-        "q.") " FROM queue q"                                                                      \
-              " WHERE q.step > 1 AND q.due_at <= $1 ORDER BY q.due_at LIMIT $2"
-#define PARKED_DUE                                                                                 \
-    "SELECT " ENDED_COLUMNS " FROM ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" \
-    " WHERE n.expires_at <= $1 AND n.expires_at IS NOT NULL AND n.state = 4 LIMIT $2"
-
-static const Statement waiting_due = {
-    .name = "queue_waiting_due",
-    .scope = STATEMENT_SYSTEM,
-    .params = "ii",
-    .sql = WAITING_DUE,
-    .postgres = WAITING_DUE " FOR UPDATE SKIP LOCKED",
-};
-static const Statement parked_due = {
-    .name = "ended_parked_due",
-    .scope = STATEMENT_SYSTEM,
-    .params = "ii",
-    .sql = PARKED_DUE,
-    .postgres = PARKED_DUE " FOR UPDATE OF n SKIP LOCKED",
-};
-
 static const Statement next_send = {
     .name = "queue_next_send",
     .scope = STATEMENT_SYSTEM,
@@ -303,10 +286,10 @@ static const Statement next_expiry = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,       &claim_pick,   &claim_mark,   &settle_end,     &settle_live,
-    &ended_insert, &ended_change, &ended_delete, &attempt_insert, &attempt_note,
-    &ended_tell,   &attempt_keep, &renew,        &lapsed_find,    &waiting_due,
-    &parked_due,   &next_send,    &next_sweep,   &next_expiry,    NULL,
+    &insert,         &claim_pick,   &claim_mark,   &pull_pick,    &pull_mark,
+    &settle_end,     &settle_live,  &ended_insert, &ended_change, &ended_delete,
+    &attempt_insert, &attempt_note, &ended_tell,   &ended_untry,  &attempt_keep,
+    &renew,          &next_send,    &next_sweep,   &next_expiry,  NULL,
 };
 
 const Columns queue_columns =
@@ -384,7 +367,8 @@ static void mark_picked(Tx *tx, const Claim *claim)
         columns_read(&queue_columns, rows_at(&claim->rows, i), &row);
         marks[i] = (Mark){ row.tenant, row.id, tx->now, claim->lease_until, claim->node };
     }
-    db_send_rows(tx->db, &tx->arena, &claim_mark, &mark_columns, marks, claim->rows.count, NULL);
+    const Statement *mark = claim->node ? &claim_mark : &pull_mark;
+    db_send_rows(tx->db, &tx->arena, mark, &mark_columns, marks, claim->rows.count, NULL);
 }
 
 void queue_claim(Tx *tx, Claim *claim)
@@ -394,7 +378,8 @@ void queue_claim(Tx *tx, Claim *claim)
     ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
     for (size_t i = 0; i < count; i++)
         asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->lease_until, claim->node };
-    db_send_rows(tx->db, claim->arena, &claim_pick, &ask_columns, asks, count, &claim->rows);
+    const Statement *pick = claim->node ? &claim_pick : &pull_pick;
+    db_send_rows(tx->db, claim->arena, pick, &ask_columns, asks, count, &claim->rows);
     // What SQLite picked is in the rows already, and whatever is sent next must see it claimed.
     if (!db_is_postgres(tx->db))
         mark_picked(tx, claim);
@@ -422,6 +407,11 @@ QueueRow claimed_row(const Claimed *claimed)
                        .live = claimed->live };
 }
 
+bool claimed_is_done(const Claimed *claimed, const Target *target)
+{
+    return target_is_done(target, claimed->live.send, claimed->was == DELIVERY_RETRYING);
+}
+
 static int by_first_due(const void *a, const void *b)
 {
     const Claimed *x = a, *y = b;
@@ -439,7 +429,8 @@ static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *r
     ret->live = stood.live;
     ret->promise.triggered_at = ret->live.triggered_at;
     ret->was = ret->live.state;
-    ret->live = delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node);
+    ret->live = claim->node ? delivery_claim(&ret->live, tx->now, claim->lease_until, claim->node)
+                            : delivery_pull(&ret->live, tx->now, claim->lease_until);
     tx_move(tx, &(Move){ .tenant = promise->tenant,
                          .lane = promise->lane,
                          .rule = promise->rule,
@@ -464,6 +455,46 @@ void queue_claim_drop(Claim *claim)
     claim->count = 0;
 }
 
+static bool has_targets(const Claim *claim, int64_t lane)
+{
+    for (size_t i = 0; i < claim->lane_count; i++)
+        if (claim->lanes[i].has_targets && claim->lanes[i].lane == lane)
+            return true;
+    return false;
+}
+
+// take_targets reads those of the deliveries that may have several.
+static Err take_targets(Tx *tx, const Claim *claim, Error *error)
+{
+    size_t count = 0;
+    TargetsOf *of = ARENA_ARRAY(&tx->arena, TargetsOf, claim->count);
+    Claimed **owners = ARENA_ARRAY(&tx->arena, Claimed *, claim->count);
+    for (size_t i = 0; i < claim->count; i++) {
+        Claimed *claimed = &claim->claimed[i];
+        if (!has_targets(claim, claimed->promise.lane))
+            continue;
+        owners[count] = claimed;
+        of[count++] =
+            (TargetsOf){ .tenant = claimed->promise.tenant, .delivery = claimed->promise.id };
+    }
+    if (count == 0)
+        return ERR_OK;
+    TRY(targets_load(tx, claim->arena, of, count, error));
+    for (size_t i = 0; i < count; i++) {
+        owners[i]->targets = of[i].targets;
+        owners[i]->target_count = of[i].count;
+    }
+    return ERR_OK;
+}
+
+static bool may_have_targets(const Claim *claim)
+{
+    for (size_t i = 0; i < claim->lane_count; i++)
+        if (claim->lanes[i].has_targets)
+            return true;
+    return false;
+}
+
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
 {
     queue_claim_drop(claim); // of an earlier try
@@ -473,19 +504,29 @@ Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
         TRY(take_claimed(tx, claim, rows_at(&claim->rows, i), &claim->claimed[i], error));
     // RETURNING keeps no order.
     qsort(claim->claimed, claim->count, sizeof *claim->claimed, by_first_due);
-    return ERR_OK;
+    return may_have_targets(claim) ? take_targets(tx, claim, error) : ERR_OK;
+}
+
+Err queue_pull(Tx *tx, Claim *claim, Error *error)
+{
+    assert(claim->node == 0);
+    queue_claim(tx, claim);
+    TRY(tx_sync(tx, error));
+    return queue_claim_take(tx, claim, error);
 }
 
 #define SETTLE_GUARD                                                                               \
     COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, stored_state), COLUMN(Settle, fence)
 
 static const Columns end_columns = COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder));
-static const Columns live_columns = COLUMNS(
-    Settle, SETTLE_GUARD, COLUMN(Settle, holder), COLUMN(Settle, to.live.state),
-    COLUMN(Settle, to.live.step), COLUMN(Settle, to.live.due_at), COLUMN(Settle, to.live.attempt),
-    COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
-    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
-    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at));
+static const Columns live_columns =
+    COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder), COLUMN(Settle, to.live.state),
+            COLUMN(Settle, to.live.step), COLUMN(Settle, to.live.due_at),
+            COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures),
+            COLUMN(Settle, to.live.send), COLUMN(Settle, to.live.reminders_left),
+            COLUMN(Settle, to.live.first_due_at), COLUMN_TIME(Settle, to.live.last_sent_at),
+            COLUMN_TIME(Settle, to.live.opened_at), COLUMN_TIME(Settle, to.live.started_at),
+            COLUMN_TIME(Settle, to.live.lease_until), COLUMN_SOME(Settle, to.live.holder));
 static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
@@ -514,6 +555,9 @@ static const Columns tell_columns =
             COLUMN(Settle, attempt.outcome.verdict), COLUMN(Settle, attempt.outcome.reason),
             COLUMN_SOME(Settle, attempt.outcome.code), COLUMN(Settle, attempt.outcome.provider_id),
             COLUMN(Settle, attempt.outcome.detail), COLUMN(Settle, attempt.outcome.is_captured));
+static const Columns untry_columns = COLUMNS(
+    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, fence),
+    COLUMN(Settle, attempt.number), COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.send));
 static const Columns attempt_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, attempt.number),
             COLUMN(Settle, attempt.send), COLUMN(Settle, attempt.started_at),
@@ -559,7 +603,8 @@ Settle settle_from(const QueueRow *row, Settlement to)
                      .stored_state = row->is_unsound ? row->stored_state : (int) row->live.state,
                      .fence = row->live.fence,
                      .holder = row->live.holder,
-                     .to = to };
+                     .to = to,
+                     .attempt.number = row->live.attempt };
 }
 
 Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, Instant now)
@@ -614,6 +659,24 @@ static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
         db_send_picked(tx->db, &tx->arena, passage->enter, passage->entered, rows, count, NULL);
 }
 
+// send_targets writes what is told of the targets of settles.
+static void send_targets(Tx *tx, const Settle *settles, size_t count)
+{
+    size_t row_count = 0;
+    for (size_t i = 0; i < count; i++)
+        row_count += settles[i].target_count;
+    if (row_count == 0)
+        return;
+    TargetRow *rows = ARENA_ARRAY(&tx->arena, TargetRow, row_count), *row = rows;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < settles[i].target_count; j++)
+            *row++ = (TargetRow){ .tenant = settles[i].tenant,
+                                  .delivery = settles[i].id,
+                                  .target = settles[i].targets[j],
+                                  .told_at = settles[i].at };
+    target_tell(tx, rows, row_count);
+}
+
 // settle_trusting sends everything at once; the counts tell afterwards whether every guard fitted.
 static void settle_trusting(Tx *tx, SettleBatch *batch)
 {
@@ -621,14 +684,38 @@ static void settle_trusting(Tx *tx, SettleBatch *batch)
         for (int to = 0; to < 2; to++)
             send_passage(tx, batch, from, to);
     send_attempts(tx, batch);
+    send_targets(tx, batch->rows, batch->count);
+}
+
+// is_undecided: like a claim, to give one back or to leave it with somebody outside decides
+// nothing.
+static bool is_undecided(const Settle *settle)
+{
+    return settle->was == DELIVERY_SENDING && !settle->has_attempt &&
+           delivery_is_live(settle->to.live.state);
+}
+
+static bool is_release(const Settle *settle)
+{
+    return is_undecided(settle) && settle->to.live.state != DELIVERY_SENDING;
+}
+
+void queue_tell(Tx *tx, const Settle *settle)
+{
+    assert(settle->fence || settle->attempt.number);
+    db_send_row(tx->db, &tx->arena, &ended_tell, &tell_columns, settle, NULL);
 }
 
 // note_attempt records what is not recorded yet. A stale settle may still tell of the attempt that
-// was called off under way.
+// was called off under way, or that there was none.
 static void note_attempt(Tx *tx, const Settle *settle)
 {
+    if (settle->is_stale && is_release(settle))
+        db_send_row(tx->db, &tx->arena, &ended_untry, &untry_columns, settle, NULL);
+    if (!settle->has_attempt)
+        return;
     if (settle->is_stale)
-        db_send_row(tx->db, &tx->arena, &ended_tell, &tell_columns, settle, NULL);
+        queue_tell(tx, settle);
     db_send_row(tx->db, &tx->arena, &attempt_note, &attempt_columns, settle, NULL);
 }
 
@@ -644,8 +731,9 @@ static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
     settle->is_stale = left.changed == 0;
     if (!settle->is_stale && passage->enter)
         db_send_rows(tx->db, &tx->arena, passage->enter, passage->entered, settle, 1, NULL);
-    if (settle->has_attempt)
-        note_attempt(tx, settle);
+    if (!settle->is_stale)
+        send_targets(tx, settle, 1);
+    note_attempt(tx, settle);
     return tx_sync(tx, error);
 }
 
@@ -680,13 +768,6 @@ static bool all_fitted(const SettleBatch *batch)
     return true;
 }
 
-// is_release: like the claim that it takes back, it is no decision.
-static bool is_release(const Settle *settle)
-{
-    return settle->was == DELIVERY_SENDING && !settle->has_attempt &&
-           delivery_is_live(settle->to.live.state);
-}
-
 Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
 {
     if (!tx->is_careful && !all_fitted(batch)) {
@@ -708,7 +789,7 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .attempt = live->attempt,
                              .reason = settle->to.reason,
                              .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE,
-                             .is_quiet = is_release(settle) });
+                             .is_quiet = is_undecided(settle) });
     }
     return ERR_OK;
 }
@@ -751,73 +832,6 @@ Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error 
     qsort(ours, kept.count, sizeof *ours, by_uuid);
     for (size_t i = 0; i < count; i++)
         rows[i].is_lost = !bsearch(&rows[i].id, ours, kept.count, sizeof *ours, by_uuid);
-    return ERR_OK;
-}
-
-// LapsedAsk is one lane of a look.
-typedef struct LapsedAsk {
-    int64_t lane;
-    Instant now;
-    int limit;
-    int64_t gone, alone;
-    int front;
-} LapsedAsk;
-
-static const Columns lapsed_asked =
-    COLUMNS(LapsedAsk, COLUMN(LapsedAsk, lane), COLUMN(LapsedAsk, now), COLUMN(LapsedAsk, limit),
-            COLUMN(LapsedAsk, gone), COLUMN(LapsedAsk, alone), COLUMN(LapsedAsk, front));
-static const Columns lapsed_columns =
-    COLUMNS(Lapsed, COLUMN(Lapsed, row.tenant), COLUMN(Lapsed, row.id), COLUMN(Lapsed, row.lane),
-            COLUMN(Lapsed, row.rule), COLUMN(Lapsed, row.site), COLUMN(Lapsed, row.bytes),
-            LIVE_FIELDS(LIVE_COLUMN_, Lapsed, row.live) COLUMN_TIME(Lapsed, row.live.started_at),
-            COLUMN_TIME(Lapsed, row.live.lease_until), COLUMN(Lapsed, row.live.holder),
-            COLUMN(Lapsed, version));
-
-Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error)
-{
-    Rows rows;
-    look->count = 0;
-    LapsedAsk *asks = ARENA_ARRAY(&tx->arena, LapsedAsk, look->lane_count);
-    for (size_t i = 0; i < look->lane_count; i++)
-        asks[i] = (LapsedAsk){ look->lanes[i], tx->now,     look->limit,
-                               look->gone,     look->alone, QUEUE_FRONT_MAX };
-    db_send_rows(tx->db, &tx->arena, &lapsed_find, &lapsed_asked, asks, look->lane_count, &rows);
-    TRY(tx_sync(tx, error));
-    look->found = ARENA_ARRAY(&tx->arena, Lapsed, rows.count);
-    // SQLite has the limit per lane.
-    for (; look->count < rows.count && (int) look->count < look->limit; look->count++) {
-        Lapsed *lapsed = &look->found[look->count];
-        columns_read(&lapsed_columns, rows_at(&rows, look->count), lapsed);
-        mend(&lapsed->row);
-        lapsed->trigger = NULL;
-        if (lapsed->row.is_unsound)
-            continue;
-        TRY(versions_load(tx->versions, tx->db, lapsed->row.tenant, lapsed->row.rule,
-                          lapsed->version, &lapsed->trigger, error));
-    }
-    return ERR_OK;
-}
-
-void queue_lapsed_drop(LapsedLook *look)
-{
-    for (size_t i = 0; i < look->count; i++)
-        versions_drop(look->found[i].trigger);
-    look->count = 0;
-}
-
-Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error)
-{
-    Rows waiting, parked;
-    Value args[] = { value_i64(tx->now), value_i64(limit) };
-    db_send(tx->db, &tx->arena, &waiting_due, args, &waiting);
-    TRY(tx_query(tx, &parked_due, args, &parked, error));
-    QueueRow *rows = ARENA_ARRAY(&tx->arena, QueueRow, waiting.count + parked.count);
-    for (size_t i = 0; i < waiting.count; i++)
-        queue_read(rows_at(&waiting, i), &rows[i]);
-    for (size_t i = 0; i < parked.count; i++)
-        columns_read(&standing_columns, rows_at(&parked, i), &rows[waiting.count + i]);
-    *ret = rows;
-    *ret_count = waiting.count + parked.count;
     return ERR_OK;
 }
 

@@ -5,8 +5,10 @@
 //
 // A claim takes per lane what that lane has free, so that a dead host's backlog never hides a live
 // one's. It gives the row a lease and leaves it in its place: those that are being sent are the
-// front of their lane, where queue_lapsed() looks for leases that ran out. The fence grows with
-// every claim and is never taken back.
+// front of their lane, where overdue_leases() looks for leases that ran out. Whoever is outside
+// pulls instead, for a lease of his own: such a row leaves its lane until the lease ends, so that
+// thousands of them stand in nobody's way. The fence grows with every claim and is never taken
+// back.
 //
 // A settle is every other move: what an outcome, a lapsed lease, an expiry, a person or an event
 // makes of a delivery, wherever it stands. It names the state, the fence and the holder it expects;
@@ -22,6 +24,7 @@
 #pragma once
 
 #include "store/columns.h"
+#include "store/target.h"
 #include "store/tx.h"
 
 // The changing part of a delivery as columns, in the one order in which it is selected and read.
@@ -70,14 +73,16 @@ typedef struct QueueRow {
 extern const Columns queue_columns, standing_columns;
 
 // queue_read reads STANDING_COLUMNS of a row of the queue; what it gives is sound in any case.
+enum { STANDING_COLUMN_COUNT = 21 };
 void queue_read(const Value *at, QueueRow *ret);
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
 typedef struct ClaimLane {
     int64_t lane;
-    int free;      // take at most this many …
-    int64_t bytes; // … and of payloads no more than these, but one row whatever its size
+    int free;         // take at most this many …
+    int64_t bytes;    // … and of payloads no more than these, but one row whatever its size
+    bool has_targets; // its deliveries may have several: they are read too
 } ClaimLane;
 
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings
@@ -90,12 +95,17 @@ typedef struct Claimed {
     Str event_kind, trace, payload;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
+    Target *targets;        // all that have a row; none: the one of the promise
+    size_t target_count;
 } Claimed;
+
+// claimed_is_done: a target of the delivery has it, or will not.
+bool claimed_is_done(const Claimed *claimed, const Target *target);
 
 typedef struct Claim {
     const ClaimLane *lanes;
     size_t lane_count;
-    int64_t node;
+    int64_t node; // 0: somebody outside, for a lease that may be long
     Instant lease_until;
     Arena *arena;
     Rows rows;        // private
@@ -106,6 +116,10 @@ typedef struct Claim {
 // queue_claim sends; queue_claim_take reads what came, after the sync.
 void queue_claim(Tx *tx, Claim *claim);
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error) MUST_USE;
+
+// queue_pull claims for somebody outside: what he gets leaves its lane until he reports, or the
+// lease ends. Its channel should be one that is pulled, so that no node claims from the lane too.
+Err queue_pull(Tx *tx, Claim *claim, Error *error) MUST_USE;
 
 // queue_claim_drop lets go of the versions that a claim holds, once nothing of it is needed.
 void queue_claim_drop(Claim *claim);
@@ -130,13 +144,16 @@ typedef struct Settle {
     Settlement to;
     bool has_attempt;
     AttemptRow attempt;
+    const Target *targets; // with rows, of which something is told; may be none
+    size_t target_count;
     Str note;      // a person's words; none
     Instant at;    // result: when it was written
     bool is_stale; // result: it had moved on; only the attempt was recorded
 } Settle;
 
 // settle_from is the move of a delivery from where it was seen; settle_tried, with the attempt that
-// was under way there and ends now. A claim is given back (delivery_release) by settle_from.
+// was under way there and ends now. A claim is given back (delivery_release) by settle_from: where
+// the delivery was called off meanwhile, the record of that attempt goes, for it was never made.
 Settle settle_from(const QueueRow *row, Settlement to);
 Settle settle_tried(const QueueRow *row, Settlement to, const Outcome *outcome, Instant now);
 
@@ -164,6 +181,11 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
 // queue_settle_now settles, syncs and checks.
 Err queue_settle_now(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
 
+// queue_tell writes what became of an attempt that was called off while it was under way, if that
+// is so: by its fence and its number, of which one may be 0 where it is not known. The delivery
+// stays where it is.
+void queue_tell(Tx *tx, const Settle *settle);
+
 // Renewal keeps a lease alive. Those that are no longer ours are told by is_lost.
 typedef struct Renewal {
     int64_t tenant;
@@ -176,35 +198,6 @@ typedef struct Renewal {
 } Renewal;
 Renewal renewal_of(const Claimed *claimed);
 Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error) MUST_USE;
-
-// QUEUE_FRONT_MAX is how far into a lane queue_lapsed() looks: what is being sent lies before.
-enum { QUEUE_FRONT_MAX = 10000 };
-
-// Lapsed is a delivery whose lease is over and whose attempt ended nobody knows how.
-typedef struct Lapsed {
-    QueueRow row;
-    int64_t version;
-    const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
-} Lapsed;
-
-// LapsedLook finds up to limit of them: leases that ran out, and whatever their time, those of a
-// node that is gone and, where only one process can have the store open, all but its own. Leases of
-// workers outside have to run out.
-typedef struct LapsedLook {
-    const int64_t *lanes;
-    size_t lane_count;
-    int limit;
-    int64_t gone;  // a node; 0: none is known to be
-    int64_t alone; // the node that is alone; 0: there may be others
-    Lapsed *found; // result, in the transaction's arena
-    size_t count;  // result
-} LapsedLook;
-Err queue_lapsed(Tx *tx, LapsedLook *look, Error *error) MUST_USE;
-void queue_lapsed_drop(LapsedLook *look); // lets go of the versions
-
-// queue_expiring picks up to limit deliveries whose answer never came: waiting ones and parked
-// ones; and those of the queue that await nothing that Peal knows, which are unsound.
-Err queue_expiring(Tx *tx, int limit, QueueRow **ret, size_t *ret_count, Error *error) MUST_USE;
 
 // QueueNext is when something falls due: per lane for sends, and in all for expiries. When leases
 // run out is not asked: whoever looks for them looks now and then.

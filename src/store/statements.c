@@ -21,12 +21,15 @@
 #include "store/meta.h"
 #include "store/node.h"
 #include "store/operation.h"
+#include "store/overdue.h"
 #include "store/queue.h"
 #include "store/recall.h"
 #include "store/registry.h"
+#include "store/report.h"
 #include "store/rule.h"
 #include "store/sample.h"
 #include "store/sequence.h"
+#include "store/target.h"
 #include "store/tenant.h"
 #include "store/versions.h"
 
@@ -52,12 +55,15 @@ const Statement *const *const all_statements[] = {
     meta_statements,
     node_statements,
     operation_statements,
+    overdue_statements,
     queue_statements,
     recall_statements,
     registry_statements,
+    report_statements,
     rule_statements,
     sample_statements,
     sequence_statements,
+    target_statements,
     tenant_statements,
     versions_statements,
     NULL, // the end

@@ -238,7 +238,8 @@ def test_gone_parks_and_disables_the_channel(ctx):
     equal(shown["enabled"], False)
 
     next_id = send_one(ctx.peal)
-    like(delivery(ctx.peal, next_id), {"state": "parked", "reason": "channel-disabled"})
+    like(delivery(ctx.peal, next_id), {"state": "parked", "reason": "channel-disabled",
+                                       "attemptCount": 0})
     equal(receiver.count(), 1)
 
     change_http(ctx.peal, receiver.url, enabled=True)

@@ -158,7 +158,8 @@ def test_an_unknown_channel_waits_for_a_person_where_no_answer_is_awaited(ctx):
     make_trigger(ctx.peal, channel="memory:later")
     id = ingest_one(ctx.peal)
     advance(ctx.peal, "100d")
-    like(delivery(ctx.peal, id), {"state": "parked", "reason": "no-channel", "expiresAt": None})
+    like(delivery(ctx.peal, id), {"state": "parked", "reason": "no-channel", "expiresAt": None,
+                                  "attemptCount": 0})
     make_channel(ctx.peal, "memory:later")
     act(ctx.peal, id, "retry")
     settle(ctx.peal)

@@ -302,14 +302,15 @@ static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
     const Row *before = &track->before;
     if (is->attempt != was->attempt - 1)
         return false;
+    if (track->sends[was->attempt])
+        broken(sim, "I11", "track %d is given back, but was sent", name_of(sim, track));
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
-    if (is_called_off)
-        return true; // in the same batch
+    bool is_refused = is->state == DELIVERY_PARKED || is->state == DELIVERY_EXPIRED;
+    if (is_called_off || is_refused)
+        return true; // in the same batch, or there was no way out, or time for one
     if (is->state != before->state || is->due_at != before->due_at || is->send != before->send ||
         is->failures != before->failures || is->reminders_left != before->reminders_left)
         broken(sim, "I11", "track %d is given back changed", name_of(sim, track));
-    if (track->sends[was->attempt])
-        broken(sim, "I11", "track %d is given back, but was sent", name_of(sim, track));
     return true;
 }
 
@@ -334,10 +335,10 @@ static void i19_own(Sim *sim, const Track *track, const Row *was)
 
 static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
 {
+    i16_off(sim, track, is);
     if (is->fence != was->fence || i11_released(sim, track, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
-    i16_off(sim, track, is);
     if (!is_called_off) {
         i19_own(sim, track, was);
         i16_outcome(sim, track, was, is);
@@ -378,7 +379,10 @@ static void i14_moved(Sim *sim, Track *track, const Row *was, const Row *is)
     if (delivery_is_final(was->state) && is->state != was->state)
         broken(sim, "I14", "track %d goes from %s to %s", name_of(sim, track),
                delivery_state_text(was->state), delivery_state_text(is->state));
-    if (is->attempt < was->attempt - (was->state == DELIVERY_SENDING) || is->fence < was->fence)
+    // One that was called off before it was sent loses the attempt that was never made.
+    bool is_untried = track->closed_in_flight == was->attempt && !track->sends[was->attempt];
+    bool may_lose = was->state == DELIVERY_SENDING || is_untried;
+    if (is->attempt < was->attempt - may_lose || is->fence < was->fence)
         broken(sim, "I11", "track %d: attempt %d after %d, fence %d after %d", name_of(sim, track),
                is->attempt, was->attempt, is->fence, was->fence);
     if (was->state == DELIVERY_PARKED && is->state != DELIVERY_PARKED &&
@@ -514,6 +518,9 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
     }
 }
 
+// How long after it was called off an attempt that was never made may be on record.
+#define UNTRIED_SPAN (20 * SPAN_SECOND)
+
 // I11, I19: an attempt is a try. One of which nobody knows the end was begun, or its node is gone;
 // what a living node was told is not forgotten.
 static void i11_unknown(Sim *sim, const Tried *tried)
@@ -524,7 +531,8 @@ static void i11_unknown(Sim *sim, const Tried *tried)
     if (tried->verdict != VERDICT_UNKNOWN || !node || !track->is_claimed[tried->number])
         return;
     if (could_lapse(sim, node, track->claimed_at[tried->number]) ||
-        track->closed_in_flight == tried->number)
+        (track->closed_in_flight == tried->number &&
+         (send || sim->now - track->closed_at < UNTRIED_SPAN)))
         return;
     if (!send)
         broken(sim, "I11 one try", "track %d: attempt %d was never made, and counts",

@@ -313,6 +313,9 @@ static void what_was_called_off_is_not_started(void)
     CHECK(rig.sent_count == 8);
     turn(&rig);
     CHECK(in_state(&rig, DELIVERY_CANCELLED) == (int) claimed.count);
+    CHECK(attempts(&rig) == 8); // no record of what was never sent
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE state = 8 AND attempt = 0") ==
+          (int64_t) claimed.count - 4);
 }
 
 // When a lane is looked at again

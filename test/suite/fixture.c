@@ -203,7 +203,10 @@ void store_check(Store *store)
                " ON d.tenant = s.tenant AND d.id = s.id AND d.lane = s.lane WHERE d.id IS NULL");
     check_none(store, "state and step agree",
                "SELECT id FROM queue WHERE NOT ((state IN (0, 1, 2) AND step = 1)"
-               " OR (state = 3 AND step IN (1, 3)))");
+               " OR (state = 3 AND step IN (1, 3))"
+               " OR (state = 1 AND step = 2 AND holder = 0 AND due_at = lease_until))");
+    check_none(store, "what a node sends is in its lane, what somebody outside has is not",
+               "SELECT id FROM queue WHERE state = 1 AND (holder = 0) <> (step = 2)");
     check_none(store, "what is being sent has a lease, a holder and a start, and nothing else has",
                "SELECT id FROM queue WHERE (state = 1) <> (holder IS NOT NULL)"
                " OR (state = 1) <> (started_at IS NOT NULL)"
@@ -524,8 +527,9 @@ static Err apply_sweep(Tx *tx, void *with, Error *error)
     int64_t *lanes;
     sweep->lane_count = registry_lanes(tx->registry, &tx->arena, &lanes);
     sweep->lanes = lanes;
+    sweep->lapsed = sweep->retried = sweep->parked = sweep->expired = 0; // of an earlier try
     TRY(sweep_leases(tx, sweep, error));
-    return sweep_expiries(tx, sweep, error);
+    return sweep_others(tx, sweep, error);
 }
 
 Sweep sweep(Store *store, bool is_orphaned)

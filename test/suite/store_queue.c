@@ -576,6 +576,9 @@ static void a_released_claim_is_as_before_but_for_its_fence(void)
     CHECK(view(&store, TENANT, id).attempt == 0 && view(&store, TENANT, id).send == 0);
     CHECK(view(&store, TENANT, taken.claimed[1].promise.id).state == DELIVERY_SENDING);
     CHECK(view(&store, TENANT, taken.claimed[2].promise.id).state == DELIVERY_CANCELLED);
+    AttemptView *log;
+    CHECK(view(&store, TENANT, taken.claimed[2].promise.id).attempt == 0);
+    CHECK(attempts_of(&store, taken.claimed[2].promise.id, &log) == 0); // it was never made
 
     // It may be claimed at once; who gave it back cannot settle it any more.
     Settle late = settle_of(&store, &taken.claimed[0], VERDICT_DELIVERED, REASON_ACCEPTED);
@@ -700,8 +703,10 @@ static void a_parked_one_that_awaits_an_answer_expires(void)
 
 static Err sweep_one(Tx *tx, void *with, Error *error)
 {
+    Sweep *sweep = with;
+    sweep->lapsed = 0; // of an earlier try
     TRY(sweep_leases(tx, with, error));
-    return sweep_expiries(tx, with, error);
+    return sweep_others(tx, with, error);
 }
 
 static void a_sweep_keeps_to_its_limit(void)

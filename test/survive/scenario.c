@@ -297,7 +297,7 @@ static Err round_work(Tx *tx, void *with, Error *error)
         Sweep sweep = { .lanes = &round->lane.lane, .lane_count = 1, .limit = 100 };
         TRY(tx_sync(tx, error));
         TRY(sweep_leases(tx, &sweep, error));
-        TRY(sweep_expiries(tx, &sweep, error));
+        TRY(sweep_others(tx, &sweep, error));
     }
     send_claim(round, tx);
     TRY(tx_sync(tx, error));

@@ -438,18 +438,81 @@ static void the_deadline_gets_its_attempt_whatever_the_jitter(void)
     }
 }
 
+static void what_is_elsewhere_stays_under_its_lease(void)
+{
+    Plan plan = { 0 };
+    RetryPolicy policy = { .max = 3 };
+    Outcome elsewhere = { .verdict = VERDICT_ELSEWHERE, .lease = SPAN_HOUR };
+    Live live = delivery_first(&plan, AT(0), AT(0));
+    claim(&live, AT(1));
+    Settlement lent = delivery_settle(&live, &plan, &policy, &elsewhere, AT(2), 0);
+    CHECK(lent.live.state == DELIVERY_SENDING && lent.live.step == STEP_LEASE);
+    CHECK(lent.live.holder == 0 && lent.live.fence == live.fence && live_is_sound(&lent.live));
+    CHECK(lent.live.attempt == 1 && lent.live.failures == 0 && lent.live.started_at == AT(1));
+    CHECK(lent.live.lease_until == AT(2) + SPAN_HOUR && lent.live.due_at == lent.live.lease_until);
+
+    Settlement renewed = delivery_renew(&lent.live, AT(3) + SPAN_HOUR);
+    CHECK(renewed.live.lease_until == AT(3) + SPAN_HOUR && renewed.live.fence == live.fence);
+    CHECK(renewed.live.due_at == renewed.live.lease_until && renewed.live.step == STEP_LEASE);
+    CHECK(delivery_renew(&renewed.live, AT(3)).live.due_at == renewed.live.due_at);
+}
+
+static void what_is_told_from_outside_settles_like_any_attempt(void)
+{
+    static const struct {
+        Verdict verdict;
+        DeliveryState to;
+    } cases[] = {
+        { VERDICT_DELIVERED, DELIVERY_DELIVERED },
+        { VERDICT_TRANSIENT, DELIVERY_RETRYING },
+        { VERDICT_UNKNOWN, DELIVERY_RETRYING },
+        { VERDICT_PERMANENT, DELIVERY_PARKED },
+    };
+    Plan plan = { 0 };
+    RetryPolicy policy = { .max = 3 };
+    Live first = delivery_first(&plan, AT(0), AT(0));
+    Live pulled = delivery_pull(&first, AT(1), AT(1) + SPAN_HOUR);
+    CHECK(pulled.attempt == 1 && pulled.fence == first.fence + 1 && pulled.send == 1);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Outcome told = { .verdict = cases[i].verdict };
+        Live live = delivery_settle(&pulled, &plan, &policy, &told, AT(5), 0).live;
+        CHECK(live.state == cases[i].to && live.lease_until == INSTANT_NONE && live.holder == 0);
+        CHECK(!delivery_is_live(live.state) || live.step == STEP_SEND);
+        CHECK(live.attempt == 1 && live.fence == pulled.fence);
+    }
+    for (DeliveryAction action = DELIVERY_ACTION_CANCEL; action <= DELIVERY_ACTION_COMPLETE;
+         action++)
+        CHECK(delivery_is_final(delivery_act_on(&pulled, action, AT(5)).live.state));
+}
+
+static void what_was_not_even_tried_is_parked_without_an_attempt(void)
+{
+    Plan plan = { .await_answer = true, .expire_after = SPAN_DAY, .reminder_count = 0 };
+    Live live = delivery_first(&plan, AT(0), AT(0));
+    claim(&live, AT(1));
+    Settlement refused = delivery_refuse(&live, &plan, REASON_NO_CHANNEL, AT(1));
+    CHECK(refused.live.state == DELIVERY_PARKED && refused.reason == REASON_NO_CHANNEL);
+    CHECK(refused.live.attempt == 0 && refused.live.failures == 0);
+    CHECK(refused.expires_at == AT(0) + SPAN_DAY);
+    Live again = delivery_act_on(&refused.live, DELIVERY_ACTION_RETRY, AT(2)).live;
+    claim(&again, AT(3));
+    CHECK(again.attempt == 1 && again.send == 1 && again.fence == live.fence + 1);
+}
+
 static void a_row_that_nobody_wrote_is_known_and_can_be_parked(void)
 {
     Plan plan = { 0 };
     Live sound = delivery_first(&plan, AT(0), AT(0));
     Live sending = delivery_claim(&sound, AT(0), AT(1), 1);
     CHECK(live_is_sound(&sound) && live_is_sound(&sending));
-    Live damaged[12];
+    Live outside = delivery_pull(&sound, AT(0), AT(1));
+    CHECK(live_is_sound(&outside));
+    Live damaged[15];
     for (size_t i = 0; i < ARRAY_LEN(damaged); i++)
-        damaged[i] = i < 11 ? sound : sending;
+        damaged[i] = i < 11 ? sound : i < 12 ? sending : outside;
     damaged[0].state = (DeliveryState) 77;
     damaged[1].state = DELIVERY_PARKED;
-    damaged[2].step = (Step) 2;
+    damaged[2].step = STEP_LEASE;
     damaged[3].step = STEP_EXPIRE;
     damaged[4].attempt = -1;
     damaged[5].failures = INT32_MAX;
@@ -459,6 +522,9 @@ static void a_row_that_nobody_wrote_is_known_and_can_be_parked(void)
     damaged[9].first_due_at = INSTANT_NONE;
     damaged[10].last_sent_at = -1;
     damaged[11].started_at = INSTANT_NONE;
+    damaged[12].holder = 7;
+    damaged[13].lease_until = INSTANT_NONE;
+    damaged[14].step = (Step) 9;
     for (size_t i = 0; i < ARRAY_LEN(damaged); i++) {
         CHECK(!live_is_sound(&damaged[i]));
         Live mended = live_mended(&damaged[i]);
@@ -483,6 +549,9 @@ static const Test tests[] = {
     TEST(each_send_has_a_budget_of_its_own),
     TEST(six_failures_park_and_a_person_starts_it_anew),
     TEST(the_deadline_gets_its_attempt_whatever_the_jitter),
+    TEST(what_is_elsewhere_stays_under_its_lease),
+    TEST(what_is_told_from_outside_settles_like_any_attempt),
+    TEST(what_was_not_even_tried_is_parked_without_an_attempt),
     TEST(a_row_that_nobody_wrote_is_known_and_can_be_parked),
 };
 TEST_MAIN(tests)

@@ -1,0 +1,257 @@
+#include "engine/state.h"
+
+#include "base/log.h"
+#include "engine/measure.h"
+
+// From the channel to an outcome: the flights of a parcel go out by one request, are judged by one
+// judgement, and settle each by itself. The first of them has the request and its memory. What this
+// machine lacked something to try is given back: nobody was asked, so no attempt is spent.
+//
+// The strings of a claim lie in its round, which is let go as soon as the request is made: from
+// then on a message has its numbers and its targets.
+
+#define PAUSE_LACKING SPAN_SECOND // of a lane for which this machine lacks something
+
+static const Outcome untold = { .verdict = VERDICT_UNKNOWN };
+
+static void pack(Flight *first, size_t count, const RegistryChannel *channel);
+static void carry(Flight *first, Span timeout);
+static void unpack(Flight *first);
+static void capture(Flight *first);
+static void transfer_done(void *with, const TransferResult *result);
+static void turn_back(Flight *first, Str why);
+static void land(Flight *first);
+static Verdict settle_flight(Flight *flight);
+
+void parcel_send(Flight *first, size_t count, const RegistryLane *way)
+{
+    Engine *engine = first->engine;
+    first->type = lane_type(engine, way);
+    first->started_at = engine_monotonic(engine);
+    for (Flight *flight = first; flight; flight = flight->also) {
+        flight->policy = registry_retry(way, flight->claimed.trigger);
+        measure_started(&flight->claimed.live, clock_now(engine->options.clock));
+    }
+    pack(first, count, way->channel);
+    carry(first, way->channel->definition.timeout);
+    unpack(first);
+}
+
+// take_targets adds those of a claim that are done, or those that are not.
+static void take_targets(Flight *flight, bool is_done)
+{
+    const Claimed *claimed = &flight->claimed;
+    for (size_t i = 0; i < claimed->target_count; i++) {
+        if (claimed_is_done(claimed, &claimed->targets[i]) != is_done)
+            continue;
+        Target *target = &flight->targets[flight->target_count++];
+        *target = claimed->targets[i];
+        target->address = str_dup(&flight->arena, target->address);
+        if (is_done)
+            continue;
+        target->send = claimed->live.send;
+        target->outcome = untold;
+    }
+}
+
+static void address(Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    flight->target_count = flight->done_count = 0;
+    if (claimed->target_count == 0) {
+        flight->target = (Target){ .address = claimed->promise.address, .outcome = untold };
+        flight->targets = &flight->target;
+        flight->target_count = 1;
+        return;
+    }
+    flight->targets = ARENA_ARRAY(&flight->arena, Target, claimed->target_count);
+    take_targets(flight, true);
+    flight->done_count = flight->target_count;
+    take_targets(flight, false);
+}
+
+static Message message_of(Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    Str template = flight->engine->options.url_template;
+    address(flight);
+    return (Message){
+        .promise = claimed->promise,
+        .event_kind = claimed->event_kind,
+        .trigger_id = claimed->trigger->rule.id,
+        .send = claimed->live.send,
+        .attempt = claimed->live.attempt,
+        .url = message_link(&flight->arena, template, claimed->promise.public_id),
+        .occurred_at = claimed->occurred_at,
+        .trace = claimed->trace,
+        .payload = claimed->payload,
+        .targets = flight->targets + flight->done_count,
+        .target_count = flight->target_count - flight->done_count,
+    };
+}
+
+static void pack(Flight *first, size_t count, const RegistryChannel *channel)
+{
+    Message *messages = &first->message;
+    if (count > 1)
+        messages = ARENA_ARRAY(&first->arena, Message, count);
+    first->parcel = (Parcel){ .config = registry_config(first->engine->registry, channel),
+                              .messages = messages,
+                              .arena = &first->arena,
+                              .now = clock_now(first->engine->options.clock) };
+    for (Flight *flight = first; flight; flight = flight->also)
+        messages[first->parcel.count++] = message_of(flight);
+    assert(first->parcel.count == count);
+}
+
+// unpack lets go of the round that the strings of a claim lie in, and of the channel: that may be
+// another before the parcel is judged.
+static void unpack(Flight *first)
+{
+    Message *message = first->parcel.messages;
+    first->parcel.config = NULL;
+    for (Flight *flight = first; flight; flight = flight->also, message++) {
+        Promise *promise = &message->promise;
+        promise->public_id = promise->address = promise->locale = STR_NONE;
+        promise->customer_ref = promise->entity = STR_NONE;
+        message->event_kind = message->payload = message->trace = STR_NONE;
+        flight->target.address = STR_NONE;
+        flight_started(flight);
+    }
+}
+
+static void judge_all(Flight *first, Outcome outcome)
+{
+    parcel_judge(&first->parcel, &outcome);
+    land(first);
+}
+
+// carry hands the parcel to its carrier. Where nothing leaves the machine it is judged at once.
+static void carry(Flight *first, Span timeout)
+{
+    const EngineOptions *options = &first->engine->options;
+    if (options->is_dev || first->type->carrier == CARRIER_CAPTURE) {
+        capture(first);
+        return;
+    }
+    Transfer transfer = { 0 };
+    Error error = { .arena = &first->arena };
+    if (first->type->request(&first->parcel, &transfer, &error) != ERR_OK) {
+        judge_all(first, (Outcome){ .verdict = VERDICT_PERMANENT,
+                                    .reason = REASON_BAD_REQUEST,
+                                    .detail = str_dup(&first->arena, str_from(error.detail)) });
+        return;
+    }
+    transfer.timeout = timeout;
+    transfer.pool = first->claimed.promise.tenant;
+    transport_start(options->transport, &transfer, transfer_done, first);
+}
+
+// capture stands in for every channel where Peal is tried out (dev).
+static void capture(Flight *first)
+{
+    bool captures = first->type->carrier == CARRIER_CAPTURE;
+    if (!captures)
+        first->parcel.config = NULL;
+    (captures ? first->type : &channel_memory)->capture(&first->parcel);
+    land(first);
+}
+
+static void transfer_done(void *with, const TransferResult *result)
+{
+    Flight *first = with;
+    Engine *engine = first->engine;
+    if (result->problem == TRANSFER_NOT_TRIED) {
+        turn_back(first, result->problem_text);
+        return;
+    }
+    first->parcel.now = clock_now(engine->options.clock);
+    first->type->judge(&first->parcel, result);
+    land(first);
+    dispatch_waiting(engine, lane_at(engine, first->claimed.promise.lane));
+}
+
+static LaneState *leave_lane(const Flight *first)
+{
+    LaneState *lane = lane_at(first->engine, first->claimed.promise.lane);
+    assert(lane->running > 0);
+    lane->running--;
+    return lane;
+}
+
+// turn_back gives back what this machine could not try. Its lane pauses: the next would fare alike.
+static void turn_back(Flight *first, Str why)
+{
+    Engine *engine = first->engine;
+    LaneState *lane = leave_lane(first);
+    Instant now = clock_now(engine->options.clock);
+    for (Flight *flight = first; flight; flight = flight->also)
+        flight_unclaim(flight);
+    if (lane->blocked_until <= now)
+        log_warn("send.lacking", "lane=%lld detail=%s", (long long) lane->number, log_quote(why));
+    lane_block(engine, lane, now + PAUSE_LACKING);
+}
+
+static Str kept(Arena *arena, Str text)
+{
+    return text.at ? str_dup(arena, text) : STR_NONE;
+}
+
+// own copies what was told of a flight's targets from the memory of the first, which may be settled
+// before it.
+static void own(Flight *flight)
+{
+    for (size_t i = flight->done_count; i < flight->target_count; i++) {
+        Outcome *outcome = &flight->targets[i].outcome;
+        outcome->detail = kept(&flight->arena, outcome->detail);
+        outcome->provider_id = kept(&flight->arena, outcome->provider_id);
+    }
+}
+
+// land ends the attempts of a parcel: its slot is free, and the next round settles them.
+static void land(Flight *first)
+{
+    Engine *engine = first->engine;
+    LaneState *lane = leave_lane(first);
+    Span took = engine_monotonic(engine) - first->started_at + 1;
+    lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    for (Flight *flight = first; flight; flight = flight->also) {
+        assert(flight->list == &engine->running);
+        if (flight != first)
+            own(flight);
+        Verdict verdict = settle_flight(flight);
+        measure_ended(first->type, lane->number, verdict, took);
+        flight_move(flight, &engine->finished);
+    }
+    lane_freed(engine, lane);
+}
+
+// jitter is off under the manual clock, so that a test can say when a retry falls due.
+static double jitter(const Engine *engine)
+{
+    if (engine->options.clock->is_manual)
+        return 0;
+    return (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
+}
+
+// settle_flight makes of what its targets were told what becomes of the delivery. Where the far
+// side has taken it on, the attempt is not over, and none is recorded yet.
+static Verdict settle_flight(Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    QueueRow row = claimed_row(claimed);
+    for (size_t i = flight->done_count; i < flight->target_count; i++)
+        assert(flight->targets[i].outcome.verdict != VERDICT_UNKNOWN);
+    Outcome outcome = outcome_fold(&flight->arena, flight->targets, flight->target_count);
+    // The clock may have been put back since, by a little.
+    Instant now = later(clock_now(flight->engine->options.clock), row.live.started_at);
+    Settlement to = delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy,
+                                    &outcome, now, jitter(flight->engine));
+    flight->settle = outcome.verdict == VERDICT_ELSEWHERE ? settle_from(&row, to)
+                                                          : settle_tried(&row, to, &outcome, now);
+    if (claimed->target_count > 0) {
+        flight->settle.targets = flight->targets + flight->done_count;
+        flight->settle.target_count = flight->target_count - flight->done_count;
+    }
+    return outcome.verdict;
+}

@@ -1,0 +1,153 @@
+#include "domain/target.h"
+
+#include "documents.h"
+
+static const Verdict verdicts[] = { VERDICT_DELIVERED, VERDICT_TRANSIENT, VERDICT_PERMANENT,
+                                    VERDICT_UNKNOWN, VERDICT_ELSEWHERE };
+_Static_assert(ARRAY_LEN(verdicts) == TABLE_ROWS(VERDICT_TABLE), "all of them");
+
+static const DeliveryReason usual[] = {
+    [VERDICT_DELIVERED] = REASON_ACCEPTED, [VERDICT_TRANSIENT] = REASON_UNWELL,
+    [VERDICT_PERMANENT] = REASON_REFUSED,  [VERDICT_UNKNOWN] = REASON_LEASE_LAPSED,
+    [VERDICT_ELSEWHERE] = REASON_NONE,
+};
+
+static Target target_of(int n, Verdict verdict)
+{
+    return (Target){ .n = n,
+                     .send = 1,
+                     .outcome = { .verdict = verdict,
+                                  .reason = usual[verdict],
+                                  .code = 100 * n,
+                                  .provider_id = S("theirs"),
+                                  .lease = verdict == VERDICT_ELSEWHERE ? n * SPAN_HOUR : 0 } };
+}
+
+static int count_of(const Target *targets, size_t count, Verdict verdict)
+{
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += targets[i].outcome.verdict == verdict;
+    return found;
+}
+
+static void check_fold(const Target *targets, size_t count)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Outcome folded = outcome_fold(&arena, targets, count);
+    int of[ARRAY_LEN(verdicts)];
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        of[verdicts[i]] = count_of(targets, count, verdicts[i]);
+    Verdict expected = of[VERDICT_ELSEWHERE]   ? VERDICT_ELSEWHERE
+                       : of[VERDICT_TRANSIENT] ? VERDICT_TRANSIENT
+                       : of[VERDICT_UNKNOWN]   ? VERDICT_UNKNOWN
+                       : of[VERDICT_PERMANENT] ? VERDICT_PERMANENT
+                                               : VERDICT_DELIVERED;
+    bool is_partly = expected == VERDICT_PERMANENT && of[VERDICT_DELIVERED];
+    CHECK(folded.verdict == expected);
+    CHECK(folded.reason == (is_partly ? REASON_PARTLY_DELIVERED : usual[expected]));
+    CHECK((folded.lease > 0) == (expected == VERDICT_ELSEWHERE));
+    CHECK(!folded.detail.at == (expected == VERDICT_DELIVERED) && !folded.provider_id.at);
+}
+
+static void every_combination_folds(void)
+{
+    size_t kinds = ARRAY_LEN(verdicts);
+    for (size_t i = 0; i < kinds * kinds * kinds; i++) {
+        Target targets[] = { target_of(1, verdicts[i % kinds]),
+                             target_of(2, verdicts[i / kinds % kinds]),
+                             target_of(3, verdicts[i / kinds / kinds]) };
+        check_fold(targets, 3);
+        check_fold(targets, 2);
+    }
+}
+
+static void one_target_speaks_for_the_attempt(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+        Target target = target_of(1, verdicts[i]);
+        Outcome folded = outcome_fold(&arena, &target, 1);
+        CHECK(folded.verdict == verdicts[i] && folded.code == 100);
+        CHECK(str_eq(folded.provider_id, S("theirs")));
+    }
+}
+
+static void the_longest_wait_and_the_longest_lease_count(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Target targets[] = { target_of(1, VERDICT_TRANSIENT), target_of(2, VERDICT_TRANSIENT),
+                         target_of(3, VERDICT_PERMANENT) };
+    targets[0].outcome.retry_after = SPAN_SECOND;
+    targets[1].outcome.retry_after = SPAN_MINUTE;
+    Outcome folded = outcome_fold(&arena, targets, 3);
+    CHECK(folded.retry_after == SPAN_MINUTE && folded.code == 100);
+    targets[0] = target_of(1, VERDICT_ELSEWHERE);
+    targets[1] = target_of(2, VERDICT_ELSEWHERE);
+    CHECK(outcome_fold(&arena, targets, 3).lease == 2 * SPAN_HOUR);
+}
+
+static void the_detail_tells_of_each_that_has_it_not(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Target targets[] = { target_of(1, VERDICT_DELIVERED), target_of(2, VERDICT_PERMANENT),
+                         target_of(3, VERDICT_PERMANENT) };
+    targets[1].outcome.detail = S("no such mailbox");
+    targets[1].address = S("ada@example.org");
+    CHECK(str_eq(outcome_fold(&arena, targets, 3).detail,
+                 S("1 of 3 have it; 2: no such mailbox; 3: refused")));
+
+    // Refusals with reasons of their own have none in common: one target that is gone does not
+    // disable the channel.
+    targets[0] = target_of(1, VERDICT_PERMANENT);
+    targets[0].outcome.reason = REASON_GONE;
+    CHECK(outcome_fold(&arena, targets, 3).reason == REASON_REFUSED);
+    targets[1].outcome.reason = targets[2].outcome.reason = REASON_GONE;
+    CHECK(outcome_fold(&arena, targets, 3).reason == REASON_GONE);
+}
+
+static void the_detail_has_an_end(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Target targets[TARGETS_MAX];
+    Buf word = buf_new(&arena, 1000);
+    for (int i = 0; i < 300; i++)
+        buf_add(&word, S("\xc3\xa4"));
+    for (int i = 0; i < TARGETS_MAX; i++) {
+        targets[i] = target_of(i + 1, VERDICT_PERMANENT);
+        targets[i].outcome.detail = buf_str(&word);
+    }
+    Str detail = outcome_fold(&arena, targets, TARGETS_MAX).detail;
+    CHECK(detail.len > 3000 && detail.len <= 4096 && str_is_utf8(detail));
+}
+
+static void what_is_done_is_not_sent_again(void)
+{
+    static const struct {
+        Verdict verdict;
+        bool in_retry, begun_again;
+    } cases[] = {
+        { VERDICT_DELIVERED, true, true },   { VERDICT_PERMANENT, true, false },
+        { VERDICT_TRANSIENT, false, false }, { VERDICT_UNKNOWN, false, false },
+        { VERDICT_ELSEWHERE, false, false },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Target target = target_of(1, cases[i].verdict);
+        CHECK(target_is_done(&target, 1, true) == cases[i].in_retry);
+        CHECK(target_is_done(&target, 1, false) == cases[i].begun_again);
+        CHECK(!target_is_done(&target, 2, true)); // a reminder goes to all of them
+    }
+    Target untold = { .n = 1 };
+    CHECK(!target_is_done(&untold, 1, false));
+}
+
+static const Test tests[] = {
+    TEST(every_combination_folds),
+    TEST(one_target_speaks_for_the_attempt),
+    TEST(the_longest_wait_and_the_longest_lease_count),
+    TEST(the_detail_tells_of_each_that_has_it_not),
+    TEST(the_detail_has_an_end),
+    TEST(what_is_done_is_not_sent_again),
+};
+
+TEST_MAIN(tests)
