@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "app/demo.h"
 #include "app/descriptors.h"
+#include "app/notify.h"
 #include "app/renewal.h"
 #include "app/store.h"
 #include "base/log.h"
@@ -22,8 +23,8 @@
 #include <unistd.h>
 
 #define STOP_GRACE ((Span) 10 * SPAN_SECOND)
-#define STORE_RETRY_SECONDS 1
-#define TEND_SECONDS 1
+#define TEND_EVERY (1 * SPAN_SECOND)      // what changes is looked after, the store tried again
+#define STORE_PATIENCE (15 * SPAN_SECOND) // for which a manager is asked while the store is away
 
 typedef struct Program {
     Arena *arena;
@@ -35,7 +36,10 @@ typedef struct Program {
     Api api;
     Server *server;
     Renewal renewal;
-    Str hint; // what to try where it does not start; none
+    Notify notify;
+    Signs signs; // when the watchdog was told last
+    Str url;     // where it listens
+    Str hint;    // what to try where it does not start; none
     StoreUp store;
     Carriers carriers;
     Transport transport;
@@ -47,7 +51,8 @@ static Err open_program(Program *program, Error *error);
 static Err open_store(Program *program, Error *error);
 static void announce(const Program *program, bool is_up);
 static void announce_store(const Program *program);
-static bool wait_stop(Program *program, int seconds);
+static bool wait_stop(Program *program);
+static void say_ready(const Program *program);
 static void stop(Program *program, bool is_up);
 
 static int give_up(const Program *program, const Error *error)
@@ -76,7 +81,7 @@ static sigset_t awaited(const Config *config)
 
 int serve_run(Arena *arena, const Config *config)
 {
-    Program program = { .arena = arena, .config = config };
+    Program program = { .arena = arena, .config = config, .notify = notify_open() };
     Error error = { 0 };
     sigset_t signals = awaited(config);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); // inherited by every thread: this one waits
@@ -91,7 +96,9 @@ int serve_run(Arena *arena, const Config *config)
     }
     announce(&program, err == ERR_OK);
     while (err != ERR_OK) {
-        if (wait_stop(&program, STORE_RETRY_SECONDS)) {
+        notify_say(&program.notify, "STATUS=the store is away\nEXTEND_TIMEOUT_USEC=%lld",
+                   (long long) STORE_PATIENCE);
+        if (wait_stop(&program)) {
             stop(&program, false);
             return 0;
         }
@@ -107,7 +114,8 @@ int serve_run(Arena *arena, const Config *config)
         log_info("store.up", "node=%lld", (long long) program.store.node);
         announce_store(&program);
     }
-    while (!wait_stop(&program, TEND_SECONDS))
+    say_ready(&program);
+    while (!wait_stop(&program))
         continue;
     stop(&program, true);
     return 0;
@@ -148,8 +156,14 @@ static Err make_data_folder(const Config *config, Error *error)
 static Err open_socket(Program *program, int *ret_fd, Error *error)
 {
     const Config *config = program->config;
-    int fd;
-    TRY(listen_open(config->listen, &fd, error));
+    int fd = 0;
+    TRY(notify_socket(&fd, error));
+    if (fd > 0)
+        TRY(listen_check(fd, error));
+    else
+        TRY(listen_open(config->listen, &fd, error));
+    program->url = str_format(program->arena, "%s://%.*s", config->tls_cert.at ? "https" : "http",
+                              STR_ARG(listen_name(program->arena, fd)));
     bool is_said = config->tls_cert.at || config->proxies.count > 0 || config->is_plain;
     if (is_said || listen_is_loopback(fd)) {
         *ret_fd = fd;
@@ -160,7 +174,7 @@ static Err open_socket(Program *program, int *ret_fd, Error *error)
                       " TLS for it; or --plain, where the network is trusted");
     return fail(error, ERR_SETUP,
                 "others than this machine reach %.*s, and keys would travel in plain text",
-                STR_ARG(config->listen));
+                STR_ARG(program->url));
 }
 
 static Err open_server(Program *program, Error *error)
@@ -328,12 +342,7 @@ static void announce_store(const Program *program)
 static void announce(const Program *program, bool is_up)
 {
     const Config *config = program->config;
-    Str host = config->listen;
-    size_t colon = host.len;
-    while (colon > 0 && host.at[colon - 1] != ':')
-        colon--;
-    printf("listening on %s://%.*s%d\n", config->tls_cert.at ? "https" : "http", (int) colon,
-           host.at, server_port(program->server));
+    printf("listening on %.*s\n", STR_ARG(program->url));
     if (is_up)
         announce_store(program);
     else
@@ -343,20 +352,69 @@ static void announce(const Program *program, bool is_up)
     fflush(stdout);
 }
 
-// wait_stop tends to what changes while it waits, at most so many seconds, for the order to stop.
-static bool wait_stop(Program *program, int seconds)
+static void say_ready(const Program *program)
+{
+    notify_say(&program->notify, "READY=1\nSTATUS=serving at %.*s", STR_ARG(program->url));
+}
+
+// reload is SIGHUP: what lies in files is read again.
+static void reload(Program *program)
+{
+    notify_say(&program->notify, "RELOADING=1\nMONOTONIC_USEC=%lld",
+               (long long) clock_machine_monotonic());
+    renewal_look(&program->renewal, true);
+    if (program->engine)
+        say_ready(program);
+}
+
+static Signs signs_now(const Program *program)
+{
+    Signs signs = { .loop_silence = server_silence(program->server) };
+    if (!program->engine)
+        return signs;
+    EngineHealth health = engine_health(program->engine);
+    signs.has_engine = true;
+    signs.is_store_up = writer_is_up(program->store.writer);
+    signs.since_good = health.since_good;
+    signs.failed = health.failed;
+    return signs;
+}
+
+static void tell_watchdog(Program *program)
+{
+    if (program->notify.watchdog == 0)
+        return;
+    Signs signs = signs_now(program);
+    if (signs_are_well(&program->signs, &signs)) {
+        program->signs = signs;
+        notify_say(&program->notify, "WATCHDOG=1");
+    }
+    server_poke(program->server); // for the next time
+}
+
+// wait_stop waits a moment for the order to stop, and looks after what has changed meanwhile.
+static bool wait_stop(Program *program)
 {
     sigset_t signals = awaited(program->config);
-    struct timespec timeout = { .tv_sec = seconds };
+    Span span = TEND_EVERY, watchdog = program->notify.watchdog;
+    if (watchdog > 0)
+        span = earlier(span, watchdog / 3);
+    struct timespec timeout = { .tv_sec = span / SPAN_SECOND,
+                                .tv_nsec = (long) (span % SPAN_SECOND * 1000) };
     int got = sigtimedwait(&signals, NULL, &timeout);
     if (got == SIGTERM || got == SIGINT)
         return true;
-    renewal_look(&program->renewal, got == SIGHUP);
+    if (got == SIGHUP)
+        reload(program);
+    else
+        renewal_look(&program->renewal, false);
+    tell_watchdog(program);
     return false;
 }
 
 static void stop(Program *program, bool is_up)
 {
+    notify_say(&program->notify, "STOPPING=1\nSTATUS=stopping");
     log_info("stopping", "grace_ms=%lld", (long long) (STOP_GRACE / SPAN_MILLISECOND));
     server_quiesce(program->server);
     bool is_idle = !is_up || engine_stop(program->engine, STOP_GRACE);
@@ -376,5 +434,6 @@ static void stop(Program *program, bool is_up)
         store_down(&program->store, &program->real);
         depths_done(&program->api.depths);
     }
+    notify_close(&program->notify);
     crypto_wipe(&program->ring, sizeof program->ring);
 }

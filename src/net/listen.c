@@ -1,5 +1,7 @@
 #include "net/listen.h"
 
+#include "net/remote.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -84,6 +86,15 @@ int listen_port(int fd)
 {
     SocketAddress address = own_address(fd);
     return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+}
+
+Str listen_name(Arena *arena, int fd)
+{
+    SocketAddress address = own_address(fd);
+    char text[REMOTE_TEXT_MAX];
+    Str host = remote_text(remote_of(&address.any), text);
+    return str_format(arena, address.any.sa_family == AF_INET6 ? "[%.*s]:%d" : "%.*s:%d",
+                      STR_ARG(host), listen_port(fd));
 }
 
 bool listen_is_loopback(int fd)

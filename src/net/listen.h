@@ -4,6 +4,7 @@
 // questions to it: which port, and whether anyone but this machine reaches it.
 #pragma once
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -15,4 +16,5 @@ Err listen_open(Str text, int *ret_fd, Error *error) MUST_USE;
 Err listen_check(int fd, Error *error) MUST_USE;
 
 int listen_port(int fd);
-bool listen_is_loopback(int fd); // nobody but this machine reaches it
+Str listen_name(Arena *arena, int fd); // "127.0.0.1:7325", "[::]:7325"
+bool listen_is_loopback(int fd);       // nobody but this machine reaches it

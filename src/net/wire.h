@@ -104,9 +104,10 @@ struct Server {
     size_t spare_count;
     size_t body_bytes; // the loop thread's: room of all bodies
     _Atomic bool is_quiesced, is_closing;
-    _Atomic size_t owed;    // handed over and not yet answered, and streams not yet ended
-    _Atomic size_t sending; // answers on their way
-    pthread_mutex_t lock;   // guards what follows, and is for the wait in server_close()
+    _Atomic Instant alive_at; // the loop's last sign of life
+    _Atomic size_t owed;      // handed over and not yet answered, and streams not yet ended
+    _Atomic size_t sending;   // answers on their way
+    pthread_mutex_t lock;     // guards what follows, and is for the wait in server_close()
     pthread_cond_t changed;
     Stream *streams;      // not yet ended
     ExchangeWire *parked; // waiting for something that may never come

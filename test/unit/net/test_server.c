@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "host.h"
@@ -479,6 +480,48 @@ static void it_listens_on_ipv6_too(void)
     host_stop(&host);
 }
 
+// block holds the loop up, as no handler may, until the test lets it go.
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void block(void *with, Exchange *exchange)
+{
+    (void) with;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    exchange_reply(exchange, &(Reply){ .status = 204 });
+}
+
+static void a_loop_that_hangs_gives_no_sign_of_life(void)
+{
+    Server *server = NULL;
+    ServerOptions options = { .listen = S("127.0.0.1:0"), .handle = block };
+    Err err = server_open(&options, &server, NULL);
+    assert(err == ERR_OK);
+    DEFER(arena_done) Arena arena = { 0 };
+    const Span late = 50 * SPAN_MILLISECOND;
+    while (server_silence(server) < late) // nobody asks, so it is silent
+        continue;
+    server_poke(server);
+    while (server_silence(server) > late / 2) // but it answers
+        continue;
+    pthread_mutex_lock(&gate);
+    int fd = peer_dial(server_port(server));
+    peer_send(fd, S("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+    do { // it hangs, and stays silent
+        server_poke(server);
+        Instant until = clock_machine_monotonic() + late / 5;
+        while (clock_machine_monotonic() < until)
+            continue;
+    } while (server_silence(server) < late);
+    pthread_mutex_unlock(&gate);
+    CHECK(peer_status(peer_receive(&arena, fd)) == 204);
+    server_poke(server);
+    while (server_silence(server) > late / 2)
+        continue;
+    close(fd);
+    CHECK(server_close(server));
+}
+
 static const Test tests[] = {
     TEST(a_request_arrives_as_it_was_sent),
     TEST(a_connection_serves_many_requests),
@@ -494,6 +537,7 @@ static const Test tests[] = {
     TEST(many_clients_at_once_get_their_own_answers),
     TEST(an_address_that_cannot_be_used_is_told),
     TEST(it_listens_on_ipv6_too),
+    TEST(a_loop_that_hangs_gives_no_sign_of_life),
 };
 
 TEST_MAIN(tests)
