@@ -181,6 +181,10 @@ void call_identify(Call *call);
 // call_body requires a JSON body that is an object.
 Err call_body(Call *call, Error *error) MUST_USE;
 
+// call_merge returns what a merge patch (RFC 7396) makes of current, which is the text of an object.
+Err call_merge(const Call *call, Str current, const Json *patch, const Json **ret,
+               Error *error) MUST_USE;
+
 // call_id reads a path parameter as an id; anything else cannot exist: ERR_NOT_FOUND.
 Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
 

@@ -295,16 +295,14 @@ Err definition_put(Call *call, Tx *tx, Error *error)
 // patched returns what a merge patch makes of the definition as it is shown, marks and all.
 static Err patched(const Call *call, const Json *old, const Json **ret, Error *error)
 {
-    Buf shown_text = buf_new(call->arena, BUF_WHOLE), text = buf_new(call->arena, BUF_WHOLE);
-    JsonOut shown_out = json_out(&shown_text), out = json_out(&text);
-    const Json *shown, *change, *merged;
-    json_open(&shown_out, '{');
-    put_members(call, &shown_out, old, true, STR_NONE);
-    json_close(&shown_out, '}');
-    TRY(json_parse(call->arena, buf_str(&shown_text), &shown, error));
-    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &change, error));
-    json_merge(&out, shown, change);
-    TRY(json_parse(call->arena, buf_str(&text), &merged, error));
+    Buf shown = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&shown);
+    const Json *patch, *merged;
+    json_open(&out, '{');
+    put_members(call, &out, old, true, STR_NONE);
+    json_close(&out, '}');
+    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &patch, error));
+    TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
     return named(call, merged, ret, error);
 }
 

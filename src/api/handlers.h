@@ -15,9 +15,15 @@ Err definition_delete(Call *call, Tx *tx, Error *error);
 Err tenant_list(Call *call, Db *db, Error *error);
 Err tenant_get(Call *call, Db *db, Error *error);
 Err tenant_create(Call *call, Tx *tx, Error *error);
+Err tenant_put(Call *call, Tx *tx, Error *error);
+Err tenant_patch(Call *call, Tx *tx, Error *error);
+Err tenant_delete(Call *call, Tx *tx, Error *error);
 extern const Param key_params[];
 Err key_list(Call *call, Db *db, Error *error);
 Err key_create(Call *call, Tx *tx, Error *error);
+Err key_get(Call *call, Db *db, Error *error);
+Err key_put(Call *call, Tx *tx, Error *error);
+Err key_patch(Call *call, Tx *tx, Error *error);
 Err key_delete(Call *call, Tx *tx, Error *error);
 
 // ingest_api.c

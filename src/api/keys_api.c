@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
-#include "domain/members.h"
+#include "api/shapes.h"
+#include "store/definition.h"
 #include "store/key.h"
 #include "store/tenant.h"
 
@@ -39,19 +40,65 @@ Err tenant_get(Call *call, Db *db, Error *error)
 
 Err tenant_create(Call *call, Tx *tx, Error *error)
 {
-    static const char *const known[] = { "id", "name" };
     Tenant tenant;
-    Str id = STR_NONE, name = STR_NONE;
+    TenantBody body = { 0 };
     TRY(call_body(call, error));
-    Members members = members_open(call->body, S(""), error);
-    members_check(&members, known, ARRAY_LEN(known));
-    members_need(&members, "id");
-    members_key(&members, "id", TENANT_ID_MAX, &id);
-    members_text(&members, "name", TENANT_NAME_MAX, &name);
-    TRY(members_close(&members, ERR_INVALID));
-    TRY(tenant_add(tx, id, name.at ? name : id, &tenant, error));
+    TRY(fields_read(call->arena, call->body, S(""), &tenant_shape, &body, error));
+    TRY(tenant_add(tx, body.id, body.name.at ? body.name : body.id, &tenant, error));
     put_tenant(call_json(call, 201), &tenant);
-    call_header(call, S("Location"), str_format(call->arena, "/v1/tenants/%.*s", STR_ARG(id)));
+    call_header(call, S("Location"), str_format(call->arena, "/v1/tenants/%.*s", STR_ARG(body.id)));
+    return ERR_OK;
+}
+
+static Err find_tenant(const Call *call, Tx *tx, Tenant *ret, Error *error)
+{
+    TRY(definition_lock(tx, error));
+    return tenant_find(tx->db, &tx->arena, call->params[0], ret, error);
+}
+
+// change_tenant gives a tenant the name that a body says, or its id where it says none.
+static Err change_tenant(Call *call, Tx *tx, Tenant *tenant, const Json *given, Error *error)
+{
+    TenantBody body = { .id = tenant->id };
+    fields_note(call->arena, given, S(""), &tenant_change_shape, &body, error);
+    if (!str_eq(body.id, tenant->id))
+        error_add(error, S("/id"), "bad-value",
+                  "must be as in the path; a tenant's id does not change");
+    TRY(error_close(error, ERR_INVALID));
+    TRY(tenant_rename(tx, tenant, body.name.at ? body.name : tenant->id, error));
+    put_tenant(call_json(call, 200), tenant);
+    return ERR_OK;
+}
+
+Err tenant_put(Call *call, Tx *tx, Error *error)
+{
+    Tenant tenant;
+    TRY(call_body(call, error));
+    TRY(find_tenant(call, tx, &tenant, error));
+    return change_tenant(call, tx, &tenant, call->body, error);
+}
+
+Err tenant_patch(Call *call, Tx *tx, Error *error)
+{
+    Tenant tenant;
+    const Json *given;
+    Buf now = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&now);
+    TRY(call_body(call, error));
+    TRY(find_tenant(call, tx, &tenant, error));
+    json_open(&out, '{');
+    json_put_str(&out, S("name"), tenant.name);
+    json_close(&out, '}');
+    TRY(call_merge(call, buf_str(&now), call->body, &given, error));
+    return change_tenant(call, tx, &tenant, given, error);
+}
+
+Err tenant_delete(Call *call, Tx *tx, Error *error)
+{
+    Tenant tenant;
+    TRY(find_tenant(call, tx, &tenant, error));
+    TRY(tenant_remove(tx, &tenant, error));
+    call->reply = (Reply){ .status = 204 };
     return ERR_OK;
 }
 
@@ -113,54 +160,64 @@ Err key_list(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
-static void read_role(const Call *call, const Members *members, Role *ret)
+// find_key returns the key that the path names, of one's own tenant or with the system right of
+// any, and the tenant's id.
+static Err find_key(const Call *call, Db *db, Arena *arena, Key *ret, Str *ret_tenant, Error *error)
 {
-    Str role = STR_NONE;
-    members_need(members, "role");
-    members_text(members, "role", 50, &role);
-    if (!role.at || role_parse(role, ret))
-        return;
-    Buf known = buf_new(call->arena, 300);
-#define ROLE_NAME(name, text)                                                                      \
-    if (ROLE_##name != ROLE_NONE)                                                                  \
-        buf_add(&known, S(" " text));
-    ROLE_TABLE(ROLE_NAME)
-#undef ROLE_NAME
-    members_note(members, S("role"), "unknown-role", "\"%.*s\" is not a role; use one of%.*s",
-                 STR_ARG(members_shown(role)), STR_ARG(buf_str(&known)));
+    Uuid id;
+    int64_t owner = call->tenant;
+    TRY(call_id(call, 0, &id, error));
+    if (call->key->is_system)
+        TRY(key_tenant(db, arena, &id, &owner, error));
+    TRY(key_find(db, arena, owner, &id, ret, error));
+    const RegistryTenant *tenant = registry_tenant(call->registry, owner);
+    if (!tenant) // made a moment ago, on another node
+        return fail(error, ERR_NOT_FOUND, "there is no such key");
+    *ret_tenant = tenant->id;
+    return ERR_OK;
 }
 
-// read_tenant finds the tenant that the key is for; one that cannot be seen is as good as none.
-static Err read_tenant(const Call *call, Tx *tx, const Members *members, Tenant *ret, Error *error)
+Err key_get(Call *call, Db *db, Error *error)
 {
-    Str id = STR_NONE;
+    Key key;
+    Str tenant;
+    TRY(find_key(call, db, call->arena, &key, &tenant, error));
+    call_json(call, 200);
+    put_key(call, &key, tenant, STR_NONE);
+    return ERR_OK;
+}
+
+// find_named finds the tenant that a new key is for; one that cannot be seen is as good as none.
+static Err find_named(const Call *call, Tx *tx, Str id, Tenant *ret, Error *error)
+{
     Error missing = { 0 };
-    members_text(members, "tenant", TENANT_ID_MAX, &id);
     Err err = whose_keys(call, tx->db, &tx->arena, id, ret, &missing);
     if (err == ERR_NOT_FOUND)
-        members_note(members, S("tenant"), "unknown-tenant", "%s", missing.detail);
+        error_add(error, S("/tenant"), "unknown-tenant", "%s", missing.detail);
     else if (err != ERR_OK)
         return fail(error, err, "%s", missing.detail);
     return ERR_OK;
 }
 
+static void check_expiry(const Tx *tx, Instant expires_at, Error *error)
+{
+    if (expires_at <= tx->now)
+        error_add(error, S("/expiresAt"), "bad-value", "must lie ahead");
+}
+
 Err key_create(Call *call, Tx *tx, Error *error)
 {
-    static const char *const known[] = { "tenant", "role", "name", "expiresAt" };
-    Key key = { .expires_at = INSTANT_NONE };
+    KeyBody body = { .expires_at = INSTANT_NONE };
     Tenant tenant = { 0 };
     TRY(call_body(call, error));
-    Members members = members_open(call->body, S(""), error);
-    members_check(&members, known, ARRAY_LEN(known));
-    read_role(call, &members, &key.role);
-    members_text(&members, "name", KEY_NAME_MAX, &key.name);
-    members_time(&members, "expiresAt", &key.expires_at);
-    if (key.expires_at <= tx->now)
-        members_note(&members, S("expiresAt"), "bad-value", "must lie ahead");
-    TRY(read_tenant(call, tx, &members, &tenant, error));
-    TRY(members_close(&members, ERR_INVALID));
+    fields_note(call->arena, call->body, S(""), &key_shape, &body, error);
+    check_expiry(tx, body.expires_at, error);
+    TRY(find_named(call, tx, body.tenant, &tenant, error));
+    TRY(error_close(error, ERR_INVALID));
 
-    key.tenant = tenant.tenant;
+    Key key = {
+        .tenant = tenant.tenant, .role = body.role, .name = body.name, .expires_at = body.expires_at
+    };
     Str text = key_text_new(call->arena, tx->random);
     TRY(key_add(tx, &key, text, error));
     call_json(call, 201);
@@ -169,14 +226,72 @@ Err key_create(Call *call, Tx *tx, Error *error)
     return ERR_OK;
 }
 
+// check_change refuses what would lock people out. A key with the system right is the operator's:
+// it is given at the start, and found again by its name. And whoever took their own role away by
+// mistake could not give it back.
+static Err check_change(const Call *call, const Key *key, Role role, Error *error)
+{
+    if (key->is_system)
+        return fail(error, ERR_CONFLICT, "a key with the system right does not change");
+    if (uuid_cmp(key->id, call->key->id) == 0 && role != key->role)
+        return fail(error, ERR_CONFLICT, "a key does not change its own role");
+    return ERR_OK;
+}
+
+static Err change_key(Call *call, Tx *tx, Key *key, Str tenant, const Json *given, Error *error)
+{
+    KeyBody body = { .tenant = tenant, .expires_at = INSTANT_NONE };
+    fields_note(call->arena, given, S(""), &key_shape, &body, error);
+    if (!str_eq(body.tenant, tenant))
+        error_add(error, S("/tenant"), "bad-value", "a key stays with its tenant");
+    if (body.expires_at != key->expires_at)
+        check_expiry(tx, body.expires_at, error);
+    TRY(error_close(error, ERR_INVALID));
+    TRY(check_change(call, key, body.role, error));
+    key->role = body.role;
+    key->name = body.name;
+    key->expires_at = body.expires_at;
+    TRY(key_change(tx, key, error));
+    call_json(call, 200);
+    put_key(call, key, tenant, STR_NONE);
+    return ERR_OK;
+}
+
+Err key_put(Call *call, Tx *tx, Error *error)
+{
+    Key key;
+    Str tenant;
+    TRY(call_body(call, error));
+    TRY(definition_lock(tx, error));
+    TRY(find_key(call, tx->db, &tx->arena, &key, &tenant, error));
+    return change_key(call, tx, &key, tenant, call->body, error);
+}
+
+Err key_patch(Call *call, Tx *tx, Error *error)
+{
+    Key key;
+    Str tenant;
+    const Json *given;
+    Buf now = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&now);
+    TRY(call_body(call, error));
+    TRY(definition_lock(tx, error));
+    TRY(find_key(call, tx->db, &tx->arena, &key, &tenant, error));
+    json_open(&out, '{');
+    json_put_str(&out, S("role"), str_from(role_text(key.role)));
+    json_put_str(&out, S("name"), key.name.len ? key.name : STR_NONE);
+    json_put_time(&out, S("expiresAt"), key.expires_at);
+    json_close(&out, '}');
+    TRY(call_merge(call, buf_str(&now), call->body, &given, error));
+    return change_key(call, tx, &key, tenant, given, error);
+}
+
 Err key_delete(Call *call, Tx *tx, Error *error)
 {
-    Uuid id;
-    int64_t tenant = call->tenant;
-    TRY(call_id(call, 0, &id, error));
-    if (call->key->is_system)
-        TRY(key_tenant(tx, &id, &tenant, error));
-    TRY(key_remove(tx, tenant, &id, error));
+    Key key;
+    Str tenant;
+    TRY(find_key(call, tx->db, &tx->arena, &key, &tenant, error));
+    TRY(key_remove(tx, key.tenant, &key.id, error));
     call->reply = (Reply){ .status = 204 };
     return ERR_OK;
 }

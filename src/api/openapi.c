@@ -124,6 +124,12 @@ static void put_query(JsonOut *out, const Param *params)
     }
 }
 
+// has_version: what it changes is known by a version, which If-Match may name.
+static bool has_version(const Route *route)
+{
+    return route->definition && !is_method(route, "GET") && !is_method(route, "POST");
+}
+
 static void put_parameters(JsonOut *out, const Route *route)
 {
     open_member(out, S("parameters"), '[');
@@ -142,7 +148,7 @@ static void put_parameters(JsonOut *out, const Route *route)
                       S("The same key with the same request gets the same answer for 24 hours, a "
                         "refusal too, and is done once"),
                       "{\"type\":\"string\",\"minLength\":1,\"maxLength\":200}");
-    if (is_method(route, "PUT") || is_method(route, "PATCH"))
+    if (has_version(route))
         put_parameter(out, S("header"), S("If-Match"),
                       S("The version that was read, as in its ETag; 412 when it has changed"),
                       "{\"type\":\"string\"}");
@@ -245,7 +251,7 @@ static bool is_possible(const Route *route, int status)
     case 409:
         return route->roles != ANYONE && !is_method(route, "GET");
     case 412:
-        return is_method(route, "PUT") || is_method(route, "PATCH") || is_method(route, "DELETE");
+        return has_version(route);
     case 413:
     case 415:
         return has_body;

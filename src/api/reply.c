@@ -136,6 +136,16 @@ Err call_body(Call *call, Error *error)
     return error_close(error, ERR_INVALID);
 }
 
+Err call_merge(const Call *call, Str current, const Json *patch, const Json **ret, Error *error)
+{
+    const Json *target;
+    Buf merged = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&merged);
+    TRY(json_parse(call->arena, current, &target, error));
+    json_merge(&out, target, patch);
+    return json_parse(call->arena, buf_str(&merged), ret, error);
+}
+
 Err call_id(const Call *call, int param, Uuid *ret, Error *error)
 {
     if (uuid_parse(call->params[param], ret))

@@ -286,24 +286,31 @@ static const Field operation_rows[] = {
 };
 const Shape operation_shape = SHAPE("Operation", operation_rows);
 
+#define TENANT_NAME { "name", FIELD_TEXT, ALWAYS, offsetof(TenantBody, name), .max = TENANT_NAME_MAX, .help = "Its id unless said" }
 static const Field tenant_rows[] = {
-    { "id",        FIELD_KEY,  FIELD_NEEDED, .max = TENANT_ID_MAX },
-    { "name",      FIELD_TEXT, ALWAYS, .max = TENANT_NAME_MAX, .help = "Its id unless said" },
+    { "id",        FIELD_KEY,  FIELD_NEEDED, offsetof(TenantBody, id), .max = TENANT_ID_MAX },
+    TENANT_NAME,
     { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
 };
-const Shape tenant_shape = SHAPE("Tenant", tenant_rows);
+const Shape tenant_shape = { .name = "Tenant", SHAPE_ROWS(tenant_rows), .size = sizeof(TenantBody) };
+static const Field tenant_change_rows[] = {
+    { "id",        FIELD_KEY,  0, offsetof(TenantBody, id), .max = TENANT_ID_MAX, .help = "As in the path" },
+    TENANT_NAME,
+};
+const Shape tenant_change_shape = { .name = "TenantChange", SHAPE_ROWS(tenant_change_rows), .size = sizeof(TenantBody) };
+#undef TENANT_NAME
 
 static const Field key_rows[] = {
     { "id",        FIELD_ID,   FIELD_SHOWN | ALWAYS },
-    { "tenant",    FIELD_TEXT, ALWAYS, .max = TENANT_ID_MAX, .help = "One's own unless said" },
-    { "role",      FIELD_WORD, FIELD_NEEDED, .min = ROLE_NONE + 1, .words = role_words, .noun = "a role", .code = "unknown-role" },
+    { "tenant",    FIELD_TEXT, ALWAYS, offsetof(KeyBody, tenant), .max = TENANT_ID_MAX, .help = "One's own unless said" },
+    { "role",      FIELD_WORD, FIELD_NEEDED, offsetof(KeyBody, role), .min = ROLE_NONE + 1, .words = role_words, .noun = "a role", .code = "unknown-role" },
     { "system",    FIELD_BOOL, FIELD_SHOWN | ALWAYS },
-    { "name",      FIELD_TEXT, OR_NULL, .max = KEY_NAME_MAX },
+    { "name",      FIELD_TEXT, OR_NULL, offsetof(KeyBody, name), .max = KEY_NAME_MAX },
     { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
-    { "expiresAt", FIELD_TIME, OR_NULL },
+    { "expiresAt", FIELD_TIME, OR_NULL, offsetof(KeyBody, expires_at) },
     { "key",       FIELD_TEXT, FIELD_SHOWN, .help = "Shown once, when it is made" },
 };
-const Shape key_shape = SHAPE("Key", key_rows);
+const Shape key_shape = { .name = "Key", SHAPE_ROWS(key_rows), .size = sizeof(KeyBody) };
 
 static const Field clock_body_rows[] = {
     { "set",     FIELD_TIME, 0, offsetof(ClockBody, set), .given = offsetof(ClockBody, has_set) },

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "domain/field.h"
+#include "domain/role.h"
 
 // Everywhere.
 extern const Shape problem_shape;
@@ -48,7 +49,18 @@ extern const Shape operation_begun_shape;
 extern const Shape operation_shape;
 
 // keys_api.c
+typedef struct TenantBody {
+    Str id, name;
+} TenantBody;
 extern const Shape tenant_shape;
+extern const Shape tenant_change_shape; // of one that is there
+
+typedef struct KeyBody {
+    Str tenant;
+    Role role;
+    Str name;
+    Instant expires_at;
+} KeyBody;
 extern const Shape key_shape;
 
 // system_api.c

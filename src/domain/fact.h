@@ -25,7 +25,10 @@
     X(KEY_MADE,            "key.made",            "the key's id")                 \
     X(KEY_DELETED,         "key.deleted",         "the key's id")                 \
     X(TENANT_MADE,         "tenant.made",         "the tenant's id")              \
-    X(OPERATION,           "operation.made",      "the operation's id")
+    X(OPERATION,           "operation.made",      "the operation's id")           \
+    X(KEY_CHANGED,         "key.changed",         "the key's id")                 \
+    X(TENANT_CHANGED,      "tenant.changed",      "the tenant's id")              \
+    X(TENANT_DELETED,      "tenant.deleted",      "the tenant's id")
 // clang-format on
 
 typedef enum FactKind {

@@ -26,7 +26,15 @@ static const Statement find = {
     .name = "key_find",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = "SELECT is_system FROM api_key WHERE tenant = $1 AND id = $2 AND is_revoked = 0",
+    .sql = "SELECT id, tenant, role, is_system, name, created_at, expires_at FROM api_key"
+           " WHERE tenant = $1 AND id = $2 AND is_revoked = 0",
+};
+static const Statement update = {
+    .name = "key_update",
+    .scope = STATEMENT_TENANT,
+    .params = "iuttii",
+    .sql = "UPDATE api_key SET role = $3, name = $4, expires_at = $5, generation = $6"
+           " WHERE tenant = $1 AND id = $2",
 };
 static const Statement revoke = {
     .name = "key_revoke",
@@ -63,7 +71,7 @@ static const Statement replace = {
 };
 
 const Statement *const key_statements[] = {
-    &insert, &page, &find, &revoke, &tenant_of, &system_keys, &promote, &replace, NULL,
+    &insert, &page, &find, &update, &revoke, &tenant_of, &system_keys, &promote, &replace, NULL,
 };
 
 Str key_text_new(Arena *arena, Random *random)
@@ -114,6 +122,11 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error)
     return ERR_OK;
 }
 
+static Err not_found(Error *error)
+{
+    return fail(error, ERR_NOT_FOUND, "there is no such key");
+}
+
 static Key read_row(const Value *row)
 {
     Key key = { .id = value_to_uuid(&row[0]),
@@ -145,29 +158,56 @@ Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, 
     return ERR_OK;
 }
 
-Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error)
+Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_uuid(id) };
+    TRY(db_query(db, arena, &find, args, &rows, error));
+    if (rows.count == 0)
+        return not_found(error);
+    *ret = read_row(rows.values);
+    return ERR_OK;
+}
+
+Err key_change(Tx *tx, const Key *key, Error *error)
+{
+    TRY(definition_lock(tx, error));
+    Value args[] = { value_i64(key->tenant),
+                     value_uuid(&key->id),
+                     value_text(str_from(role_text(key->role))),
+                     value_text(key->name.at ? key->name : S("")),
+                     value_time(key->expires_at),
+                     value_i64(definition_generation(tx)) };
+    Rows rows;
+    TRY(tx_query(tx, &update, args, &rows, error));
+    assert(rows.changed == 1); // the lock was taken before it was found
+    tx->changes_definitions = true;
+    tx_fact(tx, FACT_KEY_CHANGED, key->tenant, uuid_dup(&tx->arena, key->id));
+    return ERR_OK;
+}
+
+Err key_tenant(Db *db, Arena *arena, const Uuid *id, int64_t *ret, Error *error)
 {
     Rows rows;
     Value args[] = { value_uuid(id) };
-    TRY(tx_query(tx, &tenant_of, args, &rows, error));
+    TRY(db_query(db, arena, &tenant_of, args, &rows, error));
     if (rows.count == 0)
-        return fail(error, ERR_NOT_FOUND, "there is no such key");
+        return not_found(error);
     *ret = value_to_i64(&rows.values[0]);
     return ERR_OK;
 }
 
 Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
 {
-    Rows found, system;
+    Rows system;
+    Key key;
     Value args[] = { value_i64(tenant), value_uuid(id), value_i64(definition_generation(tx)) };
     TRY(definition_lock(tx, error));
     db_send(tx->db, &tx->arena, &system_keys, NULL, &system);
-    TRY(tx_query(tx, &find, args, &found, error));
-    if (found.count == 0)
-        return fail(error, ERR_NOT_FOUND, "there is no such key");
-    if (value_to_i64(&found.values[0]) != 0 && system.count == 1)
+    TRY(key_find(tx->db, &tx->arena, tenant, id, &key, error));
+    if (key.is_system && system.count == 1)
         return fail(error, ERR_CONFLICT, "it is the last key with the system right");
-    TRY(tx_query(tx, &revoke, args, &found, error));
+    db_send(tx->db, &tx->arena, &revoke, args, NULL);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_KEY_DELETED, tenant, uuid_dup(&tx->arena, *id));
     return ERR_OK;

@@ -31,8 +31,14 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error) MUST_USE;
 Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, Seen *ret_seen,
              Error *error) MUST_USE;
 
+// key_find returns a key of the tenant; ERR_NOT_FOUND for one that is revoked, too.
+Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error) MUST_USE;
+
+// key_change writes role, name and expiry of a key that was found under definition_lock().
+Err key_change(Tx *tx, const Key *key, Error *error) MUST_USE;
+
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.
-Err key_tenant(Tx *tx, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
+Err key_tenant(Db *db, Arena *arena, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
 
 // key_remove fails with ERR_NOT_FOUND, and with ERR_CONFLICT for the last key of the system.
 Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error) MUST_USE;

@@ -41,7 +41,7 @@ class Operation:
 
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
-        if self.method == "PUT" and body:
+        if self.method == "PUT" and body and self.noun in ("triggers", "channels"):
             name = "key" if self.noun == "channels" else "id"
             body = {**body, name: id}
             if self.noun == "channels":
@@ -274,6 +274,120 @@ def test_a_revoked_key_is_no_key_at_once(ctx):
         equal(ctx.peal.delete(f"/v1/keys/{made['id']}").status, 404)
     ctx.peal.restart()
     equal(ctx.peal.with_key(made["key"]).get("/v1/events").status, 401)
+
+
+def make_key(peal, **body):
+    """A key, and somebody who has it."""
+    made = peal.post("/v1/keys", {"role": "read", "name": "one", **body}, expect=201).json
+    return f"/v1/keys/{made['id']}", made, peal.with_key(made["key"])
+
+
+def test_a_key_is_shown_and_changed(ctx):
+    path, made, who = make_key(ctx.peal, expiresAt=moment(hours=1))
+    shown = {name: value for name, value in made.items() if name != "key"}
+    equal(ctx.peal.get(path, expect=200).json, shown)
+    changed = ctx.peal.put(path, {"role": "read", "name": "two", "expiresAt": moment(hours=2)}, expect=200).json
+    equal(changed, {**shown, "name": "two", "expiresAt": moment(hours=2)})
+    advance(ctx.peal, "90m")
+    equal(who.get("/v1/events").status, 200, "it lives longer")
+    replaced = ctx.peal.put(path, {"role": "read"}, expect=200).json
+    equal((replaced["name"], replaced["expiresAt"]), (None, None), "a PUT says all there is to say")
+    patched = ctx.peal.patch(path, {"name": "three"}, expect=200).json
+    equal(ctx.peal.patch(path, {"expiresAt": moment(days=1)}, expect=200).json,
+          {**patched, "expiresAt": moment(days=1)})
+    equal(ctx.peal.patch(path, {"name": None}, expect=200).json["name"], None)
+    equal(ctx.peal.get(path, expect=200).json["expiresAt"], moment(days=1))
+
+
+def test_a_changed_role_counts_at_once(ctx):
+    path, made, who = make_key(ctx.peal, role="ingest")
+    equal(who.get("/v1/events").status, 403)
+    ctx.peal.patch(path, {"role": "read"}, expect=200)
+    equal(who.get("/v1/events").status, 200)
+    equal(who.post("/v1/ingest", {"eventKind": "x", "items": [visit()]}).status, 403)
+    ctx.peal.restart()
+    equal(ctx.peal.with_key(made["key"]).get("/v1/events").status, 200)
+
+
+def test_a_wrong_change_leaves_the_key_as_it_was(ctx):
+    path, made, _ = make_key(ctx.peal, name="as it was")
+    for body, where in (({"role": "root"}, "/role"), ({"role": None}, "/role"), ({"tenant": "other"}, "/tenant"),
+                        ({"expiresAt": moment(days=-1)}, "/expiresAt"), ({"nmae": "x"}, "/nmae"),
+                        ({"system": True}, "/system"), ({"key": "pk_mine"}, "/key")):
+        refused = ctx.peal.patch(path, body, expect=422).json
+        equal([problem["path"] for problem in refused["errors"]], [where], body)
+    equal(ctx.peal.put(path, {"name": "x"}).status, 422, "a role is needed")
+    equal(ctx.peal.get(path, expect=200).json["name"], made["name"])
+    ctx.peal.delete(path, expect=204)
+    for method, body in (("GET", None), ("PUT", {"role": "read"}), ("PATCH", {"name": "x"}), ("DELETE", None)):
+        equal(ctx.peal.request(method, path, body).status, 404, "it is revoked")
+
+
+def test_a_key_that_others_depend_on_does_not_change(ctx):
+    system = next(row for row in ctx.peal.get("/v1/keys", expect=200).json["items"] if row["system"])
+    for body in ({"role": "read"}, {"name": "x"}, {"expiresAt": moment(days=1)}):
+        answer = ctx.peal.patch(f"/v1/keys/{system['id']}", body)
+        equal((answer.status, answer.json["detail"]), (409, "a key with the system right does not change"))
+    path, made, admin = make_key(ctx.peal, role="admin")
+    answer = admin.patch(path, {"role": "read"})
+    equal((answer.status, answer.json["detail"]), (409, "a key does not change its own role"))
+    equal(admin.patch(path, {"name": "mine"}, expect=200).json["role"], "admin")
+    equal(ctx.peal.patch(path, {"role": "read"}, expect=200).json["role"], "read")
+
+
+def test_another_tenants_key_is_as_good_as_none(ctx):
+    owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    path, made, _ = make_key(owner)
+    for method, body in (("GET", None), ("PUT", {"role": "read"}), ("PATCH", {"name": "x"}), ("DELETE", None)):
+        equal(other.request(method, path, body).status, 404, method)
+    equal(ctx.peal.patch(path, {"name": "by the system"}, expect=200).json["tenant"], "acme")
+    equal(owner.get(path, expect=200).json["name"], "by the system")
+
+
+def test_a_tenant_is_renamed(ctx):
+    owner = make_tenant(ctx.peal, "acme")
+    equal(ctx.peal.put("/v1/tenants/acme", {"name": "Acme Ltd"}, expect=200).json["name"], "Acme Ltd")
+    equal(ctx.peal.patch("/v1/tenants/acme", {}, expect=200).json["name"], "Acme Ltd")
+    equal(ctx.peal.patch("/v1/tenants/acme", {"name": "Acme", "id": "acme"}, expect=200).json["id"], "acme")
+    equal(ctx.peal.get("/v1/tenants/acme", expect=200).json["name"], "Acme")
+    equal(ctx.peal.put("/v1/tenants/acme", {}, expect=200).json["name"], "acme", "its id unless said")
+    for body, where in (({"id": "other"}, "/id"), ({"name": ""}, "/name"), ({"nmae": "x"}, "/nmae")):
+        refused = ctx.peal.put("/v1/tenants/acme", body, expect=422).json
+        equal([problem["path"] for problem in refused["errors"]], [where], body)
+    for method in ("PUT", "PATCH", "DELETE"):
+        equal(ctx.peal.request(method, "/v1/tenants/none", {"name": "x"}).status, 404, method)
+        equal(owner.request(method, "/v1/tenants/acme", {"name": "x"}).status, 403, method)
+
+
+def test_a_tenant_goes_when_it_has_nothing_left(ctx):
+    def left():
+        return ctx.peal.delete("/v1/tenants/acme", expect=409).json["detail"]
+
+    owner = make_tenant(ctx.peal, "acme")
+    make_trigger(owner, schedule={"initialDelay": "1h"})
+    make_channel(owner, "memory:one")
+    make_channel(owner, "memory:two")
+    id = ingest_one(owner)
+    equal(left(), "tenant acme still has 2 channels, 1 trigger, 1 key, 1 live delivery")
+    owner.post(f"/v1/deliveries/{id}/cancel", {"reason": "it goes"}, expect=200)
+    for path in ("/v1/triggers/visit", "/v1/channels/memory:one", "/v1/channels/memory:two"):
+        owner.delete(path, expect=204)
+    equal(left(), "tenant acme still has 1 key")
+    key = ctx.peal.get("/v1/keys?tenant=acme", expect=200).json["items"][0]
+    ctx.peal.delete(f"/v1/keys/{key['id']}", expect=204)
+    ctx.peal.delete("/v1/tenants/acme", expect=204)
+    equal(owner.get("/v1/events").status, 401)
+    for method, body in (("GET", None), ("PUT", {"name": "x"}), ("DELETE", None)):
+        equal(ctx.peal.request(method, "/v1/tenants/acme", body).status, 404)
+    assert "acme" not in [row["id"] for row in ctx.peal.get("/v1/tenants", expect=200).json["items"]]
+    equal(ctx.peal.get("/v1/keys?tenant=acme").status, 404)
+    answer = ctx.peal.post("/v1/keys", {"tenant": "acme", "role": "read"}, expect=422)
+    equal(answer.json["errors"][0]["code"], "unknown-tenant")
+    again = ctx.peal.post("/v1/tenants", {"id": "acme"}, expect=409).json
+    equal(again["detail"], "there was a tenant acme; an id is not used again")
+    equal(ctx.peal.delete("/v1/tenants/default", expect=409).json["detail"], "the tenant default always exists")
+    ctx.peal.restart()
+    equal(ctx.peal.get("/v1/tenants/acme").status, 404)
 
 
 def test_a_key_is_shown_once(ctx):
