@@ -513,10 +513,11 @@ void processes_free(Processes *processes)
     for (const Child *child = processes->children; child; child = child->next)
         if (child->pid)
             signal_group(child, SIGKILL);
-    while (processes->children) {
-        if (processes->children->pid)
-            reap(processes->children);
-        child_free(processes->children);
+    for (Child *child = processes->children, *next; child; child = next) {
+        next = child->next;
+        if (child->pid)
+            reap(child);
+        child_free(child);
     }
     free(processes);
 }
