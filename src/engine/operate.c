@@ -3,8 +3,8 @@
 #include "store/operation.h"
 
 // Operations act on all deliveries that a filter names (store/operation.h). Each round carries the
-// least advanced one on by a slice, so that no operation holds the others, or the sends, up. What it
-// makes due is told by its moves, as of any other commit.
+// least advanced one on by a slice, so that no operation holds the others, or the sends, up. What
+// it makes due is told by its moves, as of any other commit.
 
 enum { SLICE = 500 };
 

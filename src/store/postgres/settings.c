@@ -3,11 +3,12 @@
 // Joins are written in the order in which they are to be read. Left to itself the planner turns
 // them around on tables that were never analyzed, and multiplies events by deliveries. Every
 // statement looks rows up by an index: a plan that was made while a table was small, or for a value
-// that most rows have, must not read all of it when it holds a million.
+// that most rows have, must not read all of it when it holds a million. Nor is a process started
+// for a statement: that takes ten milliseconds, and a few rows are all that any of them wants.
 #define PLAN_SETTINGS                                                                              \
     " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off"          \
     " -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off -c join_collapse_limit=1"        \
-    " -c from_collapse_limit=1"
+    " -c from_collapse_limit=1 -c max_parallel_workers_per_gather=0"
 
 static const char writer_settings[] =
     "-c search_path=peal -c synchronous_commit=on" PLAN_SETTINGS
