@@ -98,3 +98,14 @@ int decimal_cmp(const Decimal *a, const Decimal *b)
     }
     return 0;
 }
+
+uint64_t decimal_hash(const Decimal *decimal)
+{
+    Str rest = decimal->digits;
+    while (rest.len > 0 && (rest.at[rest.len - 1] == '0' || rest.at[rest.len - 1] == '.'))
+        rest.len--;
+    uint64_t hash = (uint64_t) decimal->magnitude * 3 + (uint64_t) (decimal->sign + 1);
+    while (rest.len > 0)
+        hash = (hash ^ (unsigned char) next_digit(&rest)) * 0x100000001b3;
+    return hash ^ (hash >> 32);
+}

@@ -17,3 +17,6 @@ bool decimal_parse(Str text, Decimal *ret);
 
 // decimal_cmp is below, at or above 0 as a is below, equal to or above b.
 int decimal_cmp(const Decimal *a, const Decimal *b);
+
+// decimal_hash is the same for all that are equal.
+uint64_t decimal_hash(const Decimal *decimal);

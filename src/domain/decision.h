@@ -4,10 +4,21 @@
 // disabled, failed) are one row of facts, packed: an event that a hundred rules pass over must not
 // cost a hundred rows. What can be worked out again is left out: the values that a filter saw.
 //
-// The bytes: a 1 for the format; then for each rule its number and version, a byte that holds the
-// kind and which of the rest follows, the reason, the filter's leaf, the 16 bytes of the holder.
-// Numbers are of seven bits a byte, the lowest first. Kinds and reasons are stored as their place
-// in the table: rows are only ever added at the end, of kinds at most sixteen.
+// Most of a thousand rules say the same, so the bytes are a 2 for the format, then groups of rules
+// that differ in their numbers alone: a byte that holds the kind and which of the rest follows, the
+// version, the reason, the filter's leaf; then the numbers, ascending, and a 0. Each number is
+// written as its distance from the one before, doubled; where that is odd, a count follows of how
+// often the same distance comes again: a thousand rules made one after the other are ten bytes. In
+// a group with holders each number is followed by the 16 bytes of its own. Numbers are varints.
+// Kinds and reasons are stored as their place in the table: rows are only ever added at the end, of
+// kinds at most sixteen.
+//
+//     DecisionPack pack = decision_begin(&arena, STR_NONE);
+//     decision_add(&pack, &miss);                              …
+//     Str facts = decision_end(&pack);
+//
+// Groups stand for themselves: what was packed may be gone on with later. Whoever adds rules in the
+// order of their numbers, those that say the same together, gets few.
 #pragma once
 
 #include "base/err.h"
@@ -59,7 +70,20 @@ typedef struct Miss {
 
 enum { DECISION_MISSES_MAX = 60000, DECISION_BYTES_MAX = DECISION_MISSES_MAX * 48 };
 
-// decision_pack writes at most DECISION_MISSES_MAX; decision_unpack reads them back, in their
-// order. Bytes that no decision_pack() of ours wrote are ERR_CORRUPT.
-Str decision_pack(Arena *arena, const Miss *misses, size_t count);
+// DecisionPack is misses being packed, DECISION_MISSES_MAX at most.
+typedef struct DecisionPack {
+    Buf bytes;
+    Miss last;        // of the group that is open
+    bool is_open;     // there is one
+    int64_t gap;      // between the last two; it is not written yet
+    uint64_t repeats; // of the same gap
+} DecisionPack;
+
+// decision_begin goes on with what was packed; none: it begins anew. decision_end returns all of
+// it, which lies in the arena; none where there is nothing.
+DecisionPack decision_begin(Arena *arena, Str packed);
+void decision_add(DecisionPack *pack, const Miss *miss);
+Str decision_end(DecisionPack *pack);
+
+// decision_unpack reads them back, in their order. Bytes that were not packed here are ERR_CORRUPT.
 Err decision_unpack(Arena *arena, Str facts, Miss **ret, size_t *ret_count, Error *error) MUST_USE;

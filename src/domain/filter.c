@@ -580,6 +580,45 @@ bool filter_matches(const Filter *filter, const Event *event, Str template_id, F
     return true;
 }
 
+// key_of is the same for all scalars that are equal to each other.
+static bool key_of(const Scalar *scalar, uint64_t *ret)
+{
+    bool is_bool = scalar->type == JSON_BOOL;
+    if (is_bool)
+        *ret = scalar->is_true;
+    else if (is_text_or_number(scalar))
+        *ret = scalar->is_numeric ? decimal_hash(&scalar->decimal) : str_hash(scalar->text);
+    return is_bool || is_text_or_number(scalar);
+}
+
+// is_gate says whether a leaf that does not hold decides, and holds for few values only. What
+// stands at templateId differs from trigger to trigger.
+static bool is_gate(const Leaf *leaf)
+{
+    bool is_equality = leaf->op && (leaf->op->holds == equals || leaf->op->holds == is_in);
+    return is_equality && leaf->otherwise == MISS && leaf->operand_count <= FILTER_GATE_MAX &&
+           !str_starts(leaf->path, S("templateId"));
+}
+
+FilterGate filter_gate(const Filter *filter)
+{
+    FilterGate gate = { 0 };
+    if (!filter || !is_gate(&filter->leaves[FILTER_GATE_LEAF]))
+        return gate;
+    const Leaf *leaf = &filter->leaves[FILTER_GATE_LEAF];
+    gate.path = leaf->path;
+    for (size_t i = 0; i < leaf->operand_count; i++)
+        gate.count += key_of(&leaf->operands[i], &gate.keys[gate.count]);
+    return gate;
+}
+
+bool filter_gate_key(const Event *event, Str path, uint64_t *ret)
+{
+    Found found = event_find(event, STR_NONE, path);
+    Scalar seen = scalar_found(&found);
+    return key_of(&seen, ret);
+}
+
 // add_phrase writes phrase with the leaf's value where % stands.
 static void add_phrase(Buf *buf, const char *phrase, const Json *value)
 {

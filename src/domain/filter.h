@@ -33,6 +33,24 @@ typedef struct FilterMiss {
 
 bool filter_matches(const Filter *filter, const Event *event, Str template_id, FilterMiss *miss);
 
+// FilterGate is a filter's first condition, where that alone turns most events away: the value at
+// path must equal one of some, which are told apart by their keys. An event whose value there has
+// another key, or none, is turned away by leaf FILTER_GATE_LEAF; of any other the filter must be
+// asked, for different values may share a key.
+enum { FILTER_GATE_MAX = 16, FILTER_GATE_LEAF = 0 };
+
+typedef struct FilterGate {
+    Str path; // none: the filter has no such condition
+    uint64_t keys[FILTER_GATE_MAX];
+    size_t count;
+} FilterGate;
+
+FilterGate filter_gate(const Filter *filter); // NULL has none
+
+// filter_gate_key is the key of what an event has at a gate's path; false where that equals
+// nothing.
+bool filter_gate_key(const Event *event, Str path, uint64_t *ret);
+
 // FilterReason is a miss in words, for explain and for the command line.
 typedef struct FilterReason {
     Str path;           // JSON Pointer of the leaf within the trigger: /filter/all/0

@@ -39,30 +39,77 @@ static void decide_identity(const Accept *accept, AcceptItem *item)
                                  .wanted_by = item->event.id };
 }
 
+static Miss miss_of(const Decision *decision)
+{
+    return (Miss){ .rule = decision->trigger->rule.number,
+                   .version = decision->trigger->rule.version,
+                   .kind = decision->kind,
+                   .reason = decision->reason,
+                   .leaf = decision->leaf };
+}
+
+// pair_of makes a pair of a decision that has to do with the event. place is the trigger's among
+// those that listen.
+static AcceptPair pair_of(const Accept *accept, const AcceptItem *item, const Decision *decision,
+                          size_t place, Random *random)
+{
+    AcceptPair pair = { .decision = *decision };
+    if (decision->kind != DECISION_CREATED)
+        return pair;
+    pair.delivery = delivery_id_of(item->event.id, (unsigned) place + 1);
+    pair.public_id = public_id_new(accept->arena, random);
+    pair.key = (DedupKey){ .tenant = accept->tenant,
+                           .key = dedup_key(decision->trigger->rule.number, &decision->key),
+                           .wanted_by = pair.delivery };
+    return pair;
+}
+
+// add_pair makes room by doubling: of a thousand triggers that were asked, few have to do with it.
+static void add_pair(Arena *arena, AcceptItem *item, const AcceptPair *pair)
+{
+    size_t count = item->pair_count, size = sizeof *pair;
+    if ((count & (count - 1)) == 0)
+        item->pairs = arena_grow(arena, item->pairs, count * size, (count ? count * 2 : 1) * size);
+    item->pairs[item->pair_count++] = *pair;
+    item->created_count += pair->decision.kind == DECISION_CREATED;
+}
+
+// ask_triggers asks those that the sieve picks; what the others say is known.
+static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
+                         Random *random)
+{
+    Arena *arena = accept->arena;
+    uint32_t *picked;
+    const Sieve *sieve = registry_sieve(kind);
+    size_t count = sieve_pick(sieve, arena, &item->event, &picked);
+    item->missed = sieve_rest(sieve, arena, picked, count);
+    if (count == 0)
+        return;
+    DecisionPack missed = decision_begin(arena, item->missed);
+    for (size_t i = 0; i < count; i++) {
+        const Trigger *trigger = registry_compiled(kind->triggers[picked[i]], arena);
+        Decision decision = trigger_decide(arena, trigger, &item->event, accept->now);
+        if (decision.kind == DECISION_CREATED || decision.kind == DECISION_FAILED) {
+            AcceptPair pair = pair_of(accept, item, &decision, picked[i], random);
+            add_pair(arena, item, &pair);
+        } else {
+            Miss miss = miss_of(&decision);
+            decision_add(&missed, &miss);
+        }
+    }
+    item->missed = decision_end(&missed);
+}
+
 static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
                         Random *random)
 {
-    size_t count;
-    const RegistryTrigger *const *triggers =
-        registry_triggers(registry, accept->tenant, item->event.kind, &count);
-    assert(count <= ACCEPT_RULES_MAX);
-    item->pairs = ARENA_ARRAY(accept->arena, AcceptPair, count + 1);
-    item->pair_count = count;
-    item->created_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        AcceptPair *pair = &item->pairs[i];
-        pair->decision =
-            trigger_decide(accept->arena, registry_compiled(triggers[i], accept->arena),
-                           &item->event, accept->now);
-        if (pair->decision.kind != DECISION_CREATED)
-            continue;
-        item->created_count++;
-        pair->delivery = delivery_id_of(item->event.id, (unsigned) i + 1);
-        pair->public_id = public_id_new(accept->arena, random);
-        pair->key = (DedupKey){ .tenant = accept->tenant,
-                                .key = dedup_key(triggers[i]->rule, &pair->decision.key),
-                                .wanted_by = pair->delivery };
-    }
+    const RegistryKind *kind = registry_kind(registry, accept->tenant, item->event.kind);
+    assert(!kind || kind->count <= ACCEPT_RULES_MAX);
+    item->pairs = NULL;
+    item->pair_count = item->created_count = 0;
+    item->missed = STR_NONE;
+    if (kind)
+        ask_triggers(accept, item, kind, random);
     decide_identity(accept, item);
 }
 
@@ -441,11 +488,7 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
                 recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
         return;
     }
-    Miss miss = { .rule = trigger->rule.number,
-                  .version = trigger->rule.version,
-                  .kind = decision->kind,
-                  .reason = decision->reason,
-                  .leaf = decision->leaf };
+    Miss miss = miss_of(decision);
     if (accept_skipped(pair)) {
         miss.kind = DECISION_DUPLICATE;
         miss.reason = DECISION_REASON_DUPLICATE_KEY;
@@ -463,9 +506,9 @@ static void write_item(Batch *batch, const Entry *entry)
     for (size_t p = 0; p < item->pair_count; p++)
         write_pair(batch, entry, &item->pairs[p]);
     size_t count = (size_t) (batch->misses + batch->miss_count - misses);
-    if (count > 0)
+    if (count > 0 || item->missed.at)
         batch->decisions[batch->decision_count++] =
-            (DecisionRow){ entry->accept->tenant, item->event.id, misses, count };
+            (DecisionRow){ entry->accept->tenant, item->event.id, item->missed, misses, count };
 }
 
 static void write_rows(Batch *batch, const Entry *entries, size_t count)

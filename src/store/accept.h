@@ -20,7 +20,8 @@ enum {
     ACCEPT_DEPTH_MAX = 8,      // events that make events that make events
 };
 
-// AcceptPair is one event meeting one trigger.
+// AcceptPair is one event meeting one trigger that has to do with it: it makes a delivery, or would
+// but for its key or its size.
 typedef struct AcceptPair {
     Decision decision;
     DedupKey key;  // when decision.has_key
@@ -35,6 +36,7 @@ typedef struct AcceptItem {
     AcceptPair *pairs;
     size_t pair_count;
     size_t created_count; // pairs that make a delivery, or would but for their key
+    Str missed;           // what all other triggers decided, packed (domain/decision.h); none
     DedupKey identity;    // when the event has one
     bool is_duplicate;    // its identity came before: identity.holder is the first event
 } AcceptItem;

@@ -19,6 +19,16 @@ static const Statement of_event = {
 
 const Statement *const decision_statements[] = { &insert, &of_event, NULL };
 
+static Str facts_of(Arena *arena, const DecisionRow *row)
+{
+    if (row->count == 0)
+        return row->missed;
+    DecisionPack pack = decision_begin(arena, row->missed);
+    for (size_t i = 0; i < row->count; i++)
+        decision_add(&pack, &row->misses[i]);
+    return decision_end(&pack);
+}
+
 void decision_insert(Tx *tx, const DecisionRow *rows, size_t count)
 {
     Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
@@ -26,7 +36,7 @@ void decision_insert(Tx *tx, const DecisionRow *rows, size_t count)
         Value *row = values + i * 3;
         row[0] = value_i64(rows[i].tenant);
         row[1] = value_uuid(&rows[i].event);
-        row[2] = value_bytes(decision_pack(&tx->arena, rows[i].misses, rows[i].count));
+        row[2] = value_bytes(facts_of(&tx->arena, &rows[i]));
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
 }

@@ -4,10 +4,12 @@
 #include "domain/decision.h"
 #include "store/tx.h"
 
-// DecisionRow is all that rules made of an event without making a delivery.
+// DecisionRow is all that rules made of an event without making a delivery: what was known when it
+// was decided, packed, and what turned out when its keys were taken.
 typedef struct DecisionRow {
     int64_t tenant;
     Uuid event;
+    Str missed;
     const Miss *misses;
     size_t count;
 } DecisionRow;

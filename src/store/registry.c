@@ -134,10 +134,16 @@ const TrieKind trigger_parts = { same_trigger, free_trigger };
 RegistryTrigger *trigger_part(const Trigger *from, Str body)
 {
     const Rule *rule = &from->rule;
+    FilterGate gate = filter_gate(from->filter);
+    size_t keys_size = gate.count * sizeof *gate.keys;
     char *at;
-    RegistryTrigger *trigger =
-        part_new(sizeof *trigger,
-                 rule->id.len + from->event_kind.len + from->cancel_kind.len + body.len, &at);
+    RegistryTrigger *trigger = part_new(sizeof *trigger,
+                                        keys_size + rule->id.len + from->event_kind.len +
+                                            from->cancel_kind.len + gate.path.len + body.len,
+                                        &at);
+    trigger->gate_keys = memcpy(at, gate.keys, keys_size); // first: they want to be aligned
+    trigger->gate_count = gate.count;
+    at += keys_size;
     trigger->item.hash = trie_hash(rule->number);
     trigger->tenant = rule->tenant;
     trigger->rule = rule->number;
@@ -146,6 +152,8 @@ RegistryTrigger *trigger_part(const Trigger *from, Str body)
     trigger->id = put_text(&at, rule->id);
     trigger->kind = put_text(&at, from->event_kind);
     trigger->off_kind = put_text(&at, from->cancel_kind);
+    trigger->gate_path = put_text(&at, gate.path);
+    trigger->is_enabled = from->enabled;
     trigger->body = put_text(&at, body);
     return trigger;
 }
@@ -193,8 +201,10 @@ static bool same_kind(const TrieItem *a, const TrieItem *b)
 
 static void free_kind(TrieItem *item)
 {
-    free(((RegistryKind *) item)->triggers);
-    free(item);
+    RegistryKind *kind = (RegistryKind *) item;
+    sieve_free(kind->sieve);
+    free(kind->triggers);
+    free(kind);
 }
 
 const TrieKind kind_parts = { same_kind, free_kind };
@@ -519,6 +529,41 @@ int64_t registry_moved(const Registry *registry, int64_t tenant)
     return of && of->moved ? of->moved : REGISTRY_UNMOVED;
 }
 
+const RegistryKind *registry_kind(const Registry *registry, int64_t tenant, Str kind)
+{
+    const RegistryTenant *of = find_tenant(registry, tenant);
+    return of ? find_kind(&of->kinds, kind) : NULL;
+}
+
+static Sieve *make_sieve(const RegistryKind *kind)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    SieveRule *rules = ARENA_ARRAY(&arena, SieveRule, kind->count);
+    for (size_t i = 0; i < kind->count; i++) {
+        const RegistryTrigger *trigger = kind->triggers[i];
+        rules[i] = (SieveRule){ .rule = trigger->rule,
+                                .version = trigger->version,
+                                .is_enabled = trigger->is_enabled,
+                                .path = trigger->gate_path,
+                                .keys = trigger->gate_keys,
+                                .key_count = trigger->gate_count };
+    }
+    return sieve_new(rules, kind->count);
+}
+
+const Sieve *registry_sieve(const RegistryKind *kind)
+{
+    Sieve *known = kind->sieve;
+    if (known)
+        return known;
+    Sieve *made = make_sieve(kind);
+    _Atomic(Sieve *) *place = &((RegistryKind *) (uintptr_t) kind)->sieve;
+    if (atomic_compare_exchange_strong(place, &known, made))
+        return made;
+    sieve_free(made);
+    return known;
+}
+
 static const RegistryTrigger *const *triggers_of(const RegistryKind *kind, size_t *ret_count)
 {
     *ret_count = kind ? kind->count : 0;
@@ -528,8 +573,7 @@ static const RegistryTrigger *const *triggers_of(const RegistryKind *kind, size_
 const RegistryTrigger *const *registry_triggers(const Registry *registry, int64_t tenant, Str kind,
                                                 size_t *ret_count)
 {
-    const RegistryTenant *of = find_tenant(registry, tenant);
-    return triggers_of(of ? find_kind(&of->kinds, kind) : NULL, ret_count);
+    return triggers_of(registry_kind(registry, tenant, kind), ret_count);
 }
 
 const RegistryTrigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,

@@ -28,6 +28,7 @@
 #include "base/trie.h"
 #include "domain/channel.h"
 #include "domain/role.h"
+#include "domain/sieve.h"
 #include "domain/trigger.h"
 #include "store/db.h"
 
@@ -61,7 +62,11 @@ typedef struct RegistryOpened RegistryOpened;
 typedef struct RegistryTrigger {
     TrieItem item;
     int64_t tenant, rule, version, lane;
+    bool is_enabled;
     Str id, kind, off_kind; // off_kind: of its cancelOn; none
+    Str gate_path;          // of its filter's gate; none
+    const uint64_t *gate_keys;
+    size_t gate_count;
     Str body;
     _Atomic(RegistryCompiled *) compiled; // NULL until it is needed
 } RegistryTrigger;
@@ -72,6 +77,7 @@ typedef struct RegistryKind {
     Str kind;
     size_t count;
     const RegistryTrigger **triggers; // of the snapshot
+    _Atomic(Sieve *) sieve;           // NULL until it is needed
 } RegistryKind;
 
 typedef struct RegistryChannel {
@@ -151,6 +157,11 @@ const RegistryTrigger *const *registry_triggers(const Registry *registry, int64_
                                                 size_t *ret_count);
 const RegistryTrigger *const *registry_recallers(const Registry *registry, int64_t tenant, Str kind,
                                                  size_t *ret_count);
+
+// registry_kind is the same as registry_triggers(); NULL: nobody listens. registry_sieve tells
+// which of them an event may concern; rules are as in kind->triggers.
+const RegistryKind *registry_kind(const Registry *registry, int64_t tenant, Str kind);
+const Sieve *registry_sieve(const RegistryKind *kind);
 
 // registry_compiled is the trigger to decide by, from now on kept with it. Where those that are
 // kept have grown past REGISTRY_COMPILED_BYTES together, it lies in arena instead and is for the

@@ -94,12 +94,12 @@ static void every_trigger_decides_for_itself(void)
                                    &count, &store.error));
     CHECK(count == 3);
     MUST(&store, decision_names(store.db, &store.arena, TENANT, rows, 3, names, &store.error));
-    CHECK(is_text(names[0], "keyed") && rows[0].kind == DECISION_DUPLICATE);
-    CHECK(rows[0].reason == DECISION_REASON_DUPLICATE_KEY && rows[0].leaf == -1);
-    CHECK(same_id(rows[0].holder, again->items[0].pairs[0].key.holder));
+    CHECK(is_text(names[0], "picky") && rows[0].kind == DECISION_FILTERED);
+    CHECK(rows[0].leaf == 0 && uuid_is_none(rows[0].holder) && rows[0].version == 1);
     CHECK(is_text(names[1], "off") && rows[1].kind == DECISION_DISABLED);
-    CHECK(is_text(names[2], "picky") && rows[2].kind == DECISION_FILTERED);
-    CHECK(rows[2].leaf >= 0 && uuid_is_none(rows[2].holder) && rows[2].version == 1);
+    CHECK(is_text(names[2], "keyed") && rows[2].kind == DECISION_DUPLICATE);
+    CHECK(rows[2].reason == DECISION_REASON_DUPLICATE_KEY && rows[2].leaf == -1);
+    CHECK(same_id(rows[2].holder, again->items[0].pairs[0].key.holder));
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2); // one for each event
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 3);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
@@ -395,7 +395,8 @@ static Registry *crowd(Store *store, size_t listeners, size_t recallers)
     registry->tenants.kind = &tenant_parts;
     RegistryTenant *tenant = tenant_part(TENANT, S("crowded"), S(""));
     tenant->moved = 99;
-    Trigger one = { .rule = { .id = S("one"), .tenant = TENANT, .number = 1 },
+    Trigger one = { .rule = { .id = S("one"), .tenant = TENANT, .number = 1, .version = 1 },
+                    .enabled = true,
                     .event_kind = S("visit"),
                     .cancel_kind = S("visit") };
     RegistryTrigger *trigger = trigger_part(&one, json_compact(store, CROWDED));
