@@ -7,6 +7,10 @@
 //
 //     CARRIER_CAPTURE   capture: nothing leaves the machine, the attempt itself is the record
 //     CARRIER_TRANSFER  request says what to send, judge what the answer means
+//     CARRIER_PROCESS   command says what to run, judge_end what its end means
+//     CARRIER_PULLED    none: whoever is outside fetches it and reports (store/report.h)
+//
+// A verdict of elsewhere says that the far side has taken it on, and reports likewise.
 //
 // Whoever judges gives every target of every message an outcome.
 //
@@ -21,6 +25,7 @@
 #include "base/json.h"
 #include "domain/field.h"
 #include "domain/target.h"
+#include "net/process.h"
 #include "net/transfer.h"
 
 // Message is what an attempt of one delivery sends. Its strings are there until the request is
@@ -56,7 +61,12 @@ Str message_json(Arena *arena, const Message *message);
 // message_link fills the installation's template of links; none where there is no template.
 Str message_link(Arena *arena, Str template, Str public_id);
 
-typedef enum Carrier { CARRIER_CAPTURE, CARRIER_TRANSFER } Carrier;
+typedef enum Carrier {
+    CARRIER_CAPTURE,
+    CARRIER_TRANSFER,
+    CARRIER_PROCESS,
+    CARRIER_PULLED,
+} Carrier;
 
 typedef struct ChannelType {
     const char *type;
@@ -71,12 +81,14 @@ typedef struct ChannelType {
     // url names the member that says where messages go: secrets do not follow it elsewhere.
     const char *url; // NULL for none
 
-    // request describes what to send. An error here parks the deliveries with bad-request and the
-    // sentence.
+    // request describes what to send, command what to run. An error here parks the deliveries with
+    // bad-request and the sentence.
     Err (*request)(const Parcel *parcel, Transfer *ret, Error *error);
+    Err (*command)(const Parcel *parcel, Process *ret, Error *error);
 
-    // judge never fails: every answer means something.
+    // judge and judge_end never fail: every answer, and every end, means something.
     void (*judge)(const Parcel *parcel, const TransferResult *result);
+    void (*judge_end)(const Parcel *parcel, const ProcessResult *result);
 
     // capture says at once what became of the attempt.
     void (*capture)(const Parcel *parcel);

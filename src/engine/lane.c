@@ -229,6 +229,14 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane)
     return *tenant_use(&engine->lanes, lane->tenant);
 }
 
+// is_pulled: whoever is outside claims from it, and no node. Where its channel is disabled, nobody
+// outside is told of it, and its deliveries park as any.
+static bool is_pulled(const Engine *engine, const RegistryLane *lane)
+{
+    const ChannelType *type = lane_type(engine, lane);
+    return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled;
+}
+
 // take_change: a lane is new, or its channel has changed. A store that was put back may know fewer
 // lanes than before.
 static void take_change(void *with, const TrieItem *was, const TrieItem *is)
@@ -237,7 +245,7 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     const RegistryLane *known = (const RegistryLane *) (is ? is : was);
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
-    lane->may_send = is && registry_lane_may_send(known);
+    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(engine, known);
     place(engine, lane);
 }
 

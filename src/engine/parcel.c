@@ -18,7 +18,8 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel);
 static void carry(Flight *first, Span timeout);
 static void unpack(Flight *first);
 static void capture(Flight *first);
-static void transfer_done(void *with, const TransferResult *result);
+static Err start_transfer(Flight *first, Span timeout, Error *error);
+static Err start_process(Flight *first, Span timeout, Error *error);
 static void turn_back(Flight *first, Str why);
 static void land(Flight *first);
 static Verdict settle_flight(Flight *flight);
@@ -120,31 +121,25 @@ static void unpack(Flight *first)
     }
 }
 
-static void judge_all(Flight *first, Outcome outcome)
-{
-    parcel_judge(&first->parcel, &outcome);
-    land(first);
-}
-
 // carry hands the parcel to its carrier. Where nothing leaves the machine it is judged at once.
 static void carry(Flight *first, Span timeout)
 {
-    const EngineOptions *options = &first->engine->options;
-    if (options->is_dev || first->type->carrier == CARRIER_CAPTURE) {
+    Error error = { .arena = &first->arena };
+    Carrier carrier = first->engine->options.is_dev ? CARRIER_CAPTURE : first->type->carrier;
+    assert(carrier != CARRIER_PULLED); // such a lane is not claimed from
+    if (carrier == CARRIER_CAPTURE) {
         capture(first);
         return;
     }
-    Transfer transfer = { 0 };
-    Error error = { .arena = &first->arena };
-    if (first->type->request(&first->parcel, &transfer, &error) != ERR_OK) {
-        judge_all(first, (Outcome){ .verdict = VERDICT_PERMANENT,
-                                    .reason = REASON_BAD_REQUEST,
-                                    .detail = str_dup(&first->arena, str_from(error.detail)) });
+    Err err = carrier == CARRIER_PROCESS ? start_process(first, timeout, &error)
+                                         : start_transfer(first, timeout, &error);
+    if (err == ERR_OK)
         return;
-    }
-    transfer.timeout = timeout;
-    transfer.pool = first->claimed.promise.tenant;
-    transport_start(options->transport, &transfer, transfer_done, first);
+    Outcome outcome = { .verdict = VERDICT_PERMANENT,
+                        .reason = REASON_BAD_REQUEST,
+                        .detail = str_dup(&first->arena, str_from(error.detail)) };
+    parcel_judge(&first->parcel, &outcome);
+    land(first);
 }
 
 // capture stands in for every channel where Peal is tried out (dev).
@@ -157,18 +152,54 @@ static void capture(Flight *first)
     land(first);
 }
 
+static void come_back(Flight *first)
+{
+    Engine *engine = first->engine;
+    land(first);
+    dispatch_waiting(engine, lane_at(engine, first->claimed.promise.lane));
+}
+
 static void transfer_done(void *with, const TransferResult *result)
 {
     Flight *first = with;
-    Engine *engine = first->engine;
     if (result->problem == TRANSFER_NOT_TRIED) {
         turn_back(first, result->problem_text);
         return;
     }
-    first->parcel.now = clock_now(engine->options.clock);
+    first->parcel.now = clock_now(first->engine->options.clock);
     first->type->judge(&first->parcel, result);
-    land(first);
-    dispatch_waiting(engine, lane_at(engine, first->claimed.promise.lane));
+    come_back(first);
+}
+
+static Err start_transfer(Flight *first, Span timeout, Error *error)
+{
+    Transfer transfer = { 0 };
+    TRY(first->type->request(&first->parcel, &transfer, error));
+    transfer.timeout = timeout;
+    transfer.pool = first->claimed.promise.tenant;
+    transport_start(first->engine->options.transport, &transfer, transfer_done, first);
+    return ERR_OK;
+}
+
+static void process_done(void *with, const ProcessResult *result)
+{
+    Flight *first = with;
+    if (result->end == PROCESS_NOT_TRIED) {
+        turn_back(first, result->problem_text);
+        return;
+    }
+    first->parcel.now = clock_now(first->engine->options.clock);
+    first->type->judge_end(&first->parcel, result);
+    come_back(first);
+}
+
+static Err start_process(Flight *first, Span timeout, Error *error)
+{
+    Process process = { 0 };
+    TRY(first->type->command(&first->parcel, &process, error));
+    process.timeout = timeout;
+    transport_spawn(first->engine->options.transport, &process, process_done, first);
+    return ERR_OK;
 }
 
 static LaneState *leave_lane(const Flight *first)

@@ -82,9 +82,9 @@ typedef enum LanePlace {
 typedef struct LaneState {
     int64_t number, tenant;
     LanePlace place;
-    size_t slot;           // in the heap, or in the list of those that are due
-    bool may_send;         // the number is in use, and its channel's secrets could be opened
-    int running;           // parcels under way: at most the channel's concurrency
+    size_t slot;   // in the heap, or in the list of those that are due
+    bool may_send; // in use, not pulled from outside, and its channel's secrets could be opened
+    int running;   // parcels under way: at most the channel's concurrency
     FlightList waiting;    // claimed ahead, to start as soon as one of them ends
     bool is_listed;        // among those with flights that wait
     Span took;             // what an attempt takes of late; 0: not known

@@ -12,11 +12,26 @@ static void start(void *with, const Transfer *transfer, TransferDone *done, void
                                               .with = done_with };
 }
 
-// spawn: no channel of a rig runs programs.
+// spawn runs a real program: what it does is not invented.
 static void spawn(void *with, const Process *process, ProcessDone *done, void *done_with)
 {
-    (void) process, (void) done, (void) done_with;
-    MUST(&((Rig *) with)->store, ERR_INTERNAL);
+    Rig *rig = with;
+    if (!rig->carriers.loop)
+        carriers_open(&rig->carriers, &rig->real, NULL);
+    processes_start(rig->carriers.processes, process, done, done_with);
+}
+
+void wait_for_programs(Rig *rig)
+{
+    while (processes_running(rig->carriers.processes) > 0)
+        loop_wait(rig->carriers.loop, SPAN_SECOND);
+}
+
+static void end_programs(Rig *rig)
+{
+    if (rig->carriers.loop)
+        carriers_close(&rig->carriers);
+    rig->carriers = (Carriers){ 0 };
 }
 
 static void answer_usually(Rig *rig)
@@ -68,6 +83,7 @@ static void start_engine(Rig *rig)
         .node = ++rig->node,
         .is_only_node = !suite_is_postgres(),
         .flights_max = rig->flights_max,
+        .types = rig->types,
     };
     rig->engine = engine_new(&options);
     writer_follow(rig->store.writer, engine_moved, rig->engine);
@@ -89,6 +105,7 @@ void rig_close(Rig *rig)
     while (writer_step(rig->store.writer))
         ;
     writer_follow(rig->store.writer, NULL, NULL);
+    end_programs(rig);
     engine_free(rig->engine);
     store_close(&rig->store);
 }
@@ -97,6 +114,7 @@ void restart(Rig *rig)
 {
     while (writer_step(rig->store.writer))
         ;
+    end_programs(rig);
     engine_free(rig->engine);
     for (int i = 0; i < rig->sent_count; i++)
         rig->sent[i].done = NULL; // nobody waits for it any more

@@ -30,13 +30,15 @@ typedef struct Rig {
     const char *body; // of every answer; NULL: any
     int status;       // what every request is answered at once; 0: nothing, until answer()
     int64_t node;
-    size_t flights_max; // from the next restart() on; 0: the engine's own
-    const char *broken; // a statement that fails whenever it is sent; NULL
-    bool is_away;       // no transaction begins
-    Span clock_delay;   // how long the server's clock is under way to us
-    int rounds;         // that the engine was asked for, in the last turn
-    int transactions;   // begun since the rig was set up
-    int looks;          // at all lanes of the store
+    size_t flights_max;              // from the next restart() on; 0: the engine's own
+    const ChannelType *const *types; // likewise; NULL: Peal's own
+    Carriers carriers;               // of programs, once there is one
+    const char *broken;              // a statement that fails whenever it is sent; NULL
+    bool is_away;                    // no transaction begins
+    Span clock_delay;                // how long the server's clock is under way to us
+    int rounds;                      // that the engine was asked for, in the last turn
+    int transactions;                // begun since the rig was set up
+    int looks;                       // at all lanes of the store
 } Rig;
 
 void rig_open(Rig *rig);
@@ -59,6 +61,9 @@ void answer(Rig *rig, int number, int status);
 
 // lack ends a request that this machine could not try: it had no descriptor, or no port.
 void lack(Rig *rig, int number);
+
+// wait_for_programs waits until those that run have ended, in real time.
+void wait_for_programs(Rig *rig);
 
 // http makes a channel "http:NAME" of the first tenant, further members as JSON, and a trigger that
 // listens to NAME. visits hands in count events of a kind, and tells the engine as the API does.

@@ -506,6 +506,8 @@ static void types_are_found_by_name(void)
         CHECK_AT(type->type, !type->request == !type->judge && type->parcel_max > 0);
         CHECK_AT(type->type, !!type->capture == (type->carrier == CARRIER_CAPTURE));
         CHECK_AT(type->type, !!type->request == (type->carrier == CARRIER_TRANSFER));
+        CHECK_AT(type->type, !!type->command == (type->carrier == CARRIER_PROCESS));
+        CHECK_AT(type->type, !type->command == !type->judge_end);
     }
     CHECK(count == 2);
     CHECK(fields_find(channel_http.config, S("signingSecret"))->flags & FIELD_SECRET);

@@ -1,0 +1,494 @@
+#include "rig.h"
+
+#include "store/report.h"
+
+// What channel.h promises, each on the real engine and store, with channel types of the test's own:
+// several targets, several messages in one parcel, programs, and what is left with somebody
+// outside.
+//
+// Their far side answers with a letter for each target of the parcel: d delivered, t transient, p
+// permanent, e elsewhere, for an hour.
+
+static Err request_list(const Parcel *parcel, Transfer *ret, Error *error)
+{
+    Buf list = buf_new(parcel->arena, 10000);
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t j = 0; j < parcel->messages[i].target_count; j++)
+            buf_add_format(&list, "%.*s ", STR_ARG(parcel->messages[i].targets[j].address));
+    if (str_starts(buf_str(&list), S("bad")))
+        return fail(error, ERR_CHANNEL_INVALID, "the address is bad");
+    *ret = (Transfer){ .method = S("POST"), .url = S("http://192.0.2.1/"), .body = buf_str(&list) };
+    return ERR_OK;
+}
+
+static Outcome outcome_of(Arena *arena, char letter, int n)
+{
+    switch (letter) {
+    case 'd':
+        return (Outcome){ .verdict = VERDICT_DELIVERED,
+                          .reason = REASON_ACCEPTED,
+                          .provider_id = str_format(arena, "id-%d", n) };
+    case 'p':
+        return (Outcome){ .verdict = VERDICT_PERMANENT,
+                          .reason = REASON_REFUSED,
+                          .detail = str_format(arena, "no %d", n) };
+    case 'e':
+        return (Outcome){ .verdict = VERDICT_ELSEWHERE, .lease = SPAN_HOUR };
+    default:
+        return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL };
+    }
+}
+
+static void judge_letters(const Parcel *parcel, const TransferResult *result)
+{
+    size_t at = 0;
+    CHECK(!parcel->messages[0].payload.at && !parcel->config); // those are gone by now
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t j = 0; j < parcel->messages[i].target_count; j++, at++) {
+            char letter = at < result->body.len ? result->body.at[at] : 't';
+            Target *target = &parcel->messages[i].targets[j];
+            target->outcome = outcome_of(parcel->arena, letter, target->n);
+        }
+}
+
+static Err command_of(const Parcel *parcel, Process *ret, Error *error)
+{
+    Str *arguments = ARENA_ARRAY(parcel->arena, Str, 3);
+    (void) error;
+    arguments[0] = S("/bin/sh");
+    arguments[1] = S("-c");
+    arguments[2] = json_str(json_get(parcel->config, S("script")));
+    *ret = (Process){ .arguments = arguments,
+                      .argument_count = 3,
+                      .input = message_json(parcel->arena, parcel->messages),
+                      .output_max = 1000 };
+    return ERR_OK;
+}
+
+static void judge_exit(const Parcel *parcel, const ProcessResult *result)
+{
+    bool is_done = result->end == PROCESS_EXITED && result->status == 0;
+    Outcome outcome = { .verdict = is_done ? VERDICT_DELIVERED : VERDICT_TRANSIENT,
+                        .reason = is_done ? REASON_ACCEPTED : REASON_UNWELL,
+                        .code = result->status,
+                        .detail = str_dup(parcel->arena, result->output) };
+    parcel_judge(parcel, &outcome);
+}
+
+static const ChannelType many = { .type = "many",
+                                  .carrier = CARRIER_TRANSFER,
+                                  .parcel_max = 1,
+                                  .has_targets = true,
+                                  .request = request_list,
+                                  .judge = judge_letters };
+static const ChannelType batch = { .type = "batch",
+                                   .carrier = CARRIER_TRANSFER,
+                                   .parcel_max = 3,
+                                   .has_targets = true,
+                                   .request = request_list,
+                                   .judge = judge_letters };
+static const ChannelType shell = { .type = "shell",
+                                   .carrier = CARRIER_PROCESS,
+                                   .parcel_max = 1,
+                                   .command = command_of,
+                                   .judge_end = judge_exit };
+static const ChannelType worker = { .type = "worker", .carrier = CARRIER_PULLED, .parcel_max = 1 };
+static const ChannelType *const types[] = { &many, &batch, &shell, &worker, &channel_http, NULL };
+
+// channel makes one of a type, and a trigger of its name that tries again max times.
+static void channel_by(Rig *rig, const char *type, const char *members, int max)
+{
+    Store *store = &rig->store;
+    rig->types = types;
+    restart(rig);
+    channel_of(store, TENANT,
+               str_format(&store->arena, "{'key':'%s:one','type':'%s'%s}", type, type, members).at);
+    publish(store, TENANT,
+            str_format(&store->arena,
+                       "{'id':'%s','eventKind':'%s','channel':'%s:one','retry':{'policy':'fixed',"
+                       "'interval':'1s','max':%d}}",
+                       type, type, type, max)
+                .at);
+}
+
+typedef struct Addressing {
+    int count;
+    const char *prefix;
+} Addressing;
+
+// apply_targets gives every delivery of the queue that has none so many.
+static Err apply_targets(Tx *tx, void *with, Error *error)
+{
+    static const Statement bare = {
+        .name = "suite_bare",
+        .scope = STATEMENT_SYSTEM,
+        .params = "",
+        .sql = "SELECT q.id FROM queue q WHERE NOT EXISTS (SELECT 1 FROM target t"
+               " WHERE t.tenant = q.tenant AND t.delivery = q.id)",
+    };
+    const Addressing *to = with;
+    Rows rows;
+    TRY(tx_query(tx, &bare, NULL, &rows, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        TargetRow *targets = ARENA_ARRAY(&tx->arena, TargetRow, to->count);
+        for (int n = 1; n <= to->count; n++)
+            targets[n - 1] = (TargetRow){
+                .tenant = TENANT,
+                .delivery = value_to_uuid(rows_at(&rows, i)),
+                .target = { .n = n, .address = str_format(&tx->arena, "%s%d", to->prefix, n) }
+            };
+        target_insert(tx, targets, (size_t) to->count);
+    }
+    return tx_sync(tx, error);
+}
+
+static void address_as(Rig *rig, int count, const char *prefix)
+{
+    Addressing to = { count, prefix };
+    MUST(&rig->store, writer_run(rig->store.writer, apply_targets, &to, &rig->store.error));
+}
+
+static void address(Rig *rig, int count)
+{
+    address_as(rig, count, "to");
+}
+
+// say answers a request with letters.
+static void say(Rig *rig, int number, const char *letters)
+{
+    rig->body = letters;
+    answer(rig, number, 200);
+    rig->body = NULL;
+}
+
+static bool was_to(const Rig *rig, int number, const char *list)
+{
+    return number < rig->sent_count && is_text(rig->sent[number].body, list);
+}
+
+static int64_t target_count(Rig *rig, Verdict verdict)
+{
+    Value args[] = { value_i64(verdict) };
+    Rows rows = ask(&rig->store, "SELECT COUNT(*) FROM target WHERE verdict = $1", "i", args);
+    return value_to_i64(&rows.values[0]);
+}
+
+// Several targets
+
+static void a_retry_goes_only_to_the_target_that_may_pass(void)
+{
+    RIG(rig);
+    channel_by(&rig, "many", "", 3);
+    visits(&rig, "many", 1);
+    address(&rig, 3);
+    turn(&rig);
+    CHECK(was_to(&rig, 0, "to1 to2 to3 "));
+    say(&rig, 0, "dtp");
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2 && was_to(&rig, 1, "to2 "));
+    CHECK(target_count(&rig, VERDICT_DELIVERED) == 1 && target_count(&rig, VERDICT_PERMANENT) == 1);
+    say(&rig, 1, "d");
+    lapse(&rig, 2 * SPAN_SECOND);
+    // Not everybody has it, and trying again cannot help: a person must decide.
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && rig.sent_count == 2 && attempts(&rig) == 2);
+    CHECK(ask_i64(&rig.store, "SELECT reason FROM ended") == REASON_PARTLY_DELIVERED);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail = '2 of 3 have it; 3: "
+                              "refused'") == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM target WHERE provider_id = 'id-2'") == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM target WHERE detail = 'no 3'") == 1);
+
+    Rows rows = ask(&rig.store, "SELECT id FROM ended", "", NULL);
+    MUST(&rig.store,
+         act(&rig.store, TENANT, value_to_uuid(rows.values), DELIVERY_ACTION_RETRY, ""));
+    turn(&rig);
+    CHECK(was_to(&rig, 2, "to3 "));
+    say(&rig, 2, "d");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && target_count(&rig, VERDICT_DELIVERED) == 3);
+}
+
+static void a_death_between_send_and_settle_forgets_what_was_told(void)
+{
+    RIG(rig);
+    channel_by(&rig, "many", "", 3);
+    visits(&rig, "many", 1);
+    address(&rig, 3);
+    turn(&rig);
+    say(&rig, 0, "dtt");
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(was_to(&rig, 1, "to2 to3 "));
+    rig.is_away = true; // what it says never gets to the store
+    say(&rig, 1, "dd");
+    lapse(&rig, SPAN_SECOND);
+    rig.is_away = false;
+    restart(&rig);
+    lapse(&rig, suite_is_postgres() ? 22 * SPAN_SECOND : 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 3 && was_to(&rig, 2, "to2 to3 "));
+    say(&rig, 2, "dd");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 3);
+}
+
+static void a_budget_that_is_used_up_leaves_what_was_told(void)
+{
+    RIG(rig);
+    channel_by(&rig, "many", "", 1);
+    visits(&rig, "many", 1);
+    address(&rig, 3);
+    turn(&rig);
+    say(&rig, 0, "dtp");
+    lapse(&rig, 2 * SPAN_SECOND);
+    say(&rig, 1, "t");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT reason FROM ended") == REASON_GAVE_UP);
+    Rows rows = ask(&rig.store, "SELECT id FROM ended", "", NULL);
+    MUST(&rig.store,
+         act(&rig.store, TENANT, value_to_uuid(rows.values), DELIVERY_ACTION_RETRY, ""));
+    turn(&rig);
+    CHECK(was_to(&rig, 2, "to2 to3 "));
+    say(&rig, 2, "dd");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
+}
+
+// Several messages
+
+static void messages_of_a_parcel_settle_each_by_itself(void)
+{
+    RIG(rig);
+    channel_by(&rig, "batch", ",'concurrency':1", 3);
+    visits(&rig, "batch", 7);
+    turn(&rig);
+    CHECK(rig.sent_count == 1 && in_state(&rig, DELIVERY_SENDING) == 3);
+    CHECK(was_to(&rig, 0, "x x x "));
+    clock_pass(&rig.store.clock, SPAN_SECOND); // it is slow: nothing is claimed ahead
+    say(&rig, 0, "dtp");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && in_state(&rig, DELIVERY_PARKED) == 1);
+    CHECK(in_state(&rig, DELIVERY_RETRYING) == 1 && in_state(&rig, DELIVERY_SENDING) == 3);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail = 'no 0'") == 1);
+    CHECK(rig.sent_count == 2);
+    lack(&rig, 1);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PENDING) == 4 && attempts(&rig) == 3);
+    rig.status = 200;
+    rig.body = "ddd";
+    lapse(&rig, 4 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 6 && attempts(&rig) == 8);
+}
+
+static void a_parcel_has_no_more_targets_than_it_may(void)
+{
+    RIG(rig);
+    channel_by(&rig, "batch", "", 0);
+    visits(&rig, "batch", 3);
+    address(&rig, 45);
+    rig.body = "t";
+    rig.status = 200;
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_PARKED) == 3); // two of them, and one
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM target WHERE verdict = 1") == 135);
+}
+
+static void a_request_that_cannot_be_built_parks_its_parcel(void)
+{
+    RIG(rig);
+    channel_by(&rig, "batch", "", 3);
+    visits(&rig, "batch", 2);
+    address_as(&rig, 2, "bad");
+    turn(&rig);
+    CHECK(rig.sent_count == 0 && in_state(&rig, DELIVERY_PARKED) == 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE reason = 8") == 2);
+}
+
+static void what_is_called_off_leaves_its_parcel_alone(void)
+{
+    RIG(rig);
+    channel_by(&rig, "batch", "", 3);
+    visits(&rig, "batch", 3);
+    turn(&rig);
+    Rows rows = ask(&rig.store, "SELECT id FROM queue ORDER BY id", "", NULL);
+    Uuid id = value_to_uuid(rows_at(&rows, 0)); // the first has the request
+    MUST(&rig.store, act(&rig.store, TENANT, id, DELIVERY_ACTION_CANCEL, ""));
+    say(&rig, 0, "ddd");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 2 && in_state(&rig, DELIVERY_CANCELLED) == 1);
+    CHECK(engine_tally(rig.engine).stale == 1 && attempts(&rig) == 3);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE provider_id = 'id-0'") == 3);
+}
+
+// Elsewhere
+
+static Err apply_report(Tx *tx, void *with, Error *error)
+{
+    return queue_report(tx, with, 1, error);
+}
+
+static Report report(Rig *rig, Uuid id, Verdict verdict)
+{
+    Report told = { .tenant = TENANT,
+                    .id = id,
+                    .attempt = 1,
+                    .outcome = { .verdict = verdict, .reason = REASON_ACCEPTED } };
+    MUST(&rig->store, writer_run(rig->store.writer, apply_report, &told, &rig->store.error));
+    return told;
+}
+
+// left_elsewhere leaves one delivery with the far side.
+static Uuid left_elsewhere(Rig *rig)
+{
+    channel_by(rig, "many", ",'concurrency':1", 3);
+    visits(rig, "many", 1);
+    turn(rig);
+    say(rig, 0, "e");
+    turn(rig);
+    CHECK(in_state(rig, DELIVERY_SENDING) == 1 && attempts(rig) == 0 &&
+          engine_is_idle(rig->engine));
+    Rows rows = ask(&rig->store, "SELECT id FROM queue", "", NULL);
+    return value_to_uuid(rows.values);
+}
+
+static void what_is_elsewhere_is_told_of_later(void)
+{
+    static const struct {
+        Verdict verdict;
+        DeliveryState state;
+    } cases[] = {
+        { VERDICT_DELIVERED, DELIVERY_DELIVERED },
+        { VERDICT_TRANSIENT, DELIVERY_RETRYING },
+        { VERDICT_PERMANENT, DELIVERY_PARKED },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        RIG(rig);
+        Uuid id = left_elsewhere(&rig);
+        visits(&rig, "many", 1); // its slot is free, though it is not over
+        turn(&rig);
+        CHECK(rig.sent_count == 2);
+        say(&rig, 1, "d");
+        lapse(&rig, SPAN_MINUTE);
+        CHECK(!report(&rig, id, cases[i].verdict).is_stale);
+        CHECK(in_state(&rig, cases[i].state) == (cases[i].verdict == VERDICT_DELIVERED ? 2 : 1));
+        CHECK(report(&rig, id, VERDICT_DELIVERED).is_stale);
+        lapse(&rig, 2 * SPAN_SECOND);
+        CHECK(rig.sent_count == (cases[i].verdict == VERDICT_TRANSIENT ? 3 : 2));
+    }
+}
+
+static void what_is_elsewhere_lapses_when_nobody_tells(void)
+{
+    RIG(rig);
+    left_elsewhere(&rig);
+    clock_pass(&rig.store.clock, SPAN_HOUR - SPAN_MINUTE);
+    lapse(&rig, 30 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 1 && rig.sent_count == 1);
+    lapse(&rig, 35 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2 && engine_tally(rig.engine).lapsed == 1 && attempts(&rig) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM attempt WHERE verdict = 3 AND reason = 11") ==
+          1);
+}
+
+static void what_is_elsewhere_can_be_called_off(void)
+{
+    RIG(rig);
+    Uuid id = left_elsewhere(&rig);
+    MUST(&rig.store, act(&rig.store, TENANT, id, DELIVERY_ACTION_CANCEL, ""));
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_CANCELLED) == 1 && attempts(&rig) == 1);
+    CHECK(report(&rig, id, VERDICT_DELIVERED).is_stale);
+    CHECK(ask_i64(&rig.store, "SELECT verdict FROM ended") == VERDICT_DELIVERED);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && in_state(&rig, DELIVERY_CANCELLED) == 1);
+}
+
+static void what_is_elsewhere_outlives_the_process(void)
+{
+    RIG(rig);
+    Uuid id = left_elsewhere(&rig);
+    CHECK(engine_stop(rig.engine, SPAN_SECOND));
+    restart(&rig);
+    lapse(&rig, 25 * SPAN_SECOND); // leases of dead nodes are swept by now
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 1 && engine_tally(rig.engine).lapsed == 0);
+    CHECK(!report(&rig, id, VERDICT_DELIVERED).is_stale);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 1 && rig.sent_count == 1);
+}
+
+// Programs, and what is pulled
+
+static void a_program_carries_a_parcel(void)
+{
+    RIG(rig);
+    channel_by(&rig, "shell",
+               ",'config':{'script':'read line; case $line in *shell*) echo heard;; *) exit 7;; "
+               "esac'}",
+               3);
+    visits(&rig, "shell", 2);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 2);
+    wait_for_programs(&rig);
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail LIKE 'heard%'") == 2);
+}
+
+static void a_program_that_fails_is_run_again(void)
+{
+    RIG(rig);
+    channel_by(&rig, "shell", ",'config':{'script':'exit 7'}", 1);
+    visits(&rig, "shell", 1);
+    for (int i = 0; i < 2; i++) {
+        turn(&rig);
+        wait_for_programs(&rig);
+        lapse(&rig, i == 0 ? SPAN_SECOND : 0);
+    }
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && attempts(&rig) == 2);
+    CHECK(ask_i64(&rig.store, "SELECT code FROM ended") == 7);
+}
+
+static Err apply_pull(Tx *tx, void *with, Error *error)
+{
+    Claim *claim = with;
+    claim->lease_until = tx->now + SPAN_HOUR;
+    return queue_pull(tx, claim, error);
+}
+
+static void what_is_pulled_is_left_to_those_outside(void)
+{
+    RIG(rig);
+    channel_by(&rig, "worker", "", 3);
+    visits(&rig, "worker", 2);
+    lapse(&rig, 7 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_PENDING) == 2 && engine_tally(rig.engine).claimed == 0);
+    ClaimLane lane = { lane_of(&rig.store, TENANT, "worker:one"), 1, BYTES, false };
+    Claim taken = { .lanes = &lane, .lane_count = 1, .arena = &rig.store.arena };
+    MUST(&rig.store, writer_run(rig.store.writer, apply_pull, &taken, &rig.store.error));
+    CHECK(taken.count == 1 && in_state(&rig, DELIVERY_SENDING) == 1);
+    CHECK(!report(&rig, taken.claimed[0].promise.id, VERDICT_DELIVERED).is_stale);
+    queue_claim_drop(&taken);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
+
+    // Where its channel is off nobody is told of it.
+    channel_of(&rig.store, TENANT, "{'key':'worker:one','type':'worker','enabled':false}");
+    lapse(&rig, SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE reason = 10 AND attempt = 0") == 1);
+}
+
+static const Test tests[] = {
+    TEST(a_retry_goes_only_to_the_target_that_may_pass),
+    TEST(a_death_between_send_and_settle_forgets_what_was_told),
+    TEST(a_budget_that_is_used_up_leaves_what_was_told),
+    TEST(messages_of_a_parcel_settle_each_by_itself),
+    TEST(a_parcel_has_no_more_targets_than_it_may),
+    TEST(a_request_that_cannot_be_built_parks_its_parcel),
+    TEST(what_is_called_off_leaves_its_parcel_alone),
+    TEST(what_is_elsewhere_is_told_of_later),
+    TEST(what_is_elsewhere_lapses_when_nobody_tells),
+    TEST(what_is_elsewhere_can_be_called_off),
+    TEST(what_is_elsewhere_outlives_the_process),
+    TEST(a_program_carries_a_parcel),
+    TEST(a_program_that_fails_is_run_again),
+    TEST(what_is_pulled_is_left_to_those_outside),
+};
+PART(parcel_part, tests);
