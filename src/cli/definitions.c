@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 
-enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
+enum { BODY_BYTES_MAX = 16 * 1024 * 1024, SETTINGS_MAX = 50 };
 
 static const Column trigger_columns[] = {
     { "ID", "id" },           { "ENABLED", "enabled" }, { "EVENT KIND", "eventKind" },
@@ -140,39 +140,87 @@ static int delete (CommandArgs *args)
                   "Deleted");
 }
 
-// Members that the server adds to a row and does not take back in a definition. One that is missing
-// here is refused by the server, loudly; nothing is lost.
-static bool is_servers_own(Str member)
+// patch changes members of a row: body is a merge patch.
+static int patch(CommandArgs *args, Str body, const char *done)
 {
-    static const char *const members[] = { "version", "tenant", "createdAt", "updatedAt" };
-    for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        if (str_eq(member, str_from(members[i])))
-            return true;
-    return false;
+    const Noun *noun = noun_of(args);
+    Client client = client_open(args);
+    client.lists_with = noun->command;
+    client.if_match = str_from(args_option(args, "if-version"));
+    return change(&client, "PATCH", client_path(client.arena, noun->path, args_word(args, 0), NULL),
+                  body, done);
 }
 
-// set_enabled reads the trigger, flips one member and writes it back, provided that nobody changed
-// it in between.
+// Setting is NAME=VALUE, or what is left of it below a name: a.b=1 is b=1 below a.
+typedef struct Setting {
+    Str path, value;
+    bool is_put;
+} Setting;
+
+// put_value writes what is JSON as it is, and anything else as a text.
+static void put_value(JsonOut *out, Arena *arena, Str value)
+{
+    const Json *json;
+    if (json_parse(arena, value, &json, NULL) == ERR_OK)
+        json_add_raw(out, value);
+    else
+        json_add_str(out, value);
+}
+
+// take_below gathers the settings below a name and marks them as put.
+static size_t take_below(Str name, Setting *settings, size_t count, Setting *ret)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        Str rest = settings[i].path, first = str_cut(&rest, '.');
+        if (!rest.at || !str_eq(first, name))
+            continue;
+        ret[found++] = (Setting){ rest, settings[i].value, false };
+        settings[i].is_put = true;
+    }
+    return found;
+}
+
+// put_settings writes settings as an object. It calls itself for each name of a path.
+static void put_settings(JsonOut *out, Arena *arena, Setting *settings, size_t count)
+{
+    json_open(out, '{');
+    for (size_t i = 0; i < count; i++) {
+        if (settings[i].is_put)
+            continue;
+        Str rest = settings[i].path, name = str_cut(&rest, '.');
+        json_key(out, name);
+        if (!rest.at) {
+            put_value(out, arena, settings[i].value);
+            continue;
+        }
+        Setting *below = ARENA_ARRAY(arena, Setting, count);
+        put_settings(out, arena, below, take_below(name, settings, count, below));
+    }
+    json_close(out, '}');
+}
+
+static int set(CommandArgs *args)
+{
+    Arena *arena = args_arena(args);
+    size_t count = args_count(args) - 1;
+    Setting *settings = ARENA_ARRAY(arena, Setting, count);
+    Buf body = buf_new(arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    for (size_t i = 0; i < count; i++) {
+        Str value = str_from(args_word(args, i + 1)), path = str_cut(&value, '=');
+        if (!value.at || path.len == 0)
+            return args_usage(args, "%s is no NAME=VALUE", args_word(args, i + 1));
+        settings[i] = (Setting){ path, value, false };
+    }
+    put_settings(&out, arena, settings, count);
+    return patch(args, buf_str(&body), "Changed");
+}
+
 static int set_enabled(CommandArgs *args, bool enabled)
 {
-    Client client = client_open(args);
-    Answer now = { 0 };
-    Str path = client_path(client.arena, "/v1/triggers", args_word(args, 0), NULL);
-    client.lists_with = "triggers";
-    int status = client_get(&client, path, &now);
-    if (status != EXIT_DONE)
-        return status;
-
-    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
-    JsonOut out = json_out(&body);
-    json_open(&out, '{');
-    for (JsonIter it = json_each(now.json); json_next(&it);)
-        if (!is_servers_own(it.key) && !str_eq(it.key, S("enabled")))
-            json_put_raw(&out, it.key, json_text(client.arena, it.value));
-    json_put_bool(&out, S("enabled"), enabled);
-    json_close(&out, '}');
-    client.if_match = json_number_text(json_get(now.json, S("version")));
-    return change(&client, "PUT", path, buf_str(&body), enabled ? "Enabled" : "Disabled");
+    return patch(args, enabled ? S("{\"enabled\":true}") : S("{\"enabled\":false}"),
+                 enabled ? "Enabled" : "Disabled");
 }
 
 static int enable(CommandArgs *args)
@@ -191,6 +239,43 @@ static void put_option(JsonOut *out, const CommandArgs *args, const char *option
     const char *value = args_option(args, option);
     if (value)
         json_put_str(out, str_from(member), str_from(value));
+}
+
+// put_change writes an option into a merge patch; none is its word for "take it away".
+static void put_change(JsonOut *out, const CommandArgs *args, const char *option,
+                       const char *member, const char *none)
+{
+    const char *value = args_option(args, option);
+    if (value && strcmp(value, none) == 0)
+        json_put_null(out, str_from(member));
+    else
+        put_option(out, args, option, member);
+}
+
+static int set_key(CommandArgs *args)
+{
+    Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    put_option(&out, args, "role", "role");
+    put_change(&out, args, "name", "name", "");
+    put_change(&out, args, "expires-at", "expiresAt", "never");
+    json_close(&out, '}');
+    if (str_eq(buf_str(&body), S("{}")))
+        return args_usage(args, "Say what is to change: --role, --name or --expires-at");
+    return patch(args, buf_str(&body), "Changed");
+}
+
+static int set_tenant(CommandArgs *args)
+{
+    Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    if (!args_option(args, "name"))
+        return args_usage(args, "The tenant's new name is missing: --name NAME");
+    json_open(&out, '{');
+    put_change(&out, args, "name", "name", "");
+    json_close(&out, '}');
+    return patch(args, buf_str(&body), "Changed");
 }
 
 static int create_key(CommandArgs *args)
@@ -237,6 +322,7 @@ static const CommandVerb triggers_verbs[] = {
     { "show", "an ID", 1, 1, "", show },
     { "create", NULL, 0, 0, "file", create },
     { "update", "an ID", 1, 1, "file if-version", update },
+    { "set", "an ID and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
     { "delete", "an ID", 1, 1, "", delete },
     { "enable", "an ID", 1, 1, "", enable },
     { "disable", "an ID", 1, 1, "", disable },
@@ -248,26 +334,32 @@ static const CommandVerb channels_verbs[] = {
     { "show", "a KEY", 1, 1, "", show },
     { "create", NULL, 0, 0, "file", create },
     { "update", "a KEY", 1, 1, "file if-version", update },
+    { "set", "a KEY and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
     { "delete", "a KEY", 1, 1, "", delete },
     { 0 },
 };
 
 static const CommandVerb keys_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
     { "create", NULL, 0, 0, "role tenant name expires-at", create_key },
+    { "set", "an ID", 1, 1, "role name expires-at", set_key },
     { "delete", "an ID", 1, 1, "", delete },
     { 0 },
 };
 
 static const CommandVerb tenants_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
     { "create", "an ID", 1, 1, "name", create_tenant },
+    { "set", "an ID", 1, 1, "name", set_tenant },
+    { "delete", "an ID", 1, 1, "", delete },
     { 0 },
 };
 
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
-    { "if-version", "N", "update only if it is still at this version" },
+    { "if-version", "N", "change it only if it is still at this version" },
     { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
@@ -277,7 +369,7 @@ static const CommandOption key_options[] = {
     { "role", "ROLE", "admin operator author ingest worker read audit-export" },
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },
-    { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z; else never" },
+    { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z, or never; else never" },
     { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
@@ -296,10 +388,15 @@ const Command command_triggers = {
              "triggers show ID\n"
              "triggers create -f FILE\n"
              "triggers update ID -f FILE [--if-version N]\n"
+             "triggers set ID NAME=VALUE... [--if-version N]\n"
              "triggers delete|enable|disable ID",
     .summary = "Say what follows from which events",
-    .details = "Examples:\n"
+    .details = "set changes the members that it names; a.b is member b of a. A VALUE is JSON, or\n"
+               "else a text; null takes a member away.\n"
+               "\n"
+               "Examples:\n"
                "  peal triggers create -f order-receipt.json\n"
+               "  peal triggers set order-receipt channel=http:bi retry.max=3\n"
                "  peal triggers disable order-receipt\n"
                "  peal triggers show order-receipt --json",
     .options = definition_options,
@@ -312,11 +409,16 @@ const Command command_channels = {
              "channels show KEY\n"
              "channels create -f FILE\n"
              "channels update KEY -f FILE [--if-version N]\n"
+             "channels set KEY NAME=VALUE... [--if-version N]\n"
              "channels delete KEY",
     .summary = "Configure the ways out",
     .details =
+        "set changes the members that it names; a.b is member b of a. A VALUE is JSON, or\n"
+        "else a text; null takes a member away. Secrets that are not named stay.\n"
+        "\n"
         "Examples:\n"
         "  peal channels\n"
+        "  peal channels set http:bi timeout=5s config.method=PUT\n"
         "  echo "
         "'{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://bi.example/in\"}}'"
         " |\n"
@@ -328,11 +430,14 @@ const Command command_channels = {
 const Command command_keys = {
     .name = "keys",
     .usage = "keys [list]\n"
+             "keys show ID\n"
              "keys create --role ROLE [--tenant ID] [--name NAME] [--expires-at T]\n"
+             "keys set ID [--role ROLE] [--name NAME] [--expires-at T|never]\n"
              "keys delete ID",
-    .summary = "Make and revoke keys",
+    .summary = "Make, change and revoke keys",
     .details = "Examples:\n"
                "  peal keys create --role ingest --name shop\n"
+               "  peal keys set 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --expires-at never\n"
                "  peal keys delete 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = key_options,
     .verbs = keys_verbs,
@@ -341,8 +446,11 @@ const Command command_keys = {
 const Command command_tenants = {
     .name = "tenants",
     .usage = "tenants [list]\n"
-             "tenants create ID [--name NAME]",
-    .summary = "List and create tenants",
+             "tenants show ID\n"
+             "tenants create ID [--name NAME]\n"
+             "tenants set ID --name NAME\n"
+             "tenants delete ID",
+    .summary = "Make, rename and delete tenants",
     .details = "Examples:\n"
                "  peal tenants create acme --name 'Acme Ltd'",
     .options = tenant_options,

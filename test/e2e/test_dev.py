@@ -266,6 +266,10 @@ def test_triggers(ctx):
     like(shown, {"enabled": False, "schedule": {"initialDelay": "1h"}})
     dev.ok("triggers", "enable", "receipt")
     equal(dev.json("triggers", "show", "receipt")["enabled"], True)
+    like(dev.json("triggers", "set", "receipt", "schedule=null", "retry.policy=fixed", "retry.max=2"),
+         {"enabled": True, "retry": {"policy": "fixed", "max": 2}})
+    dev.fails(5, "triggers", "set", "receipt", "enabled=false", "--if-version", "1")
+    dev.fails(2, "triggers", "set", "receipt", "enabled=maybe")
     dev.ok("triggers", "delete", "receipt")
     dev.fails(3, "triggers", "show", "receipt")
     ran = dev.fails(2, "triggers", "create", "-f", dev.write("bad.json", {**body, "filter": {
@@ -314,6 +318,10 @@ def test_keys_and_tenants(ctx):
     dev.fails(4, "emit", "a.b", "--key", key["key"])
     dev.fails(4, "tick", "--key", key["key"])
     assert key["key"] not in dev.ok("keys") and "looker" in dev.ok("keys")
+    dev.ok("keys", "set", key["id"], "--role", "ingest", "--name", "sender")
+    like(dev.json("keys", "show", key["id"]), {"role": "ingest", "name": "sender"})
+    dev.fails(4, "events", "--key", key["key"])
+    dev.fails(2, "keys", "set", key["id"])
     dev.ok("keys", "delete", key["id"])
     ran = dev.fails(4, "events", "--key", key["key"])
     assert "--key" in ran.err, ran.err
@@ -323,7 +331,15 @@ def test_keys_and_tenants(ctx):
     dev.ok("tenants", "create", "acme", "--name", "Acme Ltd")
     dev.fails(5, "tenants", "create", "acme")
     assert "Acme Ltd" in dev.ok("tenants")
-    equal(dev.json("keys", "create", "--role", "admin", "--tenant", "acme")["tenant"], "acme")
+    dev.ok("tenants", "set", "acme", "--name", "Acme & Sons")
+    equal(dev.json("tenants", "show", "acme")["name"], "Acme & Sons")
+    made = dev.json("keys", "create", "--role", "admin", "--tenant", "acme")
+    equal(made["tenant"], "acme")
+    ran = dev.fails(5, "tenants", "delete", "acme")
+    assert "tenant acme still has 1 key" in ran.err, ran.err
+    dev.ok("keys", "delete", made["id"])
+    dev.ok("tenants", "delete", "acme")
+    dev.fails(3, "tenants", "show", "acme")
     dev.fails(2, "tenants", "create", "Not One")
     admin = next(row for row in dev.json("keys")["items"] if row["system"])
     dev.fails(5, "keys", "delete", admin["id"])

@@ -289,9 +289,8 @@ static void definitions_are_changed(void)
         { "POST /v1/triggers", 201, "{\"id\":\"t\",\"version\":1}" },
         { "PUT /v1/triggers/t", 200, "{\"id\":\"t\",\"version\":2}" },
         { "DELETE /v1/triggers/t", 204, "" },
-        { "GET /v1/triggers/t", 200,
-          "{\"id\":\"t\",\"version\":7,\"enabled\":true,\"expireAfter\":\"1d\","
-          "\"createdAt\":\"x\"}" },
+        { "PATCH /v1/triggers/t", 200, "{\"id\":\"t\",\"version\":8}" },
+        { "PATCH /v1/channels/http:bi", 200, "{\"key\":\"http:bi\",\"version\":5}" },
         { "PUT /v1/channels/http:bi", 200, "{\"key\":\"http:bi\",\"version\":4}" },
         { "GET /v1/channels?limit=50", 200,
           "{\"items\":[{\"key\":\"http:bi\",\"type\":\"http\",\"enabled\":true}],\"next\":null}" });
@@ -304,8 +303,20 @@ static void definitions_are_changed(void)
     run(&ran, "peal triggers delete t");
     CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Deleted trigger t.\n") == 0);
     run(&ran, "peal triggers disable t");
-    CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Disabled trigger t, version 2.\n") == 0);
-    CHECK(asked("if-match=\"7\" {\"id\":\"t\",\"expireAfter\":\"1d\",\"enabled\":false}\n"));
+    CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Disabled trigger t, version 8.\n") == 0);
+    CHECK(asked("PATCH /v1/triggers/t authorization=Bearer pk_1 {\"enabled\":false}\n"));
+    run(&ran, "peal triggers set t retry.max=3 channel=http:bi retry.interval=30s filter=null"
+              " dedupRecipe=[\"a\"] templateId=a=b --if-version 7");
+    CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Changed trigger t, version 8.\n") == 0);
+    CHECK(
+        asked("if-match=\"7\" {\"retry\":{\"max\":3,\"interval\":\"30s\"},\"channel\":\"http:bi\","
+              "\"filter\":null,\"dedupRecipe\":[\"a\"],\"templateId\":\"a=b\"}\n"));
+    run(&ran, "peal channels set http:bi config.headers.X-Team=csi config.url=http://x/");
+    CHECK(asked("{\"config\":{\"headers\":{\"X-Team\":\"csi\"},\"url\":\"http://x/\"}}\n"));
+    run(&ran, "peal triggers set t");
+    CHECK(ran.exit == EXIT_INVALID);
+    run(&ran, "peal triggers set t enabled");
+    CHECK(ran.exit == EXIT_INVALID && SAYS("enabled is no NAME=VALUE"));
     run(&ran, str_format(&arena, "peal channels update http:bi --file=%s", file).at);
     CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Updated channel http:bi, version 4.\n") == 0);
     run(&ran, "peal channels");
@@ -318,6 +329,10 @@ static void keys_and_tenants_are_made(void)
     SERVE({ "POST /v1/keys", 201, "{\"id\":\"k1\",\"role\":\"ingest\",\"key\":\"pk_new\"}" },
           { "POST /v1/tenants", 201, "{\"id\":\"acme\",\"name\":\"Acme\"}" },
           { "DELETE /v1/keys/k1", 200, "{}" },
+          { "GET /v1/keys/k1", 200, "{\"id\":\"k1\",\"role\":\"ingest\"}" },
+          { "PATCH /v1/keys/k1", 200, "{\"id\":\"k1\",\"role\":\"read\"}" },
+          { "PATCH /v1/tenants/acme", 200, "{\"id\":\"acme\",\"name\":\"acme\"}" },
+          { "DELETE /v1/tenants/acme", 204, "" },
           { "GET /v1/tenants?limit=50", 200, "{\"items\":[{\"id\":\"acme\",\"name\":\"Acme\"}]}" });
     run(&ran, "peal keys create --role ingest --tenant acme --name ci --expires-at T");
     CHECK(ran.exit == EXIT_DONE && PRINTS("key   pk_new\n") && SAYS("shown this once"));
@@ -326,6 +341,18 @@ static void keys_and_tenants_are_made(void)
     CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Created tenant acme.\n") == 0);
     run(&ran, "peal keys delete k1");
     CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Deleted key k1.\n") == 0);
+    run(&ran, "peal keys show k1");
+    CHECK(ran.exit == EXIT_DONE && PRINTS("role  ingest\n"));
+    run(&ran, "peal keys set k1 --role read --name x --expires-at never");
+    CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Changed key k1.\n") == 0);
+    CHECK(asked("{\"role\":\"read\",\"name\":\"x\",\"expiresAt\":null}\n"));
+    run(&ran, "peal keys set k1");
+    CHECK(ran.exit == EXIT_INVALID && SAYS("Say what is to change"));
+    run(&ran, "peal tenants set acme --name A");
+    CHECK(ran.exit == EXIT_DONE && asked("PATCH /v1/tenants/acme authorization=Bearer pk_1"
+                                         " {\"name\":\"A\"}\n"));
+    run(&ran, "peal tenants delete acme");
+    CHECK(ran.exit == EXIT_DONE && strcmp(ran.out, "Deleted tenant acme.\n") == 0);
     run(&ran, "peal tenants list");
     CHECK(ran.exit == EXIT_DONE && PRINTS("acme  Acme\n"));
 }
