@@ -144,8 +144,9 @@ struct Call {
     };
 };
 
-// api_begin and api_handle are what the server calls; with is the Api.
+// api_begin, api_refused and api_handle are what the server calls; with is the Api.
 Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error);
+void api_refused(void *with, Exchange *exchange, int status);
 void api_handle(void *with, Exchange *exchange);
 
 // call_json begins a JSON answer; write to call->json. A replay begins anew. Other answers are set

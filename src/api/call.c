@@ -42,10 +42,14 @@ Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error)
 {
     Served *served = ARENA_NEW(&exchange->arena, Served);
     exchange->with = served;
-    Err err = begin(with, served, exchange, ret, error);
-    if (err != ERR_OK) // what is refused here, the server answers
-        metrics_request(served->call.route, err_http(err));
-    return err;
+    return begin(with, served, exchange, ret, error);
+}
+
+void api_refused(void *with, Exchange *exchange, int status)
+{
+    const Served *served = exchange->with; // NULL where its head could not be read
+    (void) with;
+    metrics_request(served ? served->call.route : NULL, status);
 }
 
 static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, Error *error)

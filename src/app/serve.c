@@ -185,6 +185,7 @@ static Err open_server(Program *program, Error *error)
                               .body_bytes_max = config->body_max,
                               .bodies_bytes_max = config->bodies_max,
                               .begin = api_begin,
+                              .refused = api_refused,
                               .handle = api_handle,
                               .with = &program->api };
     TRY(renewal_begin(&program->renewal, config, &options.certificate, error));

@@ -56,17 +56,21 @@ bool exchange_unpark(Exchange *exchange)
     ExchangeWire *wire = exchange->wire;
     Parking parking = PARKING_PARKED;
     // Given up, the server may be gone: only the exchange itself may be looked at.
-    bool is_ours = atomic_compare_exchange_strong(&wire->parking, &parking, PARKING_LEFT);
-    if (is_ours) {
-        pthread_mutex_lock(&wire->server->lock);
-        unlist(wire);
-        pthread_mutex_unlock(&wire->server->lock);
-    }
+    if (!atomic_compare_exchange_strong(&wire->parking, &parking, PARKING_LEFT))
+        return false;
+    pthread_mutex_lock(&wire->server->lock);
+    unlist(wire);
+    pthread_mutex_unlock(&wire->server->lock);
     bool is_last = wire_let_go(wire);
-    assert(!is_ours || !is_last); // the loop waits for the answer
-    if (is_last)
-        wire_end(wire);
-    return is_ours;
+    assert(!is_last); // the loop waits for the answer
+    return true;
+}
+
+void exchange_drop(Exchange *exchange)
+{
+    assert(atomic_load(&exchange->wire->parking) == PARKING_GIVEN_UP);
+    if (wire_let_go(exchange->wire))
+        wire_end(exchange->wire);
 }
 
 void server_give_up(Server *server)

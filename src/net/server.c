@@ -303,6 +303,13 @@ static enum MHD_Result queue_reply(ExchangeWire *wire)
     return result;
 }
 
+static void tell_refused(ExchangeWire *wire, int status)
+{
+    const ServerOptions *options = &wire->server->options;
+    if (options->refused)
+        options->refused(options->with, &wire->exchange, status);
+}
+
 // refuse answers with error: at once, which closes the connection, when the rest cannot be trusted
 // or is long; after reading the rest otherwise.
 static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_once)
@@ -311,6 +318,7 @@ static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_on
     log_debug("server.refused", "remote=%s code=%s detail=%s", wire->connection->remote,
               err_code(error->err), log_quote(str_from(error->detail)));
     wire->reply = problem_reply(&wire->exchange.arena, error, wire->exchange.request_id);
+    tell_refused(wire, wire->reply.status);
     if (at_once || framing->is_chunked || framing->length > DROP_BYTES_MAX ||
         (framing->is_awaited && framing->length > 0)) {
         if (!deadline_stop(&wire->connection->deadline))
@@ -489,6 +497,7 @@ static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail
     wire->connection->lingers = true;
     if (!deadline_stop(&wire->connection->deadline))
         return MHD_NO;
+    tell_refused(wire, err_http(err));
     Str text = problem_text(&wire->exchange.arena, err, detail);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(wire->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);

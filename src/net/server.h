@@ -53,10 +53,12 @@ Stream *exchange_stream(Exchange *exchange, const Reply *head, StreamWatch watch
 
 // exchange_park registers an exchange that waits for something which may never come, so that
 // server_close() answers it (503 stopping) instead of waiting in vain. Until exchange_unpark() its
-// owner does not touch it. Where that returns true it is the owner's again, to be answered; false:
-// the server has answered, and it is gone.
+// owner does not touch it. Where that returns true it is the owner's again, to be answered. False:
+// the server has answered; what the exchange holds is still there, to be given back, until
+// exchange_drop(), also when the server is gone.
 void exchange_park(Exchange *exchange);
 bool exchange_unpark(Exchange *exchange) MUST_USE;
+void exchange_drop(Exchange *exchange);
 
 // Admission is what the server should know of a request before it takes more of it.
 typedef struct Admission {
@@ -84,6 +86,9 @@ typedef struct ServerOptions {
     // begin runs when the headers are in. Anything but ERR_OK refuses the request; fill error. May
     // be NULL.
     Err (*begin)(void *with, Exchange *exchange, Admission *ret, Error *error);
+    // refused is told of what the server answers by itself, to begin's refusals or its own. May be
+    // NULL.
+    void (*refused)(void *with, Exchange *exchange, int status);
     void (*handle)(void *with, Exchange *exchange);
     void *with;
 } ServerOptions;

@@ -267,6 +267,8 @@ def test_health_and_operators_get_in_when_all_connections_are_taken(ctx):
         answer = ingester.post("/v1/events", {"kind": "k"})
         equal((answer.status, answer.json["code"]), BUSY)
         assert answer.headers["Retry-After"], "it is told when to come again"
+        counted = r'peal_requests_total{method="POST",route="/v1/events",status="5xx"} 1\n'
+        assert re.search(counted, peal.get("/metrics").text), "and counted"
         taken[0].sendall(b"TP/1.1\r\nHost: x\r\n\r\n")
         assert taken[0].recv(100).startswith(b"HTTP/1.1 200"), "they keep their place"
     eventually(lambda: ingester.post("/v1/events", {"kind": "k"}).status == 202)

@@ -301,6 +301,8 @@ static void what_is_parked_is_answered_when_the_server_closes(void)
     Str answer = peer_receive(&arena, waiting);
     CHECK(peer_status(answer) == 503 && str_contains(answer, S("\"code\":\"stopping\"")));
     CHECK(!exchange_unpark(second)); // also long after the server is gone
+    CHECK(str_eq(second->path, S("/hold")));
+    exchange_drop(second);
     close(answered);
     close(waiting);
     host_stop(&host);
