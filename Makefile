@@ -53,7 +53,7 @@ fuzz: ## each fuzzer for FUZZ_SECONDS (default 60)
 	@tools/fuzz.sh
 
 docs: all ## renew the documents that are printed from tables
-	@python3 tools/check_docs.py $(BUILD)/test/docs docs --write
+	@python3 tools/check_docs.py $(BUILD)/test/docs $(BUILD)/peal docs --write
 
 format: ## lay the C code out as .clang-format says
 	@$(SETUP) lint

@@ -1,11 +1,13 @@
 // docs.c - prints the documents whose truth is a table in the code: `docs states`, `docs errors`,
-// `docs metrics`.
+// `docs metrics`, `docs roles`.
 //
 // docs/states.md and its like are its output; a test compares them, `make docs` renews them.
 
+#include "api/api.h"
 #include "base/err.h"
 #include "base/metric.h"
 #include "domain/delivery.h"
+#include "domain/role.h"
 #include "domain/trigger.h"
 
 #include <stdio.h>
@@ -98,6 +100,34 @@ static void print_metrics(void)
     }
 }
 
+static void print_who(const Route *route)
+{
+    if (route->roles == ANYONE || route->roles == SYSTEM) {
+        printf(" %s |\n", route->roles == ANYONE ? "anyone, without a key" : "the system right");
+        return;
+    }
+    for (size_t role = ROLE_NONE + 1; role < TABLE_ROWS(ROLE_TABLE); role++)
+        if (role == ROLE_ADMIN || (route->roles & 1u << role) != 0)
+            printf(" %s", role_text((Role) role));
+    printf(" |\n");
+}
+
+static void print_roles(void)
+{
+    printf("# Roles, and who may call what\n\n"
+           "Printed from the tables in `src/domain/role.h` and `src/api/routes.c` by `make docs`; do not edit.\n\n"
+           "A key has one role, and is of one tenant: what belongs to another is not there (404). Beside its\n"
+           "role the first key has the system right: tenants, clock, tick, hold and release.\n\n"
+           "| role | what it is for |\n|---|---|\n");
+    for (size_t role = ROLE_NONE + 1; role < TABLE_ROWS(ROLE_TABLE); role++)
+        printf("| %s | %s |\n", role_text((Role) role), role_purpose((Role) role));
+    printf("\n| call | what it does | who may |\n|---|---|---|\n");
+    for (size_t i = 0; i < route_count; i++) {
+        printf("| `%s %s` | %s |", routes[i].method, routes[i].path, routes[i].summary);
+        print_who(&routes[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     Str what = argc == 2 ? str_from(argv[1]) : STR_NONE;
@@ -107,6 +137,8 @@ int main(int argc, char **argv)
         print_errors();
     else if (str_eq(what, S("metrics")))
         print_metrics();
+    else if (str_eq(what, S("roles")))
+        print_roles();
     else
         return 2;
     return 0;

@@ -19,7 +19,7 @@ static const ErrorRow errors[] = {
 };
 
 static const char *const roles[] = {
-#define ROLE_ROW(name, text) [ROLE_##name] = text,
+#define ROLE_ROW(name, text, purpose) [ROLE_##name] = text,
     ROLE_TABLE(ROLE_ROW)
 #undef ROLE_ROW
 };
