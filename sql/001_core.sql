@@ -158,7 +158,8 @@ CREATE TABLE target (
 -- retrying or waiting. due_at is when step falls due: a send, the end of a lease or an expiry. While a
 -- node sends it, a row has a lease and keeps its place: a claim changes no indexed column (on
 -- PostgreSQL a HOT update, for which the page keeps room). While somebody outside has it, which may
--- take hours, it lies beside the expiries and in nobody's way.
+-- take hours, it lies beside the expiries and in nobody's way. cause is what the last attempt
+-- failed of (src/domain/cause.h), until the next one is settled.
 CREATE TABLE queue (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -181,14 +182,16 @@ CREATE TABLE queue (
     started_at {I64},
     lease_until {I64},
     holder {I64},
+    cause {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 CREATE INDEX queue_send ON queue (lane, due_at, id) WHERE step = 1;
 CREATE INDEX queue_sweep ON queue (due_at) WHERE step > 1;
+CREATE INDEX queue_cause ON queue (tenant, cause, id) WHERE cause IS NOT NULL;
 
 -- Where a delivery ended: parked (a person may revive it) or final, with its figures and the attempt
 -- that ended it, whose number and send are the delivery's. Where verdict is NULL none did: whatever
--- was tried before stands in attempt.
+-- was tried before stands in attempt. cause is of what was parked.
 CREATE TABLE ended (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -218,9 +221,11 @@ CREATE TABLE ended (
     detail TEXT,
     node {I64},
     is_captured {SMALL},
+    cause {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
 CREATE INDEX ended_parked ON ended (tenant, id) WHERE state = 4;
+CREATE INDEX ended_cause ON ended (tenant, cause, id) WHERE state = 4;
 CREATE INDEX ended_expiry ON ended (expires_at) WHERE expires_at IS NOT NULL;
 
 -- One complete row per try but the one that ended the delivery; append-only.

@@ -2,6 +2,7 @@
 
 #include "api/shapes.h"
 #include "channels/channel.h"
+#include "domain/cause.h"
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
@@ -101,6 +102,7 @@ enum {
     LIST_CHANNEL,
     LIST_EVENT,
     LIST_ENTITY,
+    LIST_CAUSE,
     LIST_Q,
     LIST_STUCK,
     LIST_FROM,
@@ -114,6 +116,7 @@ const Param delivery_params[] = {
     [LIST_CHANNEL] = { "channel", PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "Sent on this channel" },
     [LIST_EVENT]   = { "event",   PARAM_ID,   .help = "Made of this event" },
     [LIST_ENTITY]  = { "entity",  PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
+    [LIST_CAUSE]   = { "cause",   PARAM_TEXT, .max = CAUSE_TEXT_LEN, .help = "Parked or retrying because of this cause, as /v1/causes told it; with state" },
     [LIST_Q]       = { "q",       PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "Whose address or reference has this text" },
     [LIST_STUCK]   = { "stuck",   PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
     [LIST_FROM]    = { "from",    PARAM_TIME, .help = "Triggered at this time or later" },
@@ -133,6 +136,7 @@ static DeliveryFilter read_filter(const Call *call)
     param_text(call, LIST_CHANNEL, &filter.channel);
     filter.has_event = param_id(call, LIST_EVENT, &filter.event);
     param_text(call, LIST_ENTITY, &filter.entity);
+    param_text(call, LIST_CAUSE, &filter.cause);
     param_text(call, LIST_Q, &filter.q);
     param_time(call, LIST_FROM, &filter.from);
     param_time(call, LIST_TO, &filter.to);
@@ -142,12 +146,27 @@ static DeliveryFilter read_filter(const Call *call)
     return filter;
 }
 
+// check_cause refuses a cause that is none, or that is asked for where nothing has one.
+static Err check_cause(const DeliveryFilter *filter, Error *error)
+{
+    int64_t cause;
+    bool may_have = filter->has_state &&
+                    (filter->state == DELIVERY_PARKED || filter->state == DELIVERY_RETRYING);
+    if (!filter->cause.at || (may_have && cause_parse(filter->cause, &cause)))
+        return ERR_OK;
+    error_add(error, S("/cause"), "bad-value",
+              may_have ? "must be a cause that /v1/causes told"
+                       : "goes with state=parked or state=retrying");
+    return error_close(error, ERR_INVALID);
+}
+
 Err delivery_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
     Seen seen;
     DeliveryView *views;
     DeliveryFilter filter = read_filter(call);
+    TRY(check_cause(&filter, error));
     TRY(call_walk(call, &walk, error));
     TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);

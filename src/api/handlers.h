@@ -50,6 +50,10 @@ Err delivery_complete(Call *call, Tx *tx, Error *error);
 extern const Param captured_params[];
 Err captured_list(Call *call, Db *db, Error *error);
 
+// causes_api.c
+extern const Param cause_params[];
+Err cause_list(Call *call, Db *db, Error *error);
+
 // operations_api.c
 Err operation_create(Call *call, Tx *tx, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);

@@ -94,6 +94,8 @@ const Route routes[] = {
       "Note that it was answered", POSTED(reason_shape), GIVES(200, delivery_shape) },
     { "GET",    "/v1/captured",                 READERS,   READS(captured_list),
       "What memory channels took", .params = captured_params, PAGE(captured_shape) },
+    { "GET",    "/v1/causes",                   READERS,   READS(cause_list),
+      "What deliveries are parked for, or retried, told apart", .params = cause_params, PAGE(cause_shape) },
     { "POST",   "/v1/operations",               OPERATORS, WRITES(operation_create),
       "Act on all deliveries that a filter names", POSTED(operation_body_shape), GIVES(202, operation_begun_shape),
       .example = "{\"action\":\"retry\",\"filter\":{\"state\":\"parked\"}}" },

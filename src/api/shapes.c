@@ -253,6 +253,25 @@ static const Field captured_rows[] = {
 };
 const Shape captured_shape = SHAPE("Captured", captured_rows);
 
+static const char *const cause_state_words[] = { "parked", "retrying", NULL };
+static const Field cause_filter_rows[] = {
+    { "state", FIELD_WORD, ALWAYS, .words = cause_state_words },
+    { "cause", FIELD_TEXT, ALWAYS },
+};
+static const Shape cause_filter_shape = SHAPE("CauseFilter", cause_filter_rows);
+static const Field cause_rows[] = {
+    { "cause",   FIELD_TEXT,   ALWAYS },
+    { "channel", FIELD_TEXT,   OR_NULL },
+    REASON(OR_NULL),
+    { "code",    FIELD_INT,    OR_NULL, .help = "Of the far side's answer" },
+    { "sample",  FIELD_TEXT,   OR_NULL, .help = "What the far side said, without what differs from one delivery to the next" },
+    { "count",   FIELD_COUNT,  ALWAYS,  .help = "Of those that this page has counted: where it is not complete, the next may begin with the rest" },
+    { "oldest",  FIELD_TIME,   OR_NULL, .help = "When the first of them was triggered" },
+    { "newest",  FIELD_TIME,   OR_NULL, .help = "When the last of them was triggered" },
+    { "filter",  FIELD_OBJECT, ALWAYS,  .inside = &cause_filter_shape, .help = "For /v1/operations and lists: exactly these deliveries" },
+};
+const Shape cause_shape = SHAPE("Cause", cause_rows);
+
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
     { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &delivery_filter_shape,

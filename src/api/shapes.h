@@ -36,6 +36,9 @@ extern const Shape delivery_shape;
 extern const Shape attempt_shape;
 extern const Shape captured_shape;
 
+// causes_api.c
+extern const Shape cause_shape;
+
 // operations_api.c
 typedef struct OperationBody {
     int action; // its place in operation_words

@@ -12,6 +12,9 @@ extern const Command command_why;
 extern const Command command_deliveries;
 extern const Command command_captured;
 
+// causes.c
+extern const Command command_causes;
+
 // definitions.c
 extern const Command command_triggers;
 extern const Command command_channels;

@@ -6,7 +6,7 @@
 
 enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
 
-#define FILTERS "state trigger channel event entity"
+#define FILTERS "state trigger channel event entity cause"
 
 static const Column delivery_columns[] = {
     { "ID", "id" },
@@ -237,6 +237,7 @@ static const CommandOption deliveries_options[] = {
     { "channel", "KEY", "only through this channel" },
     { "event", "ID", "only of this event" },
     { "entity", "E", "only about this entity" },
+    { "cause", "CAUSE", "only of this cause, as peal causes tells it; in lists with --state" },
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     { "reason", "TEXT", "kept with what was done" },
@@ -264,6 +265,7 @@ const Command command_deliveries = {
         "Examples:\n"
         "  peal deliveries --state parked\n"
         "  peal deliveries retry --state parked --channel email:ops --dry-run\n"
+        "  peal deliveries retry --cause 5f0c61a9be20d1c4        one that peal causes told\n"
         "  peal deliveries discard 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --reason 'test data'",
     .options = deliveries_options,
     .verbs = deliveries_verbs,

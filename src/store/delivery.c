@@ -1,5 +1,6 @@
 #include "store/delivery.h"
 
+#include "domain/cause.h"
 #include "domain/members.h"
 #include "domain/trigger.h"
 
@@ -85,12 +86,16 @@ static const Statement insert = {
 #define LIVE "SELECT q.id FROM queue q WHERE q.tenant = $1"
 #define ENDED "SELECT n.id FROM ended n WHERE n.tenant = $1"
 #define PARKED(hint) "SELECT n.id FROM ended n" hint " WHERE n.tenant = $1 AND n.state = 4"
+#define LIVE_OF_CAUSE(hint, n)                                                                     \
+    "SELECT q.id FROM queue q" hint " WHERE q.tenant = $1 AND q.cause = " n
+#define PARKED_OF_CAUSE(hint, n) PARKED(hint) " AND n.cause = " n
 #define BY(index) " INDEXED BY " index
 
 #define PROMISE_FILTER FITS("d") PROMISE_FITS STATE_OF_D
 #define LIVE_FILTER FITS("q") PROMISE_OF("q") " AND ($12 < 0 OR q.state = $12)" IS_STUCK
 #define ENDED_FILTER FITS("n") PROMISE_OF("n") " AND n.state = $12"
 #define PARKED_FILTER FITS("n") PROMISE_OF("n")
+#define LIVE_CAUSE_FILTER FITS("q") PROMISE_OF("q") " AND ($13 < 0 OR q.state = $13)"
 
 static const Statement all_edge = {
     .name = "delivery_all_edge",
@@ -196,6 +201,62 @@ static const Statement parked_up_find = {
     .sql = PARKED(BY("ended_parked")) PARKED_FILTER UP("n") AT_LIMIT,
     .postgres = PARKED("") PARKED_FILTER UP("n") AT_LIMIT,
 };
+static const Statement live_cause_edge = {
+    .name = "delivery_live_cause_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuii",
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$5") DOWN("q") AT_EDGE,
+    .postgres = LIVE_OF_CAUSE("", "$5") DOWN("q") AT_EDGE,
+};
+static const Statement live_cause_find = {
+    .name = "delivery_live_cause_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "ii",
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$12") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$12") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
+};
+static const Statement live_cause_up_edge = {
+    .name = "delivery_live_cause_up_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuii",
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$5") UP("q") AT_EDGE,
+    .postgres = LIVE_OF_CAUSE("", "$5") UP("q") AT_EDGE,
+};
+static const Statement live_cause_up_find = {
+    .name = "delivery_live_cause_up_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "ii",
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$12") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$12") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
+};
+static const Statement parked_cause_edge = {
+    .name = "delivery_parked_cause_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuii",
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$5") DOWN("n") AT_EDGE,
+    .postgres = PARKED_OF_CAUSE("", "$5") DOWN("n") AT_EDGE,
+};
+static const Statement parked_cause_find = {
+    .name = "delivery_parked_cause_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$12") PARKED_FILTER DOWN("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$12") PARKED_FILTER DOWN("n") AT_LIMIT,
+};
+static const Statement parked_cause_up_edge = {
+    .name = "delivery_parked_cause_up_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuii",
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$5") UP("n") AT_EDGE,
+    .postgres = PARKED_OF_CAUSE("", "$5") UP("n") AT_EDGE,
+};
+static const Statement parked_cause_up_find = {
+    .name = "delivery_parked_cause_up_find",
+    .scope = STATEMENT_TENANT,
+    .params = FILTER_PARAMS "i",
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$12") PARKED_FILTER UP("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$12") PARKED_FILTER UP("n") AT_LIMIT,
+};
 
 #define VIEW_ONE(payload)                                                                          \
     VIEW_COLUMNS(payload) " FROM delivery d" VIEW_JOINS " WHERE d.tenant = $1 AND d.id = $2"
@@ -236,12 +297,36 @@ static const Statement rules_of_event = {
 };
 
 const Statement *const delivery_statements[] = {
-    &insert,         &all_edge,     &all_find,     &rule_edge,
-    &rule_find,      &entity_edge,  &entity_find,  &live_edge,
-    &live_find,      &live_up_edge, &live_up_find, &ended_edge,
-    &ended_find,     &parked_edge,  &parked_find,  &parked_up_edge,
-    &parked_up_find, &view_one,     &view_many,    &view_of_event,
-    &rules_of_event, NULL,
+    &insert,
+    &all_edge,
+    &all_find,
+    &rule_edge,
+    &rule_find,
+    &entity_edge,
+    &entity_find,
+    &live_edge,
+    &live_find,
+    &live_up_edge,
+    &live_up_find,
+    &ended_edge,
+    &ended_find,
+    &parked_edge,
+    &parked_find,
+    &parked_up_edge,
+    &parked_up_find,
+    &view_one,
+    &view_many,
+    &view_of_event,
+    &rules_of_event,
+    &live_cause_edge,
+    &live_cause_find,
+    &live_cause_up_edge,
+    &live_cause_up_find,
+    &parked_cause_edge,
+    &parked_cause_find,
+    &parked_cause_up_edge,
+    &parked_cause_up_find,
+    NULL,
 };
 
 Uuid delivery_id_of(Uuid event, unsigned n)
@@ -358,16 +443,26 @@ static const Field filter_rows[] = {
     { "channel", FIELD_TEXT, AT(channel), .max = CHANNEL_KEY_MAX },
     { "event",   FIELD_ID,   AT(event),   .given = offsetof(DeliveryFilter, has_event) },
     { "entity",  FIELD_TEXT, AT(entity),  .max = EVENT_ENTITY_MAX },
+    { "cause",   FIELD_TEXT, AT(cause),   .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
     { "from",    FIELD_TIME, AT(from) },
     { "to",      FIELD_TIME, AT(to) },
 };
 // clang-format on
 #undef AT
 
+static void check_cause(const Members *members, void *value)
+{
+    const DeliveryFilter *filter = value;
+    int64_t cause;
+    if (filter && filter->cause.at && !cause_parse(filter->cause, &cause))
+        members_note(members, S("cause"), "bad-value", "must be a cause that /v1/causes told");
+}
+
 const Shape delivery_filter_shape = {
     .name = "DeliveryFilter",
     SHAPE_ROWS(filter_rows),
     .size = sizeof(DeliveryFilter),
+    .check = check_cause,
 };
 
 Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, Error *error)
@@ -405,16 +500,22 @@ typedef struct FilterArgs {
     Instant triggered_from, triggered_to;
     int state; // -1: any
     Instant stuck_before;
+    int64_t cause;
 } FilterArgs;
 
 _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
 
-static const Columns filter_columns =
-    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger),
-            COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),
-            COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),
-            COLUMN_TIME(FilterArgs, triggered_to), COLUMN(FilterArgs, state),
-            COLUMN_TIME(FilterArgs, stuck_before));
+#define FILTER_COLUMNS                                                                             \
+    ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger),                            \
+        COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),        \
+        COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),                      \
+        COLUMN_TIME(FilterArgs, triggered_to)
+static const Columns filter_columns = COLUMNS(FilterArgs, FILTER_COLUMNS, COLUMN(FilterArgs, state),
+                                              COLUMN_TIME(FilterArgs, stuck_before));
+static const Columns of_cause_columns =
+    COLUMNS(FilterArgs, FILTER_COLUMNS, COLUMN(FilterArgs, cause), COLUMN(FilterArgs, state));
+static const Columns cause_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, cause));
 static const Columns trigger_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger));
 static const Columns entity_columns =
@@ -431,9 +532,19 @@ static const IdSource parked_source = { &parked_edge, &parked_find, &filter_colu
 static const IdSource live_up = { &live_up_edge, &live_up_find, &filter_columns, &filter_columns };
 static const IdSource parked_up = { &parked_up_edge, &parked_up_find, &filter_columns,
                                     &filter_columns };
+static const IdSource live_cause_source = { &live_cause_edge, &live_cause_find, &cause_columns,
+                                            &of_cause_columns };
+static const IdSource live_cause_up = { &live_cause_up_edge, &live_cause_up_find, &cause_columns,
+                                        &of_cause_columns };
+static const IdSource parked_cause_source = { &parked_cause_edge, &parked_cause_find,
+                                              &cause_columns, &of_cause_columns };
+static const IdSource parked_cause_up = { &parked_cause_up_edge, &parked_cause_up_find,
+                                          &cause_columns, &of_cause_columns };
 
 static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter *filter)
 {
+    int64_t cause = 0; // which there is not
+    (void) cause_parse(filter->cause, &cause);
     return (FilterArgs){
         .bounds.tenant = tenant,
         .trigger = filter->trigger,
@@ -445,6 +556,7 @@ static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter
         .triggered_to = filter->to,
         .state = filter->has_state ? (int) filter->state : -1,
         .stuck_before = filter->stuck_before,
+        .cause = cause,
     };
 }
 
@@ -480,6 +592,8 @@ static bool is_for_parked(const DeliveryFilter *filter)
 static const IdSource *source_of(const DeliveryFilter *filter)
 {
     bool is_whole = filter->is_live || filter->stuck_before != INSTANT_NONE;
+    if (filter->cause.at)
+        return is_for_queue(filter) ? &live_cause_source : &parked_cause_source;
     if (filter->entity.at && !is_whole)
         return &entity_source;
     if (is_for_queue(filter))
@@ -498,7 +612,8 @@ static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
 {
     bool is_row = source == &all_source;
     bool is_state = source == &live_source || source == &live_up || source == &ended_source;
-    bool is_parked = source == &parked_source || source == &parked_up;
+    bool is_parked = source == &parked_source || source == &parked_up ||
+                     source == &parked_cause_source || source == &parked_cause_up;
     bool asks_promise = filter->q.at || (filter->entity.at && source != &entity_source);
     bool asks_rule = filter->channel.at || (filter->trigger.at && source != &rule_source);
     bool asks_state = (filter->has_state && !is_parked) || filter->stuck_before != INSTANT_NONE;
@@ -578,6 +693,8 @@ Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     assert(is_for_queue(filter) || is_for_parked(filter));
     IdRange range = range_of(filter);
     const IdSource *source = is_for_queue(filter) ? &live_up : &parked_up;
+    if (filter->cause.at)
+        source = is_for_queue(filter) ? &live_cause_up : &parked_cause_up;
     FilterArgs args = filter_args(arena, tenant, filter);
     args.bounds.from = range.first;
     // The first of an event's own range is met by what lies just before it: the event's 15th and

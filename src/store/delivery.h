@@ -77,6 +77,7 @@ typedef struct DeliveryFilter {
     Str trigger, channel, entity;
     bool has_event;
     Uuid event;
+    Str cause;            // what it is parked for, or fails of while it is live (domain/cause.h)
     Str q;                // part of the address, customer reference, public id or entity
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after

@@ -1,6 +1,7 @@
 #include "store/queue.h"
 
 #include "base/log.h"
+#include "domain/cause.h"
 
 // Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying; steps 1 send, 2
 // lease, 3 expire.
@@ -115,27 +116,36 @@ static const Statement settle_end = {
     .postgres = "DELETE FROM queue q USING unnest($1, $2, $3, $4, $5) AS s (" GUARD_NAMES ")"
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
+// A claim that is given back leaves the cause as it was: nothing was tried.
+enum { CAUSE_AS_IT_WAS = -1 };
+#define CAUSE(row, given)                                                                          \
+    "CASE WHEN " given " < 0 THEN " row ".cause WHEN " given " > 0 THEN " given " END"
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiiiiiii",
     .many = true,
     .sql = "UPDATE queue SET state = $6, step = $7, due_at = $8, attempt = $9, failures = $10,"
            " send = $11, reminders_left = $12, first_due_at = $13, last_sent_at = $14,"
            " opened_at = $15, started_at = $16, lease_until = $17,"
-           " holder = CASE WHEN $6 = 1 THEN $18 END"
-           " WHERE " GUARD GUARD_LEASE,
-    .postgres = "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
-                " attempt = s.attempt, failures = s.failures, send = s.send,"
-                " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
-                " last_sent_at = s.last_sent_at, opened_at = s.opened_at,"
-                " started_at = s.started_at, lease_until = s.lease_until,"
-                " holder = CASE WHEN s.new_state = 1 THEN s.new_holder END"
-                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"
-                " $16, $17, $18) AS s (" GUARD_NAMES ", new_state, step, due_at, attempt, failures,"
-                " send, reminders_left, first_due_at, last_sent_at, opened_at, started_at,"
-                " lease_until, new_holder)"
-                " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
+           " holder = CASE WHEN $6 = 1 THEN $18 END, cause = " CAUSE(
+               "queue", "$19") " WHERE " GUARD GUARD_LEASE,
+    .postgres =
+        "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
+        " attempt = s.attempt, failures = s.failures, send = s.send,"
+        " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
+        " last_sent_at = s.last_sent_at, opened_at = s.opened_at,"
+        " started_at = s.started_at, lease_until = s.lease_until,"
+        " holder = CASE WHEN s.new_state = 1 THEN s.new_holder END,"
+        " cause = " CAUSE(
+            "q",
+            "s.cause") " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
+                       "$15,"
+                       " $16, $17, $18, $19) AS s (" GUARD_NAMES
+                       ", new_state, step, due_at, attempt, failures,"
+                       " send, reminders_left, first_due_at, last_sent_at, opened_at, started_at,"
+                       " lease_until, new_holder, cause)"
+                       " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
 // A row that is there already belongs to a delivery that ended meanwhile, or an attempt that was
 // recorded: the insert clashes, and the batch is replayed with care. Rows that are in nobody's way,
@@ -156,6 +166,20 @@ static const Statement ended_insert = {
     .postgres = "INSERT INTO ended (" ENDED_NAMES ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
                 " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,"
                 " $23, $24, $25, $26, $27, $28)",
+};
+// What is parked has a cause besides.
+static const Statement ended_park = {
+    .name = "ended_park",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiiiiiiiiiiiiiiiitiiiiittiii",
+    .many = true,
+    .sql = "INSERT INTO ended (" ENDED_NAMES ", cause) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,"
+           " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,"
+           " $27, $28, $29)",
+    .postgres =
+        "INSERT INTO ended (" ENDED_NAMES ", cause) SELECT * FROM unnest($1, $2, $3, $4, $5,"
+        " $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,"
+        " $23, $24, $25, $26, $27, $28, $29)",
 };
 static const Statement ended_change = {
     .name = "ended_change",
@@ -286,10 +310,10 @@ static const Statement next_expiry = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,         &claim_pick,   &claim_mark,   &pull_pick,    &pull_mark,
-    &settle_end,     &settle_live,  &ended_insert, &ended_change, &ended_delete,
-    &attempt_insert, &attempt_note, &ended_tell,   &ended_untry,  &attempt_keep,
-    &renew,          &next_send,    &next_sweep,   &next_expiry,  NULL,
+    &insert,       &claim_pick,   &claim_mark,  &pull_pick,    &pull_mark,    &settle_end,
+    &settle_live,  &ended_insert, &ended_park,  &ended_change, &ended_delete, &attempt_insert,
+    &attempt_note, &ended_tell,   &ended_untry, &attempt_keep, &renew,        &next_send,
+    &next_sweep,   &next_expiry,  NULL,
 };
 
 const Columns queue_columns =
@@ -519,14 +543,14 @@ Err queue_pull(Tx *tx, Claim *claim, Error *error)
     COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, stored_state), COLUMN(Settle, fence)
 
 static const Columns end_columns = COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder));
-static const Columns live_columns =
-    COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, holder), COLUMN(Settle, to.live.state),
-            COLUMN(Settle, to.live.step), COLUMN(Settle, to.live.due_at),
-            COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures),
-            COLUMN(Settle, to.live.send), COLUMN(Settle, to.live.reminders_left),
-            COLUMN(Settle, to.live.first_due_at), COLUMN_TIME(Settle, to.live.last_sent_at),
-            COLUMN_TIME(Settle, to.live.opened_at), COLUMN_TIME(Settle, to.live.started_at),
-            COLUMN_TIME(Settle, to.live.lease_until), COLUMN_SOME(Settle, to.live.holder));
+static const Columns live_columns = COLUMNS(
+    Settle, SETTLE_GUARD, COLUMN(Settle, holder), COLUMN(Settle, to.live.state),
+    COLUMN(Settle, to.live.step), COLUMN(Settle, to.live.due_at), COLUMN(Settle, to.live.attempt),
+    COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
+    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
+    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
+    COLUMN_TIME(Settle, to.live.started_at), COLUMN_TIME(Settle, to.live.lease_until),
+    COLUMN_SOME(Settle, to.live.holder), COLUMN(Settle, cause));
 static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
@@ -534,21 +558,23 @@ static const Columns change_columns =
 static const Columns revived_columns = COLUMNS(
     Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane), COLUMN(Settle, rule),
     COLUMN(Settle, site), COLUMN(Settle, bytes), LIVE_FIELDS(LIVE_COLUMN_, Settle, to.live));
-static const Columns ended_columns = COLUMNS(
-    Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane), COLUMN(Settle, rule),
-    COLUMN(Settle, site), COLUMN(Settle, bytes), COLUMN(Settle, to.live.state),
-    COLUMN(Settle, to.reason), COLUMN(Settle, at), COLUMN(Settle, to.live.fence),
-    COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures), COLUMN(Settle, to.live.send),
-    COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
-    COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
-    COLUMN_TIME(Settle, to.expires_at), COLUMN(Settle, note),
-    COLUMN_IF(Settle, has_attempt, attempt.started_at),
-    COLUMN_IF(Settle, has_attempt, attempt.finished_at),
-    COLUMN_IF(Settle, has_attempt, attempt.outcome.verdict),
-    COLUMN_IF(Settle, has_attempt, attempt.outcome.reason),
-    COLUMN_SOME(Settle, attempt.outcome.code), COLUMN(Settle, attempt.outcome.provider_id),
-    COLUMN(Settle, attempt.outcome.detail), COLUMN_SOME(Settle, attempt.node),
-    COLUMN_IF(Settle, has_attempt, attempt.outcome.is_captured));
+#define ENDED_FIELDS                                                                               \
+    COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, lane), COLUMN(Settle, rule),        \
+        COLUMN(Settle, site), COLUMN(Settle, bytes), COLUMN(Settle, to.live.state),                \
+        COLUMN(Settle, to.reason), COLUMN(Settle, at), COLUMN(Settle, to.live.fence),              \
+        COLUMN(Settle, to.live.attempt), COLUMN(Settle, to.live.failures),                         \
+        COLUMN(Settle, to.live.send), COLUMN(Settle, to.live.reminders_left),                      \
+        COLUMN(Settle, to.live.first_due_at), COLUMN_TIME(Settle, to.live.last_sent_at),           \
+        COLUMN_TIME(Settle, to.live.opened_at), COLUMN_TIME(Settle, to.expires_at),                \
+        COLUMN(Settle, note), COLUMN_IF(Settle, has_attempt, attempt.started_at),                  \
+        COLUMN_IF(Settle, has_attempt, attempt.finished_at),                                       \
+        COLUMN_IF(Settle, has_attempt, attempt.outcome.verdict),                                   \
+        COLUMN_IF(Settle, has_attempt, attempt.outcome.reason),                                    \
+        COLUMN_SOME(Settle, attempt.outcome.code), COLUMN(Settle, attempt.outcome.provider_id),    \
+        COLUMN(Settle, attempt.outcome.detail), COLUMN_SOME(Settle, attempt.node),                 \
+        COLUMN_IF(Settle, has_attempt, attempt.outcome.is_captured)
+static const Columns ended_columns = COLUMNS(Settle, ENDED_FIELDS);
+static const Columns park_columns = COLUMNS(Settle, ENDED_FIELDS, COLUMN(Settle, cause));
 static const Columns tell_columns =
     COLUMNS(Settle, COLUMN(Settle, tenant), COLUMN(Settle, id), COLUMN(Settle, fence),
             COLUMN(Settle, attempt.number), COLUMN(Settle, attempt.finished_at),
@@ -576,12 +602,13 @@ typedef struct Passage {
     const Columns *guard;
     const Statement *enter;
     const Columns *entered;
+    const Statement *park; // instead of enter, for what is parked
 } Passage;
 
 static const Passage passages[2][2] = {
     // from a live state, to a live state
     [true][true] = { NULL, &settle_live, &live_columns, NULL, NULL },
-    [true][false] = { NULL, &settle_end, &end_columns, &ended_insert, &ended_columns },
+    [true][false] = { NULL, &settle_end, &end_columns, &ended_insert, &ended_columns, &ended_park },
     [false][false] = { NULL, &ended_change, &change_columns, NULL, NULL },
     [false][true] = { &attempt_keep, &ended_delete, &parked_columns, &insert, &revived_columns },
 };
@@ -642,6 +669,24 @@ static void send_attempts(Tx *tx, const SettleBatch *batch)
     db_send_picked(tx->db, &tx->arena, &attempt_insert, &attempt_columns, rows, count, NULL);
 }
 
+// send_entering enters what left; it reorders the rows.
+static void send_entering(Tx *tx, const Passage *passage, const void **rows, size_t count)
+{
+    size_t parked = 0;
+    for (size_t i = 0; i < count && passage->park; i++) {
+        const Settle *settle = rows[i];
+        if (settle->to.live.state != DELIVERY_PARKED)
+            continue;
+        rows[i] = rows[parked];
+        rows[parked++] = settle;
+    }
+    if (parked > 0)
+        db_send_picked(tx->db, &tx->arena, passage->park, &park_columns, rows, parked, NULL);
+    if (count > parked && passage->enter)
+        db_send_picked(tx->db, &tx->arena, passage->enter, passage->entered, rows + parked,
+                       count - parked, NULL);
+}
+
 static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
 {
     const Passage *passage = &passages[from][to];
@@ -655,8 +700,7 @@ static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
         db_send_picked(tx->db, &tx->arena, passage->keep, passage->guard, rows, count, NULL);
     db_send_picked(tx->db, &tx->arena, passage->leave, passage->guard, rows, count,
                    &batch->left[from][to]);
-    if (passage->enter)
-        db_send_picked(tx->db, &tx->arena, passage->enter, passage->entered, rows, count, NULL);
+    send_entering(tx, passage, rows, count);
 }
 
 // send_targets writes what is told of the targets of settles.
@@ -729,10 +773,10 @@ static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
     db_send_rows(tx->db, &tx->arena, passage->leave, passage->guard, settle, 1, &left);
     TRY(tx_sync(tx, error));
     settle->is_stale = left.changed == 0;
-    if (!settle->is_stale && passage->enter)
-        db_send_rows(tx->db, &tx->arena, passage->enter, passage->entered, settle, 1, NULL);
-    if (!settle->is_stale)
+    if (!settle->is_stale) {
+        send_entering(tx, passage, (const void *[]){ settle }, 1);
         send_targets(tx, settle, 1);
+    }
     note_attempt(tx, settle);
     return tx_sync(tx, error);
 }
@@ -745,10 +789,26 @@ static bool stands_for_its_delivery(const Settle *settle)
             settle->attempt.send == settle->to.live.send);
 }
 
+// cause_after is what the delivery fails of from now on: nothing, where it does not.
+static int64_t cause_after(Arena *arena, const Settle *settle)
+{
+    const Outcome *outcome = &settle->attempt.outcome;
+    DeliveryState state = settle->to.live.state;
+    if (state == DELIVERY_SENDING || (!settle->has_attempt && delivery_is_live(state)))
+        return CAUSE_AS_IT_WAS; // what becomes of it is not known, or nothing was tried
+    if (state != DELIVERY_PARKED && state != DELIVERY_RETRYING)
+        return 0;
+    if (!settle->has_attempt)
+        return cause_of(settle->lane, settle->to.reason, 0, STR_NONE);
+    return cause_of(settle->lane, outcome->reason, outcome->code,
+                    cause_sample(arena, outcome->detail));
+}
+
 Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
 {
     for (size_t i = 0; i < batch->count; i++) {
         assert(stands_for_its_delivery(&batch->rows[i]));
+        batch->rows[i].cause = cause_after(&tx->arena, &batch->rows[i]);
         batch->rows[i].at = tx->now;
         batch->rows[i].is_stale = false;
         if (tx->is_careful)

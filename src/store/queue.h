@@ -147,6 +147,7 @@ typedef struct Settle {
     const Target *targets; // with rows, of which something is told; may be none
     size_t target_count;
     Str note;      // a person's words; none
+    int64_t cause; // private: what it fails of from now on (domain/cause.h)
     Instant at;    // result: when it was written
     bool is_stale; // result: it had moved on; only the attempt was recorded
 } Settle;

@@ -3,6 +3,7 @@
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/awaiting.h"
+#include "store/cause.h"
 #include "store/counter.h"
 #include "store/decision.h"
 #include "store/dedup.h"
@@ -37,6 +38,7 @@ const Statement *const *const all_statements[] = {
     act_statements,
     attempt_statements,
     awaiting_statements,
+    cause_statements,
     counter_statements,
     decision_statements,
     dedup_statements,
