@@ -5,8 +5,13 @@
 // after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
 // a WRITE route with a RouteSet are written together, as many as one transaction holds. START
 // handlers must not block and answer later by themselves, or end with call_write(), which does the
-// route's write() as for a WRITE route. Large bodies are read, and much is decided, on threads of
-// their own (thinkers), never on the server's.
+// route's write() as for a WRITE route.
+//
+// What a stranger wrote is read, and events are decided, by the thinkers, never on the server's
+// thread; what is large or much has thinkers of its own, so that nobody else waits for it. The
+// writer's threads write no answers: what there is to tell of a write is told after it, by a
+// thinker or, where that is short, by the server's thread. Only what an Idempotency-Key keeps is
+// written inside the transaction, for it is part of it.
 //
 // What else is to be known of a route stands in its row: what it takes, which query parameters
 // (param.h), what it answers. Serving and the OpenAPI document read the same row.
@@ -33,9 +38,11 @@ typedef struct Seen Seen;
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
-    Reader *watcher;        // of one thread, for metrics: they wait behind nobody's query
-    Depths depths;          // the watcher's
-    Pool *thinkers;         // for what is too much for the server's thread
+    Reader *watcher;     // of one thread, for metrics: they wait behind nobody's query
+    Depths depths;       // the watcher's
+    Pool *thinkers;      // for what is short
+    Pool *slow_thinkers; // for what is large, or much
+    Task *turn;          // for the thinkers, gathered in this turn of the server's thread: its own
     struct Served *started; // under way with an Idempotency-Key; guarded by started_lock
     pthread_mutex_t started_lock;
     Engine *engine;
@@ -62,13 +69,13 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
 // RouteSet is the work of a WRITE route whose calls are written many at once. Ahead of the
 // transaction, without a connection, the route's think() has read the body; weigh() then says how
 // many things there are to decide, and decide() decides them. write() does all calls of a set in
-// the transaction; a call that it refuses with call_refuse() has left nothing. answer() writes a
-// call's answer once it is known what was written.
+// the transaction; a call that it refuses with call_refuse() has left nothing. answer() writes what
+// there is to tell of a call once it is written.
 typedef struct RouteSet {
     size_t (*weigh)(const Call *call);
     Err (*decide)(Call *call, Error *error);
     Err (*write)(Tx *tx, Call *const *calls, size_t count, Error *error);
-    void (*answer)(Call *call);
+    Err (*answer)(Call *call, Error *error); // as call_later() says
 } RouteSet;
 
 typedef struct RouteRun {
@@ -134,9 +141,10 @@ struct Call {
     Reply reply;                 // what the handler made
     Buf out;                     // its body, as it grows
     JsonOut json;
-    Str idempotency_key; // none
-    void *with;          // what its route's handlers share
-    size_t weight;       // see Op
+    Str idempotency_key;                   // none
+    void *with;                            // what its route's handlers share
+    Err (*tell)(Call *call, Error *error); // of a write that went well; see call_later()
+    size_t weight;                         // see Op
     union {
         Op op;
         Read read;
@@ -144,14 +152,19 @@ struct Call {
     };
 };
 
-// api_begin, api_refused and api_handle are what the server calls; with is the Api.
+// api_begin, api_refused, api_handle and api_turn are what the server calls; with is the Api.
 Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error);
 void api_refused(void *with, Exchange *exchange, int status);
 void api_handle(void *with, Exchange *exchange);
+void api_turn(void *with);
 
 // call_json begins a JSON answer; write to call->json. A replay begins anew. Other answers are set
 // in call->reply, with a body in the call's arena.
 JsonOut *call_json(Call *call, int status);
+
+// call_later ends a write(): tell() writes the answer from what write() left in call->with, in the
+// call's own memory. It runs when the transaction is over, for an Idempotency-Key inside it.
+void call_later(Call *call, Err (*tell)(Call *call, Error *error));
 
 // call_header adds a header to the answer (ETag, Location), after call_json().
 void call_header(Call *call, Str name, Str value);
@@ -165,9 +178,12 @@ void call_refuse(Call *call, Err err, const Error *error);
 // call_write goes on with the route's write(), at the end of a START call: what it did is kept.
 void call_write(Call *call);
 
-// call_keep ends a call with the answer that RouteRun.after wrote: for an Idempotency-Key it is
-// kept instead of the one that was kept with the write.
-void call_keep(Call *call);
+// call_keep ends a call with what RouteRun.after has to tell: for an Idempotency-Key it is kept
+// instead of the answer that was kept with the write.
+void call_keep(Call *call, Err (*tell)(Call *call, Error *error));
+
+// call_tell ends a START call with what there is to tell.
+void call_tell(Call *call, Err (*tell)(Call *call, Error *error));
 
 // call_reply and call_fail end a START call; the others end by returning.
 void call_reply(Call *call);
@@ -178,6 +194,9 @@ void call_turn_down(Call *call, Err err, const Error *error);
 // call_identify finds out, on a route that is open to anyone, who asks all the same: call->key
 // stays NULL where no known key was named. call->registry must be there.
 void call_identify(Call *call);
+
+// call_parse parses the request's body as JSON; a thinker's work.
+Err call_parse(Call *call, const Json **ret, Error *error) MUST_USE;
 
 // call_body requires a JSON body that is an object.
 Err call_body(Call *call, Error *error) MUST_USE;

@@ -1,5 +1,7 @@
 #include "api/served.h"
 
+#include "base/thread.h"
+
 // A request passes through this file from top to bottom: begun when its head is in, handled when
 // its body is, thought about, and handed to its route's work: a read, a write (write.c), a start.
 
@@ -161,7 +163,7 @@ static Err read_body(Call *call, Error *error)
     Str body = call->exchange->body;
     if (body.len == 0 || call->route->media == MEDIA_ANY || call->route->media == MEDIA_NONE)
         return ERR_OK;
-    return json_parse(call->arena, body, &call->body, error);
+    return call_parse(call, &call->body, error);
 }
 
 static Call *call_of_read(Read *read)
@@ -169,12 +171,39 @@ static Call *call_of_read(Read *read)
     return (Call *) ((char *) read - offsetof(Call, read));
 }
 
-bool call_aside(Served *served, void (*run)(Task *task, void *seat))
+bool call_aside(Served *served, Desk desk, void (*run)(Task *task, void *seat))
 {
     Call *call = &served->call;
-    served->is_aside = true;
+    Api *api = call->api;
+    served->desk = desk;
     call->task = (Task){ .run = run };
-    return pool_submit(call->api->thinkers, &call->task);
+    if (desk == DESK_SLOW)
+        return pool_submit(api->slow_thinkers, &call->task);
+    if (thread_kind() != THREAD_SERVER)
+        return pool_submit(api->thinkers, &call->task);
+    call->task.next = api->turn;
+    api->turn = &call->task;
+    return true;
+}
+
+// api_turn hands over what the server's thread has gathered for the thinkers: one wake-up for all.
+void api_turn(void *with)
+{
+    Api *api = with;
+    Task *tasks = NULL;
+    for (Task *task = api->turn, *next; task; task = next) { // in the order in which they came
+        next = task->next;
+        task->next = tasks;
+        tasks = task;
+    }
+    api->turn = NULL;
+    if (!tasks)
+        return;
+    for (Task *left = pool_submit_all(api->thinkers, tasks), *next; left; left = next) {
+        Error error = { 0 };
+        next = left->next;
+        call_fail(call_of_task(left), call_crowded(&error), &error);
+    }
 }
 
 static void go_on(Task *task, void *seat)
@@ -183,12 +212,16 @@ static void go_on(Task *task, void *seat)
     proceed((Served *) call_of_task(task));
 }
 
-void call_rethink(Served *served)
+bool call_rethink(Served *served, Desk desk)
+{
+    return call_aside(served, desk, go_on);
+}
+
+static void move_to(Served *served, Desk desk)
 {
     Error error = { 0 };
-    if (!call_aside(served, go_on))
-        call_fail(&served->call, fail(&error, ERR_BUSY, "too many large requests are waiting"),
-                  &error);
+    if (!call_rethink(served, desk))
+        call_fail(&served->call, call_crowded(&error), &error);
 }
 
 static Err read_call(Served *served, Error *error)
@@ -201,22 +234,31 @@ static Err read_call(Served *served, Error *error)
     return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
 }
 
-// proceed reads the body and decides what can be, ahead of the route's work. It begins anew with
-// the thinkers as soon as it meets more than the server's thread should do.
+// desk_of is where the request is to be read.
+static Desk desk_of(const Call *call)
+{
+    if (call->exchange->body.len > QUICK_BYTES_MAX)
+        return DESK_SLOW;
+    bool has_body = call->exchange->body.len > 0 && call->route->media != MEDIA_NONE;
+    return has_body || call->route->run.think ? DESK_QUICK : DESK_SERVER;
+}
+
+// proceed reads the body and decides what can be, ahead of the route's work. It goes on at another
+// desk as soon as it meets more than should be done at this one.
 static void proceed(Served *served)
 {
     Call *call = &served->call;
     const RouteSet *set = call->route->run.set;
     Error error = { .arena = call->arena };
     Err err = ERR_OK;
-    if (!served->is_aside && call->exchange->body.len > QUICK_BYTES_MAX) {
-        call_rethink(served);
+    if (served->desk < desk_of(call)) {
+        move_to(served, desk_of(call));
         return;
     }
     if (!served->is_read)
         err = read_call(served, &error);
-    if (err == ERR_OK && set && !served->is_aside && set->weigh(call) > QUICK_PAIRS_MAX) {
-        call_rethink(served);
+    if (err == ERR_OK && set && served->desk < DESK_SLOW && set->weigh(call) > QUICK_PAIRS_MAX) {
+        move_to(served, DESK_SLOW);
         return;
     }
     if (err == ERR_OK && set) {
@@ -291,7 +333,8 @@ static Err run_look(Read *read, Db *db, Error *error)
 static void look_done(Read *read, Err err, const Error *error)
 {
     Call *call = call_of_read(read);
-    if (err == ERR_OK && call->reply.status == 0)
+    const Served *served = (const Served *) call;
+    if (err == ERR_OK && call->reply.status == 0 && served->refused == ERR_OK)
         call->route->run.start(call);
     else
         reply_finish(call, err, error);

@@ -81,15 +81,35 @@ static Err put_row(Call *call, const Definition *row, Str warning, Error *error)
     return ERR_OK;
 }
 
-static Err answer_row(Call *call, int status, const Definition *row, Str warning, Error *error)
+// Shown is a definition that is to be told of.
+typedef struct Shown {
+    int status;
+    Definition row;
+    Str warning;
+} Shown;
+
+static Err tell_row(Call *call, Error *error)
 {
-    call_json(call, status);
-    call_header(call, S("ETag"), str_format(call->arena, "\"%lld\"", (long long) row->version));
-    if (status == 201)
+    const Shown *shown = call->with;
+    call_json(call, shown->status);
+    call_header(call, S("ETag"),
+                str_format(call->arena, "\"%lld\"", (long long) shown->row.version));
+    if (shown->status == 201)
         call_header(call, S("Location"),
                     str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
-                               STR_ARG(row->id)));
-    return put_row(call, row, warning, error);
+                               STR_ARG(shown->row.id)));
+    return put_row(call, &shown->row, shown->warning, error);
+}
+
+static Err answer_row(Call *call, int status, const Definition *row, Str warning)
+{
+    Shown *shown = ARENA_NEW(call->arena, Shown);
+    *shown = (Shown){ .status = status, .row = *row, .warning = warning };
+    shown->row.id = str_dup(call->arena, row->id);
+    shown->row.body = str_dup(call->arena, row->body);
+    call->with = shown;
+    call_later(call, tell_row);
+    return ERR_OK;
 }
 
 static Str warning_of(Call *call, Str id)
@@ -118,7 +138,7 @@ Err definition_show(Call *call, Db *db, Error *error)
     Definition row;
     TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
                        error));
-    return answer_row(call, 200, &row, warning_of(call, row.id), error);
+    return answer_row(call, 200, &row, warning_of(call, row.id));
 }
 
 // expected_version reads If-Match: "7" or 7. What names no version at all never matches.
@@ -234,7 +254,7 @@ static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Err
                                error));
     if (of->touch)
         TRY(of->touch(edit, error));
-    return answer_row(call, is_new ? 201 : 200, &row, edit->warning, error);
+    return answer_row(call, is_new ? 201 : 200, &row, edit->warning);
 }
 
 // named returns a body with the id that the path says, which may be left out of it but not differ.

@@ -30,26 +30,25 @@ static void put_wait(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_str(json, S("waits"), waits ? registry_wait(call->arena, lane->channel) : STR_NONE);
 }
 
-// put_key writes the dedup key, recomputed from the event and the version that decided; null where
-// that has no recipe, or one of the two cannot be read.
-static Err put_key(Call *call, Db *db, JsonOut *json, const DeliveryView *view, Error *error)
+// dedup_key is the hash of the dedup key, recomputed from the event and the version that decided;
+// none where that has no recipe, or one of the two cannot be read.
+static Err dedup_key(Call *call, Db *db, const DeliveryView *view, Str *ret, Error *error)
 {
     DEFER(arena_done) Arena scratch = { 0 };
     const Trigger *trigger;
     Event event = view->origin;
-    Str key = STR_NONE;
     Sha256 hash;
+    *ret = STR_NONE;
     TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->promise.rule,
                       view->promise.version, &trigger, error));
     if (trigger && trigger->dedup_count > 0 && event_parse(&scratch, &event, NULL) == ERR_OK &&
         trigger_key(&scratch, trigger, &event, &hash))
-        key = hex_text(call->arena, hash.b, sizeof hash.b);
+        *ret = hex_text(call->arena, hash.b, sizeof hash.b);
     versions_drop(trigger);
-    json_put_str(json, S("dedupHash"), key);
     return ERR_OK;
 }
 
-static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *view, Error *error)
+static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view, Str key)
 {
     Str by = STR_NONE; // none where the event got lost
     if (view->origin.kind.at)
@@ -83,10 +82,9 @@ static Err put_delivery(Call *call, Db *db, JsonOut *json, const DeliveryView *v
     json_put_bool(json, S("inFlight"), view->is_in_flight);
     json_put_str(json, S("lastError"), view->last_error);
     put_wait(call, json, view);
-    TRY(put_key(call, db, json, view, error));
+    json_put_str(json, S("dedupHash"), key);
     json_put_stored(json, S("payload"), view->origin.payload);
     json_close(json, '}');
-    return ERR_OK;
 }
 
 static const char *const state_words[] = {
@@ -170,24 +168,45 @@ Err delivery_list(Call *call, Db *db, Error *error)
     TRY(call_walk(call, &walk, error));
     TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);
-    for (size_t i = 0; i < seen.count; i++)
-        TRY(put_delivery(call, db, json, &views[i], error));
+    for (size_t i = 0; i < seen.count; i++) {
+        Str key;
+        TRY(dedup_key(call, db, &views[i], &key, error));
+        put_delivery(call, json, &views[i], key);
+    }
     page_close(call, &seen);
     return ERR_OK;
 }
 
-static Err answer_delivery(Call *call, Db *db, Uuid id, Error *error)
-{
+// Looked is a delivery with all that there is to tell of it.
+typedef struct Looked {
     DeliveryView view;
-    TRY(delivery_view(db, call->arena, call->tenant, id, &view, error));
-    return put_delivery(call, db, call_json(call, 200), &view, error);
+    Str key; // see dedup_key()
+} Looked;
+
+static Err tell_delivery(Call *call, Error *error)
+{
+    const Looked *looked = call->with;
+    (void) error;
+    put_delivery(call, call_json(call, 200), &looked->view, looked->key);
+    return ERR_OK;
+}
+
+// look_at reads the delivery for tell_delivery().
+static Err look_at(Call *call, Db *db, Uuid id, Error *error)
+{
+    Looked *looked = ARENA_NEW(call->arena, Looked);
+    TRY(delivery_view(db, call->arena, call->tenant, id, &looked->view, error));
+    TRY(dedup_key(call, db, &looked->view, &looked->key, error));
+    call->with = looked;
+    call_later(call, tell_delivery);
+    return ERR_OK;
 }
 
 Err delivery_get(Call *call, Db *db, Error *error)
 {
     Uuid id;
     TRY(call_id(call, 0, &id, error));
-    return answer_delivery(call, db, id, error);
+    return look_at(call, db, id, error);
 }
 
 static void put_attempt(JsonOut *json, const AttemptView *view)
@@ -238,7 +257,7 @@ static Err act(Call *call, Tx *tx, DeliveryAction action, Error *error)
     if (call->body)
         TRY(fields_read(call->arena, call->body, S(""), &reason_shape, &reason, error));
     TRY(act_one(tx, call->tenant, id, action, reason, error));
-    return answer_delivery(call, tx->db, id, error);
+    return look_at(call, tx->db, id, error);
 }
 
 Err delivery_retry(Call *call, Tx *tx, Error *error)

@@ -31,19 +31,6 @@ static Posting *posting_new(Call *call, Posted as, size_t count)
     return posting;
 }
 
-static size_t weigh(const Call *call)
-{
-    return accept_pairs(&((const Posting *) call->with)->accept, call->registry);
-}
-
-static Err decide(Call *call, Error *error)
-{
-    Posting *posting = call->with;
-    TRY(accept_decide(&posting->accept, call->registry, call->api->random, error));
-    call->weight = posting->accept.weight;
-    return ERR_OK;
-}
-
 // trace_of is the trace that the request is part of: an event that names none of its own is too.
 static Str trace_of(Call *call)
 {
@@ -86,7 +73,7 @@ static bool media_is(Str type, Str wanted)
 static Err read_cloud_batch(Call *call, Error *error)
 {
     const Json *body;
-    TRY(json_parse(call->arena, call->exchange->body, &body, error));
+    TRY(call_parse(call, &body, error));
     if (json_type(body) != JSON_ARRAY)
         return fail(error, ERR_INVALID, "a batch of CloudEvents is an array");
     if (json_count(body) > EVENT_ITEMS_MAX)
@@ -123,7 +110,7 @@ static Err read_event(Call *call, Str type, Event *event, Error *error)
         return fail(error, ERR_MEDIA_TYPE,
                     "an event is application/json or a CloudEvent, not \"%.*s\"", STR_ARG(type));
     const Json *body;
-    TRY(json_parse(call->arena, call->exchange->body, &body, error));
+    TRY(call_parse(call, &body, error));
     return is_structured ? cloudevent_structured(call->arena, body, event, error)
                          : event_build(call->arena, body, event, error);
 }
@@ -143,6 +130,19 @@ Err event_read(Call *call, Error *error)
     if (media_is(type, S("application/cloudevents-batch+json")))
         return read_cloud_batch(call, error);
     return read_one(call, type, error);
+}
+
+static size_t weigh(const Call *call)
+{
+    return accept_pairs(&((const Posting *) call->with)->accept, call->registry);
+}
+
+static Err decide(Call *call, Error *error)
+{
+    Posting *posting = call->with;
+    TRY(accept_decide(&posting->accept, call->registry, call->api->random, error));
+    call->weight = posting->accept.weight;
+    return ERR_OK;
 }
 
 static Err write_postings(Tx *tx, Call *const *calls, size_t count, Error *error)
@@ -283,20 +283,22 @@ static void write_cloud_batch(Call *call, const Accept *accept)
     json_close(json, '}');
 }
 
-static void write_answer(Call *call)
+static Err write_answer(Call *call, Error *error)
 {
     const Posting *posting = call->with;
+    (void) error;
     switch (posting->as) {
     case POSTED_BATCH:
         write_batch(call, &posting->accept);
-        return;
+        break;
     case POSTED_EVENT:
         write_event(call_json(call, 202), &posting->accept.items[0]);
-        return;
+        break;
     case POSTED_CLOUD_BATCH:
         write_cloud_batch(call, &posting->accept);
-        return;
+        break;
     }
+    return ERR_OK;
 }
 
 const RouteSet event_set = {

@@ -38,6 +38,33 @@ Err tenant_get(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+// ShownTenant is a tenant that is to be told of.
+typedef struct ShownTenant {
+    int status;
+    Tenant tenant;
+} ShownTenant;
+
+static Err tell_tenant(Call *call, Error *error)
+{
+    const ShownTenant *shown = call->with;
+    (void) error;
+    put_tenant(call_json(call, shown->status), &shown->tenant);
+    if (shown->status == 201)
+        call_header(call, S("Location"),
+                    str_format(call->arena, "/v1/tenants/%.*s", STR_ARG(shown->tenant.id)));
+    return ERR_OK;
+}
+
+static void answer_tenant(Call *call, int status, const Tenant *tenant)
+{
+    ShownTenant *shown = ARENA_NEW(call->arena, ShownTenant);
+    *shown = (ShownTenant){ .status = status, .tenant = *tenant };
+    shown->tenant.id = str_dup(call->arena, tenant->id);
+    shown->tenant.name = str_dup(call->arena, tenant->name);
+    call->with = shown;
+    call_later(call, tell_tenant);
+}
+
 Err tenant_create(Call *call, Tx *tx, Error *error)
 {
     Tenant tenant;
@@ -45,8 +72,7 @@ Err tenant_create(Call *call, Tx *tx, Error *error)
     TRY(call_body(call, error));
     TRY(fields_read(call->arena, call->body, S(""), &tenant_shape, &body, error));
     TRY(tenant_add(tx, body.id, body.name.at ? body.name : body.id, &tenant, error));
-    put_tenant(call_json(call, 201), &tenant);
-    call_header(call, S("Location"), str_format(call->arena, "/v1/tenants/%.*s", STR_ARG(body.id)));
+    answer_tenant(call, 201, &tenant);
     return ERR_OK;
 }
 
@@ -66,7 +92,7 @@ static Err change_tenant(Call *call, Tx *tx, Tenant *tenant, const Json *given, 
                   "must be as in the path; a tenant's id does not change");
     TRY(error_close(error, ERR_INVALID));
     TRY(tenant_rename(tx, tenant, body.name.at ? body.name : tenant->id, error));
-    put_tenant(call_json(call, 200), tenant);
+    answer_tenant(call, 200, tenant);
     return ERR_OK;
 }
 
@@ -117,6 +143,34 @@ static void put_key(Call *call, const Key *key, Str tenant, Str text)
     if (text.at)
         json_put_str(out, S("key"), text);
     json_close(out, '}');
+}
+
+// ShownKey is a key that is to be told of.
+typedef struct ShownKey {
+    int status;
+    Key key;
+    Str tenant, text;
+} ShownKey;
+
+static Err tell_key(Call *call, Error *error)
+{
+    const ShownKey *shown = call->with;
+    (void) error;
+    call_json(call, shown->status);
+    if (shown->text.at)
+        call_secret(call);
+    put_key(call, &shown->key, shown->tenant, shown->text);
+    return ERR_OK;
+}
+
+static void answer_key(Call *call, int status, const Key *key, Str tenant, Str text)
+{
+    ShownKey *shown = ARENA_NEW(call->arena, ShownKey);
+    *shown = (ShownKey){ .status = status, .key = *key, .text = text };
+    shown->key.name = str_dup(call->arena, key->name);
+    shown->tenant = str_dup(call->arena, tenant);
+    call->with = shown;
+    call_later(call, tell_key);
 }
 
 // whose_keys finds the tenant that is meant: one's own, or with the system right any. Without it,
@@ -220,9 +274,7 @@ Err key_create(Call *call, Tx *tx, Error *error)
     };
     Str text = key_text_new(call->arena, tx->random);
     TRY(key_add(tx, &key, text, error));
-    call_json(call, 201);
-    call_secret(call);
-    put_key(call, &key, tenant.id, text);
+    answer_key(call, 201, &key, tenant.id, text);
     return ERR_OK;
 }
 
@@ -252,8 +304,7 @@ static Err change_key(Call *call, Tx *tx, Key *key, Str tenant, const Json *give
     key->name = body.name;
     key->expires_at = body.expires_at;
     TRY(key_change(tx, key, error));
-    call_json(call, 200);
-    put_key(call, key, tenant, STR_NONE);
+    answer_key(call, 200, key, tenant, STR_NONE);
     return ERR_OK;
 }
 

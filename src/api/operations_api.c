@@ -24,6 +24,22 @@ static Err read_request(const Call *call, Operation *ret, Error *error)
     return operation_filter(ret->action, body.filter, &unused, error);
 }
 
+static Err tell_begun(Call *call, Error *error)
+{
+    const Operation *operation = call->with;
+    (void) error;
+    JsonOut *json = call_json(call, 202);
+    json_open(json, '{');
+    put_id(json, operation->id);
+    json_put_null(json, S("matched"));
+    json_put_bool(json, S("dryRun"), operation->is_dry);
+    json_close(json, '}');
+    call_header(call, S("Location"),
+                str_format(call->arena, "/v1/operations/%.*s",
+                           STR_ARG(uuid_dup(call->arena, operation->id))));
+    return ERR_OK;
+}
+
 // operation_create answers before anything is counted: that is done in slices, like the rest.
 Err operation_create(Call *call, Tx *tx, Error *error)
 {
@@ -34,15 +50,8 @@ Err operation_create(Call *call, Tx *tx, Error *error)
     operation.id = uuid_new(tx->now, tx->random);
     operation.created_at = tx->now;
     operation_add(tx, &operation);
-    JsonOut *json = call_json(call, 202);
-    json_open(json, '{');
-    put_id(json, operation.id);
-    json_put_null(json, S("matched"));
-    json_put_bool(json, S("dryRun"), operation.is_dry);
-    json_close(json, '}');
-    call_header(call, S("Location"),
-                str_format(call->arena, "/v1/operations/%.*s",
-                           STR_ARG(uuid_dup(call->arena, operation.id))));
+    call->with = arena_copy(call->arena, &operation, sizeof operation);
+    call_later(call, tell_begun);
     return ERR_OK;
 }
 

@@ -1,19 +1,34 @@
 #include "api/served.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 
 enum { ANSWER_BYTES_MAX = 64 << 20 };
 
 void reply_anew(Served *served)
 {
     served->error = (Error){ .arena = served->call.arena };
-    served->is_secret = served->is_refused = served->is_written = served->is_late = false;
+    served->is_secret = served->is_late = false;
+    served->refused = ERR_OK;
     served->call.reply = (Reply){ 0 };
     served->call.out = (Buf){ 0 };
+    served->call.tell = NULL;
+}
+
+void call_later(Call *call, Err (*tell)(Call *call, Error *error))
+{
+    call->tell = tell;
+}
+
+// may_write is false on a thread that has a transaction to end, but for what is part of it.
+static bool may_write(const Call *call)
+{
+    return thread_kind() != THREAD_PEN || call->idempotency_key.at;
 }
 
 JsonOut *call_json(Call *call, int status)
 {
+    assert(may_write(call));
     call->reply = (Reply){ .status = status, .type = S("application/json") };
     call->out = buf_new(call->arena, ANSWER_BYTES_MAX);
     call->json = json_out(&call->out);
@@ -38,16 +53,16 @@ Str reply_body(const Call *call)
 
 void reply_refuse(Call *call, const Error *error)
 {
+    assert(may_write(call));
     call->out = (Buf){ 0 };
     call->reply = problem_reply(call->arena, error, call->exchange->request_id);
 }
 
 void call_refuse(Call *call, Err err, const Error *error)
 {
-    Error told = *error;
-    told.err = err;
-    ((Served *) call)->is_refused = true;
-    reply_refuse(call, &told);
+    Served *served = (Served *) call;
+    served->error = *error;
+    served->refused = err;
 }
 
 Err reply_conclude(Served *served, Err err, Error *error)
@@ -56,9 +71,22 @@ Err reply_conclude(Served *served, Err err, Error *error)
         return ERR_OK;
     if (err_http(err) >= 500)
         return fail(error, err, "%s", served->error.detail);
-    served->error.err = err;
-    reply_refuse(&served->call, &served->error);
+    served->refused = err;
     return ERR_OK;
+}
+
+Err reply_write(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    if (call->reply.status != 0)
+        return ERR_OK;
+    if (served->refused != ERR_OK) {
+        served->error.err = served->refused;
+        reply_refuse(call, &served->error);
+        return ERR_OK;
+    }
+    assert(call->tell); // whoever did not write its answer left it to be told
+    return call->tell(call, error);
 }
 
 // answer lets go of the snapshot, then of the call: after the reply its memory is another's.
@@ -119,10 +147,27 @@ void call_fail(Call *call, Err err, const Error *error)
 
 void reply_finish(Call *call, Err err, const Error *error)
 {
+    Error own = { .arena = call->arena };
+    if (err == ERR_OK) {
+        err = reply_write((Served *) call, &own);
+        error = &own;
+    }
     if (err == ERR_OK)
         call_reply(call);
     else
         call_fail(call, err, error);
+}
+
+void call_tell(Call *call, Err (*tell)(Call *call, Error *error))
+{
+    Error error = { .arena = call->arena };
+    reply_finish(call, tell(call, &error), &error);
+}
+
+Err call_parse(Call *call, const Json **ret, Error *error)
+{
+    assert(thread_kind() != THREAD_SERVER);
+    return json_parse(call->arena, call->exchange->body, ret, error);
 }
 
 Err call_body(Call *call, Error *error)

@@ -6,21 +6,28 @@
 #include "api/handlers.h"
 #include "store/idempotency.h"
 
+// Desk is where a call is read and decided: the later, the more it may cost.
+typedef enum Desk {
+    DESK_SERVER, // the server's thread, or whichever the call came by
+    DESK_QUICK,  // a thinker
+    DESK_SLOW,   // one that others may wait for
+} Desk;
+
 // Served is a call and what handlers need not know of it.
 typedef struct Served Served;
 struct Served {
     Call call;            // first: a Call * is a Served *
     Error error;          // what the handler said
+    Err failed;           // with this, and the error, where Peal is to blame; ERR_OK: not
+    Err refused;          // with this, and the error, in this try; ERR_OK: not
     Str allow;            // the path's methods, when the method is none of them
     bool has_key;         // the request named one
     Sha256 hash;          // of the key it named
     Sha256 request;       // what the idempotency key stands for
     const Error *refusal; // of call_turn_down(); else NULL
     bool is_secret;
-    bool is_refused; // by call_refuse(), in this try
-    bool is_written; // by its route's set, in this try
-    bool is_aside;   // with the thinkers
     bool is_read;
+    Desk desk;
     int64_t decided_on; // generation
     bool is_late;       // to be decided anew, in this try: see ENTRY_LATE
     int late_count;     // how often that was so
@@ -78,7 +85,7 @@ static inline Writer *api_writer(Api *api)
     return atomic_load(&api->writer);
 }
 
-// What the server's thread (and the writer's) does by itself; more of it is for the thinkers.
+// What is short; more of it is for the slow thinkers.
 enum { QUICK_BYTES_MAX = 64 * 1024, QUICK_PAIRS_MAX = 2000 };
 
 static inline Call *call_of_task(Task *task)
@@ -86,16 +93,25 @@ static inline Call *call_of_task(Task *task)
     return (Call *) ((char *) task - offsetof(Call, task));
 }
 
-// call_aside goes on with a call on a thinker's thread; false when too many wait for one.
-// call_rethink decides there, or refuses the call, and then goes on with its route's work.
-bool call_aside(Served *served, void (*run)(Task *task, void *seat)) MUST_USE;
-void call_rethink(Served *served);
+// call_aside goes on with a call at another desk; false when too many wait for one. call_rethink
+// reads and decides there, and then goes on with its route's work.
+bool call_aside(Served *served, Desk desk, void (*run)(Task *task, void *seat)) MUST_USE;
+bool call_rethink(Served *served, Desk desk) MUST_USE;
+
+// call_crowded says that it could not.
+static inline Err call_crowded(Error *error)
+{
+    return fail(error, ERR_BUSY, "too many requests are waiting");
+}
 
 // reply_anew forgets what an earlier try left behind; reply_body is what was written so far.
 void reply_anew(Served *served);
 Str reply_body(const Call *call);
-// reply_refuse makes the error the answer. reply_conclude does so with what is the caller's fault
-// and hands up what is ours; reply_finish sends what came of it.
+// reply_refuse makes the error the answer. reply_conclude notes what is the caller's fault, for
+// reply_write(), and hands up what is ours. reply_write writes the answer where that is still to be
+// done: the refusal, or what call_later() left to tell.
 void reply_refuse(Call *call, const Error *error);
 Err reply_conclude(Served *served, Err err, Error *error) MUST_USE;
+Err reply_write(Served *served, Error *error) MUST_USE;
+// reply_finish sends what came of it.
 void reply_finish(Call *call, Err err, const Error *error);

@@ -89,19 +89,20 @@ void readyz_get(Call *call)
     call_reply(call);
 }
 
-static void write_clock(Call *call)
+static Err tell_clock(Call *call, Error *error)
 {
+    (void) error;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_time(json, S("now"), clock_now(call->api->clock));
     json_put_str(json, S("mode"), call->api->clock->is_manual ? S("manual") : S("system"));
     json_close(json, '}');
+    return ERR_OK;
 }
 
 void clock_get(Call *call)
 {
-    write_clock(call);
-    call_reply(call);
+    call_tell(call, tell_clock);
 }
 
 static Err read_move(Call *call, Instant *ret, Error *error)
@@ -138,7 +139,7 @@ Err clock_keep(Call *call, Tx *tx, Error *error)
     TRY(tx_sync(tx, error));
     meta_put(tx, META_CLOCK,
              str_format(&tx->arena, "%lld", (long long) clock_now(call->api->clock)));
-    write_clock(call);
+    call_later(call, tell_clock);
     return ERR_OK;
 }
 
@@ -153,9 +154,10 @@ void clock_post(Call *call)
         engine_advance(call->api->engine, to, clock_moved, call);
 }
 
-static void write_tick(Call *call)
+static Err tell_tick(Call *call, Error *error)
 {
     const EngineReport *report = call->with;
+    (void) error;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_i64(json, S("claimed"), report->tally.claimed);
@@ -167,6 +169,7 @@ static void write_tick(Call *call)
     json_put_i64(json, S("purged"), report->tally.purged);
     json_put_time(json, S("nextAt"), report->next_at);
     json_close(json, '}');
+    return ERR_OK;
 }
 
 static void ticked(void *with, const EngineReport *report)
@@ -175,19 +178,17 @@ static void ticked(void *with, const EngineReport *report)
     if (is_refused(call, report))
         return;
     call->with = arena_copy(call->arena, report, sizeof *report);
-    if (call->idempotency_key.at) {
+    if (call->idempotency_key.at)
         call_write(call);
-    } else {
-        write_tick(call);
-        call_reply(call);
-    }
+    else
+        call_tell(call, tell_tick);
 }
 
 // tick_keep has only its answer to keep.
 Err tick_keep(Call *call, Tx *tx, Error *error)
 {
     (void) tx, (void) error;
-    write_tick(call);
+    call_later(call, tell_tick);
     return ERR_OK;
 }
 
@@ -196,20 +197,29 @@ void tick_post(Call *call)
     engine_tick(call->api->engine, ticked, call);
 }
 
-// write_held says null for what is under way where the engine was not asked: that is the answer
-// which is kept with the hold itself, in case that the program dies before it knows.
-static void write_held(Call *call, Str reason, const EngineReport *report)
+// Held is what a hold has to tell. What is under way is null until the engine was asked: that is
+// the answer which is kept with the hold itself, in case that the program dies before it knows.
+typedef struct Held {
+    Str reason;
+    bool is_asked;
+    int64_t in_flight;
+} Held;
+
+static Err tell_held(Call *call, Error *error)
 {
+    const Held *held = call->with;
+    (void) error;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_bool(json, S("held"), true);
-    json_put_str(json, S("reason"), reason);
+    json_put_str(json, S("reason"), held->reason);
     json_key(json, S("inFlight"));
-    if (report)
-        json_add_i64(json, report->in_flight);
+    if (held->is_asked)
+        json_add_i64(json, held->in_flight);
     else
         json_add_null(json);
     json_close(json, '}');
+    return ERR_OK;
 }
 
 Err hold_post(Call *call, Tx *tx, Error *error)
@@ -223,19 +233,22 @@ Err hold_post(Call *call, Tx *tx, Error *error)
     meta_put(tx, META_HOLD, reason);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_HELD, 0, reason);
-    write_held(call, reason, NULL);
-    call->with = ARENA_NEW(call->arena, Str);
-    *(Str *) call->with = reason;
+    Held *held = ARENA_NEW(call->arena, Held);
+    *held = (Held){ .reason = reason };
+    call->with = held;
+    call_later(call, tell_held);
     return ERR_OK;
 }
 
 static void hold_seen(void *with, const EngineReport *report)
 {
     Call *call = with;
+    Held *held = call->with;
     if (is_refused(call, report))
         return;
-    write_held(call, *(const Str *) call->with, report);
-    call_keep(call);
+    held->is_asked = true;
+    held->in_flight = report->in_flight;
+    call_keep(call, tell_held);
 }
 
 // hold_after answers once nothing more is started, on this node; a repeated call is told what the
@@ -248,13 +261,20 @@ void hold_after(Call *call)
         call_reply(call);
 }
 
-Err release_post(Call *call, Tx *tx, Error *error)
+static Err tell_released(Call *call, Error *error)
 {
-    TRY(epoch_release(tx, call->api->guard, error));
+    (void) error;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_bool(json, S("held"), false);
     json_put_str(json, S("reason"), STR_NONE);
     json_close(json, '}');
+    return ERR_OK;
+}
+
+Err release_post(Call *call, Tx *tx, Error *error)
+{
+    TRY(epoch_release(tx, call->api->guard, error));
+    call_later(call, tell_released);
     return ERR_OK;
 }

@@ -1,17 +1,111 @@
 #include "api/served.h"
 
 #include "base/log.h"
-#include "engine/engine.h"
 
-// A call inside a transaction: let in again, its Idempotency-Key taken, done alone or in a set with
-// others, its answer kept. All of it may be replayed. What is refused is an answer; only what is
-// Peal's own fault leaves here as an error and undoes the batch.
+// A call on its way through a transaction, from top to bottom: handed to the writer, let in again,
+// its Idempotency-Key taken, done alone or in a set with others, its answer kept, and answered. All
+// up to the answer may be replayed. What is refused is an answer; only what is Peal's own fault
+// leaves here as an error and undoes the batch.
 
 enum { LATE_MAX = 3 }; // after that the writer's thread decides: somebody publishes without end
+
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
+static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error);
+static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error);
+static Err enter(Served *served, Tx *tx, Entry *ret, Error *error);
+static Err leave(Served *served, Tx *tx, Error *error);
+static void write_done(Op *op, Err err, const Error *error);
+static void set_done(Op *op, Err err, const Error *error);
+static void answer_later(Served *served, Err err, const Error *error);
 
 static Call *call_of_op(Op *op)
 {
     return (Call *) ((char *) op - offsetof(Call, op));
+}
+
+void call_write(Call *call)
+{
+    static const OpKind one = { .name = "call", .apply = apply };
+    static const OpKind first = { .name = "first call", .apply = apply };
+    static const OpKind many = { .name = "set", .apply = apply_set };
+    const RouteRun *run = &call->route->run;
+    call->op = (Op){ .kind = run->set        ? &many
+                             : run->is_first ? &first
+                                             : &one,
+                     .done = run->set ? set_done : write_done,
+                     .is_urgent = run->is_first,
+                     .weight = call->weight,
+                     .bytes = call->exchange->body.len };
+    writer_submit(api_writer(call->api), &call->op);
+}
+
+// apply_set writes calls of one set's routes together. Calls with the same Idempotency-Key cannot
+// be in one set: the later ones follow in the next and find the answer of the first.
+static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    Call **calls = ARENA_ARRAY(&tx->arena, Call *, count);
+    for (size_t from = 0, to; from < count; from = to) {
+        const RouteSet *set = call_of_op(ops[from])->route->run.set;
+        for (to = from; to < count && call_of_op(ops[to])->route->run.set == set; to++)
+            calls[to - from] = call_of_op(ops[to]);
+        for (size_t left = to - from; left > 0;)
+            TRY(write_set(tx, calls, &left, error));
+    }
+    return ERR_OK;
+}
+
+// write_set does the calls that may go now and leaves those that have to wait in calls.
+static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error)
+{
+    Call **going = ARENA_ARRAY(&tx->arena, Call *, *count);
+    size_t going_count = 0, waiting = 0;
+    for (size_t i = 0; i < *count; i++) {
+        Entry entry;
+        TRY(enter((Served *) calls[i], tx, &entry, error));
+        if (entry == ENTRY_GO)
+            going[going_count++] = calls[i];
+        else if (entry == ENTRY_WAITS)
+            calls[waiting++] = calls[i];
+    }
+    assert(waiting == 0 || going_count > 0); // whoever waits, waits for one that goes
+    *count = waiting;
+    if (going_count == 0)
+        return ERR_OK;
+    const RouteSet *set = going[0]->route->run.set;
+    TRY(set->write(tx, going, going_count, error));
+    for (size_t i = 0; i < going_count; i++) {
+        call_later(going[i], set->answer);
+        TRY(leave((Served *) going[i], tx, error));
+    }
+    return ERR_OK;
+}
+
+// work does what the call asks for; of one that was turned down only the refusal is left to keep.
+static Err work(Served *served, Tx *tx)
+{
+    Call *call = &served->call;
+    if (!served->refusal)
+        return call->route->run.write(call, tx, &served->error);
+    served->error = *served->refusal;
+    return served->refusal->err;
+}
+
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        Call *call = call_of_op(ops[i]);
+        Served *served = (Served *) call;
+        Entry entry;
+        TRY(enter(served, tx, &entry, error));
+        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
+        if (entry != ENTRY_GO)
+            continue;
+        tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
+        TRY(reply_conclude(served, work(served, tx), error));
+        TRY(leave(served, tx, error));
+    }
+    tx->actor = (Uuid){ { 0 } };
+    return ERR_OK;
 }
 
 // is_late says that the writer's thread would have much to decide anew.
@@ -41,142 +135,74 @@ static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
     return reply_conclude(served, err, error);
 }
 
-// leave ends the work of a call that came in: its answer is kept, or its key is free again.
-static Err leave(Served *served, Tx *tx, Err err, Error *error)
+// leave ends the work of a call that came in. The answer that is kept for an Idempotency-Key is
+// part of the transaction; one that is not kept frees the key.
+static Err leave(Served *served, Tx *tx, Error *error)
 {
-    TRY(reply_conclude(served, err, error));
-    if (once_is_kept(served->call.reply.status))
-        return reply_conclude(served, once_keep(served, tx, &served->error), error);
-    once_cancel(served, tx);
-    return ERR_OK;
-}
-
-// work does what the call asks for; of one that was turned down only the refusal is left to keep.
-static Err work(Served *served, Tx *tx)
-{
-    Call *call = &served->call;
-    if (!served->refusal)
-        return call->route->run.write(call, tx, &served->error);
-    served->error = *served->refusal;
-    return served->refusal->err;
-}
-
-static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        Call *call = call_of_op(ops[i]);
-        Served *served = (Served *) call;
-        Entry entry;
-        TRY(enter(served, tx, &entry, error));
-        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
-        if (entry != ENTRY_GO)
-            continue;
-        tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
-        TRY(leave(served, tx, work(served, tx), error));
-    }
-    tx->actor = (Uuid){ { 0 } };
-    return ERR_OK;
-}
-
-// write_set does the calls that may go now and leaves those that have to wait in calls.
-static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error)
-{
-    Call **going = ARENA_ARRAY(&tx->arena, Call *, *count);
-    size_t going_count = 0, waiting = 0;
-    for (size_t i = 0; i < *count; i++) {
-        Entry entry;
-        TRY(enter((Served *) calls[i], tx, &entry, error));
-        if (entry == ENTRY_GO)
-            going[going_count++] = calls[i];
-        else if (entry == ENTRY_WAITS)
-            calls[waiting++] = calls[i];
-    }
-    assert(waiting == 0 || going_count > 0); // whoever waits, waits for one that goes
-    *count = waiting;
-    if (going_count == 0)
+    if (!served->call.idempotency_key.at)
         return ERR_OK;
-    const RouteSet *set = going[0]->route->run.set;
-    TRY(set->write(tx, going, going_count, error));
-    for (size_t i = 0; i < going_count; i++) {
-        Served *served = (Served *) going[i];
-        served->is_written = !served->is_refused;
-        // A kept answer is part of the transaction; any other is written after it.
-        if (served->is_written && going[i]->idempotency_key.at)
-            set->answer(going[i]);
-        TRY(leave(served, tx, ERR_OK, error));
-    }
-    return ERR_OK;
-}
-
-// apply_set writes calls of one set's routes together. Calls with the same Idempotency-Key cannot
-// be in one set: the later ones follow in the next and find the answer of the first.
-static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error)
-{
-    Call **calls = ARENA_ARRAY(&tx->arena, Call *, count);
-    for (size_t from = 0, to; from < count; from = to) {
-        const RouteSet *set = call_of_op(ops[from])->route->run.set;
-        for (to = from; to < count && call_of_op(ops[to])->route->run.set == set; to++)
-            calls[to - from] = call_of_op(ops[to]);
-        for (size_t left = to - from; left > 0;)
-            TRY(write_set(tx, calls, &left, error));
-    }
+    TRY(reply_write(served, error));
+    if (once_is_kept(served->call.reply.status))
+        return once_keep(served, tx, error);
+    once_cancel(served, tx);
     return ERR_OK;
 }
 
 static void write_done(Op *op, Err err, const Error *error)
 {
     Call *call = call_of_op(op);
-    if (err == ERR_OK && call->route->run.after && call->reply.status < 300)
+    Served *served = (Served *) call;
+    bool is_good = err == ERR_OK && served->refused == ERR_OK && call->reply.status < 300;
+    if (is_good && call->route->run.after)
         call->route->run.after(call);
     else
-        reply_finish(call, err, error);
-}
-
-static void answer_aside(Task *task, void *seat)
-{
-    Call *call = call_of_task(task);
-    (void) seat;
-    call->route->run.set->answer(call);
-    call_reply(call);
+        answer_later(served, err, error);
 }
 
 static void set_done(Op *op, Err err, const Error *error)
 {
-    Call *call = call_of_op(op);
-    Served *served = (Served *) call;
-    const RouteSet *set = call->route->run.set;
+    Served *served = (Served *) call_of_op(op);
+    Error crowded = { 0 };
     if (err == ERR_OK && served->is_late) {
         served->late_count++;
-        call_rethink(served);
-        return;
+        if (call_rethink(served, DESK_SLOW))
+            return;
+        err = call_crowded(&crowded);
+        error = &crowded;
     }
-    if (err != ERR_OK || !served->is_written) {
-        reply_finish(call, err, error);
-        return;
-    }
-    // Another batch waits for the writer: a long answer is not written on its thread.
-    bool is_long = !call->idempotency_key.at && call->weight > QUICK_PAIRS_MAX;
-    if (is_long && call_aside(served, answer_aside))
-        return;
-    if (!call->idempotency_key.at)
-        set->answer(call);
-    call_reply(call);
+    answer_later(served, err, error);
 }
 
-void call_write(Call *call)
+static void answer(Served *served)
 {
-    static const OpKind one = { .name = "call", .apply = apply };
-    static const OpKind first = { .name = "first call", .apply = apply };
-    static const OpKind many = { .name = "set", .apply = apply_set };
-    const RouteRun *run = &call->route->run;
-    call->op = (Op){ .kind = run->set        ? &many
-                             : run->is_first ? &first
-                                             : &one,
-                     .done = run->set ? set_done : write_done,
-                     .is_urgent = run->is_first,
-                     .weight = call->weight,
-                     .bytes = call->exchange->body.len };
-    writer_submit(api_writer(call->api), &call->op);
+    reply_finish(&served->call, served->failed, &served->error);
+}
+
+static void answer_as_task(Task *task, void *seat)
+{
+    (void) seat;
+    answer((Served *) call_of_task(task));
+}
+
+static void answer_at_server(Exchange *exchange)
+{
+    answer(exchange->with);
+}
+
+// answer_later answers somewhere else than on the writer's thread, for which another batch waits.
+// Answers of a set are short to write, unless they are long: the server's thread does so when it
+// sends them. All others cost too much there; but it never turns one away.
+static void answer_later(Served *served, Err err, const Error *error)
+{
+    Call *call = &served->call;
+    served->failed = err;
+    if (err != ERR_OK)
+        served->error = *error;
+    bool is_long = call->weight > QUICK_PAIRS_MAX;
+    if (!is_long && call->route->run.set)
+        exchange_wake(call->exchange, answer_at_server);
+    else if (!call_aside(served, is_long ? DESK_SLOW : DESK_QUICK, answer_as_task))
+        exchange_wake(call->exchange, answer_at_server);
 }
 
 static Err apply_keep(Tx *tx, Op **ops, size_t count, Error *error)
@@ -194,11 +220,13 @@ static void keep_done(Op *op, Err err, const Error *error)
     call_reply(call_of_op(op));
 }
 
-void call_keep(Call *call)
+void call_keep(Call *call, Err (*tell)(Call *call, Error *error))
 {
     static const OpKind keep = { .name = "keep", .apply = apply_keep };
-    if (!call->idempotency_key.at) {
-        call_reply(call);
+    Error failure = { .arena = call->arena };
+    Err err = tell(call, &failure);
+    if (err != ERR_OK || !call->idempotency_key.at) {
+        reply_finish(call, err, &failure);
         return;
     }
     call->op = (Op){ .kind = &keep, .done = keep_done, .is_urgent = call->route->run.is_first };
@@ -207,7 +235,7 @@ void call_keep(Call *call)
 
 static void refusal_done(Op *op, Err err, const Error *error)
 {
-    reply_finish(call_of_op(op), err, error);
+    answer_later((Served *) call_of_op(op), err, error);
 }
 
 void call_turn_down(Call *call, Err err, const Error *error)

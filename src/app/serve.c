@@ -187,6 +187,7 @@ static Err open_server(Program *program, Error *error)
                               .begin = api_begin,
                               .refused = api_refused,
                               .handle = api_handle,
+                              .turn = api_turn,
                               .with = &program->api };
     TRY(renewal_begin(&program->renewal, config, &options.certificate, error));
     Err err = open_socket(program, &options.listen_fd, error);
@@ -289,7 +290,9 @@ static Err open_store(Program *program, Error *error)
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
     program->api.watcher = program->store.watcher;
-    program->api.thinkers = pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 1000 });
+    program->api.thinkers =
+        pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 20000, .take_max = 16 });
+    program->api.slow_thinkers = pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 1000 });
     program->api.writer = program->store.writer; // last: from here on requests are served
     return ERR_OK;
 }
@@ -432,6 +435,7 @@ static void stop(Program *program, bool is_up)
         engine_free(program->engine);
         carriers_close(&program->carriers);
         pool_close(program->api.thinkers);
+        pool_close(program->api.slow_thinkers);
         store_down(&program->store, &program->real);
         depths_done(&program->api.depths);
     }

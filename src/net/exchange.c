@@ -1,5 +1,16 @@
 #include "net/wire.h"
 
+// hand_back makes the exchange the loop's again; only a sleeping connection waits for us.
+static void hand_back(ExchangeWire *wire)
+{
+    Server *server = wire->server;
+    struct MHD_Connection *mhd = wire->mhd;
+    Turn turn = atomic_exchange(&wire->turn, TURN_REPLIED);
+    assert(turn != TURN_REPLIED);
+    if (turn == TURN_SUSPENDED)
+        wire_wake(server, mhd);
+}
+
 void wire_reply(ExchangeWire *wire, const Reply *reply)
 {
     Arena *arena = &wire->exchange.arena;
@@ -9,17 +20,18 @@ void wire_reply(ExchangeWire *wire, const Reply *reply)
     for (size_t i = 0; i < reply->header_count; i++)
         wire->reply.headers[i] = (Header){ str_dup(arena, reply->headers[i].name),
                                            str_dup(arena, reply->headers[i].value) };
-    // From here on the exchange is the loop's; only a sleeping connection waits for us.
-    struct MHD_Connection *mhd = wire->mhd;
-    Turn turn = atomic_exchange(&wire->turn, TURN_REPLIED);
-    assert(turn != TURN_REPLIED);
-    if (turn == TURN_SUSPENDED)
-        wire_wake(mhd);
+    hand_back(wire);
 }
 
 void exchange_reply(Exchange *exchange, const Reply *reply)
 {
     wire_reply(exchange->wire, reply);
+}
+
+void exchange_wake(Exchange *exchange, void (*answer)(Exchange *exchange))
+{
+    exchange->wire->answer = answer;
+    hand_back(exchange->wire);
 }
 
 void exchange_park(Exchange *exchange)

@@ -1,15 +1,20 @@
 #include "net/wire.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "net/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <microhttpd.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-// The loop thread is the library's; every function named on_… runs on it, in the order of the file:
+// The loop thread runs the library; every function named on_… runs on it, in the order of the file:
 // a connection starts, a request line is seen, the head is in, pieces of the body come, the body is
 // in, the answer goes out, the request is over, the connection is closed.
 
@@ -108,9 +113,21 @@ void wire_sleep(ExchangeWire *wire)
     MHD_suspend_connection(wire->mhd);
 }
 
-void wire_wake(struct MHD_Connection *mhd)
+static void wake_loop(Server *server)
 {
+    uint64_t one = 1;
+    if (!atomic_exchange(&server->is_woken, true))
+        while (write(server->wake_fd, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+}
+
+// wire_wake counts itself: once the connection is awake, the server may be closed behind its back.
+void wire_wake(Server *server, struct MHD_Connection *mhd)
+{
+    atomic_fetch_add(&server->wakers, 1);
     MHD_resume_connection(mhd);
+    wake_loop(server);
+    atomic_fetch_sub(&server->wakers, 1);
 }
 
 static ExchangeWire *wire_new(Server *server)
@@ -529,11 +546,24 @@ static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *le
     return MHD_YES;
 }
 
+// have_answer has the reply written where that was left to this thread.
+static void have_answer(ExchangeWire *wire)
+{
+    void (*answer)(Exchange * exchange) = wire->answer;
+    if (!answer)
+        return;
+    wire->answer = NULL;
+    atomic_store(&wire->turn, TURN_HANDLING);
+    answer(&wire->exchange);
+    assert(atomic_load(&wire->turn) == TURN_REPLIED);
+}
+
 // pick_up takes the handler's reply. The answer counts as on its way before it stops being owed, so
 // that server_close() always sees the one or the other.
 static enum MHD_Result pick_up(ExchangeWire *wire)
 {
     Server *server = wire->server;
+    have_answer(wire);
     enum MHD_Result result = queue_reply(wire);
     server_count_down(server, &server->owed);
     return result;
@@ -562,7 +592,7 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     MHD_suspend_connection(wire->mhd);
     Turn turn = TURN_HANDLING;
     if (!atomic_compare_exchange_strong(&wire->turn, &turn, TURN_SUSPENDED))
-        MHD_resume_connection(wire->mhd);
+        wire_wake(server, wire->mhd);
     return MHD_YES;
 }
 
@@ -601,6 +631,7 @@ static void on_completed(void *with, struct MHD_Connection *mhd, void **context,
     // A client that left while its connection slept is noticed before the reply is picked up.
     if (wire->phase == PHASE_HANDED) {
         assert(atomic_load(&wire->turn) == TURN_REPLIED);
+        have_answer(wire); // for what its writer holds
         server_count_down(server, &server->owed);
     }
     connection_done(wire->connection);
@@ -662,7 +693,7 @@ static struct MHD_Daemon *start_library(Server *server)
     };
     // clang-format off
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG |
             (is_tls ? MHD_USE_TLS : 0),
         0, NULL, NULL, on_request, server,
         MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
@@ -679,11 +710,53 @@ static struct MHD_Daemon *start_library(Server *server)
     // clang-format on
 }
 
+// wait waits until something is ready, somebody is awake, or a connection's time is up.
+static void wait(Server *server, int library_fd)
+{
+    struct pollfd fds[] = { { .fd = library_fd, .events = POLLIN },
+                            { .fd = server->wake_fd, .events = POLLIN } };
+    MHD_UNSIGNED_LONG_LONG timeout;
+    bool has_timeout = MHD_get_timeout(server->daemon, &timeout) == MHD_YES;
+    poll(fds, ARRAY_LEN(fds), !has_timeout ? -1 : timeout < INT_MAX ? (int) timeout : INT_MAX);
+    uint64_t count;
+    // First read, then unmarked: who wakes it in between is served by this turn.
+    if (fds[1].revents && read(server->wake_fd, &count, sizeof count) > 0)
+        atomic_store(&server->is_woken, false);
+}
+
+// loop_main lets the library do all that is ready, turn by turn. A loop of our own rather than the
+// library's knows where a turn ends: what its requests need of others is asked for once.
+static void *loop_main(void *with)
+{
+    Server *server = with;
+    int library_fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    thread_become(THREAD_SERVER);
+    while (!atomic_load(&server->is_ended)) {
+        wait(server, library_fd);
+        MHD_run(server->daemon);
+        if (server->options.turn)
+            server->options.turn(server->options.with);
+    }
+    return NULL;
+}
+
+static void end_loop(Server *server)
+{
+    atomic_store(&server->is_ended, true);
+    wake_loop(server);
+    pthread_join(server->thread, NULL);
+    while (atomic_load(&server->wakers) > 0)
+        sched_yield();
+    MHD_stop_daemon(server->daemon);
+}
+
 static void server_free(Server *server)
 {
     deadlines_free(server->deadlines);
     if (server->listen_fd >= 0)
         close(server->listen_fd);
+    if (server->wake_fd >= 0)
+        close(server->wake_fd);
     while (server->spares) {
         ExchangeWire *wire = server->spares;
         server->spares = wire->next;
@@ -724,12 +797,15 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
     Span tick = server->options.request_deadline / 4;
     tick = earlier(later(tick, 10 * SPAN_MILLISECOND), SPAN_SECOND);
     server->deadlines = deadlines_new(tick, options->certificate ? NULL : say_late);
-    if (server->deadlines)
+    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->deadlines && server->wake_fd >= 0)
         server->daemon = start_library(server);
     if (!server->daemon) {
         server_free(server);
         return fail(error, ERR_INTERNAL, "the HTTP server could not be started");
     }
+    if (pthread_create(&server->thread, NULL, loop_main, server) != 0)
+        abort();
     *ret = server;
     return ERR_OK;
 }
@@ -811,7 +887,7 @@ bool server_close(Server *server)
     pthread_mutex_unlock(&server->lock);
     if (!is_even)
         return false;
-    MHD_stop_daemon(server->daemon);
+    end_loop(server);
     server_free(server);
     return true;
 }

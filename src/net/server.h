@@ -47,6 +47,10 @@ bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); /
 // static.
 void exchange_reply(Exchange *exchange, const Reply *reply);
 
+// exchange_wake has answer() called on the server's own thread, where it calls exchange_reply():
+// for who must not spend time on writing it. The exchange is no longer the caller's.
+void exchange_wake(Exchange *exchange, void (*answer)(Exchange *exchange));
+
 // exchange_stream begins an answer that is written piece by piece (net/stream.h), instead of
 // exchange_reply(); head has no body. The exchange stays its caller's until the stream is ended.
 Stream *exchange_stream(Exchange *exchange, const Reply *head, StreamWatch watch);
@@ -90,6 +94,9 @@ typedef struct ServerOptions {
     // NULL.
     void (*refused)(void *with, Exchange *exchange, int status);
     void (*handle)(void *with, Exchange *exchange);
+    // turn runs when all that was ready has been handled, before the server waits again: what its
+    // requests have in common can be done once. May be NULL.
+    void (*turn)(void *with);
     void *with;
 } ServerOptions;
 

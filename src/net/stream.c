@@ -88,7 +88,7 @@ StreamFit stream_write(Stream *stream, Str piece)
     }
     pthread_mutex_unlock(&stream->lock);
     if (wakes)
-        wire_wake(stream->wire->mhd);
+        wire_wake(stream->wire->server, stream->wire->mhd);
     return fit;
 }
 
@@ -144,7 +144,7 @@ void stream_lose(Stream *stream)
         tell(stream);
     pthread_mutex_unlock(&stream->lock);
     if (wakes)
-        wire_wake(stream->wire->mhd);
+        wire_wake(stream->wire->server, stream->wire->mhd);
 }
 
 void streams_lose(Stream *first)
@@ -187,7 +187,7 @@ static void finish(Stream *stream, bool is_whole)
     bool wakes = rouse(stream);
     pthread_mutex_unlock(&stream->lock);
     if (wakes)
-        wire_wake(wire->mhd);
+        wire_wake(wire->server, wire->mhd);
     if (wire_let_go(wire))
         wire_end(wire);
     server_count_down(server, &server->owed); // the last word: the server may be gone after it

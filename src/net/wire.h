@@ -1,6 +1,6 @@
 // wire.h - what a connection and an exchange are to the server's own files; private to net/.
 //
-// The loop thread is the library's, and owns connections. An ExchangeWire is the loop's until it is
+// The loop thread runs the library, and owns connections. An ExchangeWire is the loop's until it is
 // handed over, then its handler's until the reply, then the loop's again. One whose handler goes on
 // after the reply has begun (a stream) or may find it answered (a parked one) has two holders: the
 // last to let it go frees it.
@@ -84,11 +84,17 @@ struct ExchangeWire {
     size_t body_max, body_room;
     char *body; // on the heap: it grows in place, and its room is known to the byte
     Reply reply;
+    void (*answer)(Exchange *exchange); // that the loop has to call for it; NULL
 };
 
 struct Server {
     ServerOptions options;
     struct MHD_Daemon *daemon;
+    pthread_t thread;      // the loop
+    int wake_fd;           // ends its wait
+    _Atomic bool is_woken; // and has done so: once is enough for a turn
+    _Atomic size_t wakers; // on their way through wire_wake()
+    _Atomic bool is_ended;
     Deadlines *deadlines;
     _Atomic(Certificate *) certificate; // NULL: without TLS
     int listen_fd, port;
@@ -130,7 +136,7 @@ void server_give_up(Server *server);
 // wire_sleep lets the loop forget the connection until wire_wake(), which may be called from any
 // thread, and at once.
 void wire_sleep(ExchangeWire *wire);
-void wire_wake(struct MHD_Connection *mhd);
+void wire_wake(Server *server, struct MHD_Connection *mhd);
 
 // wire_let_go returns true when nobody holds the exchange any more. Whoever is not the loop then
 // ends it with wire_end(), which does not look at the server.

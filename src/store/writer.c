@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metric.h"
+#include "base/thread.h"
 #include "store/generation.h"
 #include "store/waiting.h"
 
@@ -291,6 +292,7 @@ static void *pen_main(void *with)
 {
     Pen *pen = with;
     size_t count;
+    thread_become(THREAD_PEN);
     while ((count = take_batch(pen)) > 0) {
         run_batch(pen, pen->batch, count);
         come_free(pen);

@@ -1,6 +1,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/thread.h"
+
 #include "host.h"
 
 static void a_request_arrives_as_it_was_sent(void)
@@ -287,6 +289,44 @@ static void a_client_that_leaves_does_no_harm(void)
     host_stop(&host);
 }
 
+static _Atomic int told_at_server, turns;
+
+static void tell(Exchange *exchange)
+{
+    told_at_server += thread_kind() == THREAD_SERVER;
+    describe(exchange);
+}
+
+static void count_turn(void *with)
+{
+    (void) with;
+    CHECK(thread_kind() == THREAD_SERVER);
+    turns++;
+}
+
+static void an_answer_may_be_left_to_the_server(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .turn = count_turn });
+    DEFER(arena_done) Arena arena = { 0 };
+    told_at_server = turns = 0;
+    for (int i = 0; i < 10; i++) {
+        int fd = peer_dial(host.port);
+        peer_send(fd, S("POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na"));
+        Exchange *exchange = wait_for_held(&host);
+        bool leaves = i % 2; // then the answer is written all the same: it lets go of what it holds
+        if (leaves)
+            close(fd);
+        exchange_wake(exchange, tell);
+        if (leaves)
+            continue;
+        CHECK(peer_status(peer_receive(&arena, fd)) == 200);
+        close(fd);
+    }
+    host_stop(&host);
+    CHECK(told_at_server == 10 && turns > 0);
+}
+
 static void *close_server(void *with)
 {
     server_close(with);
@@ -531,6 +571,7 @@ static const Test tests[] = {
     TEST(a_client_may_ask_before_it_sends_the_body),
     TEST(begin_refuses_before_the_body_is_kept),
     TEST(a_client_that_leaves_does_no_harm),
+    TEST(an_answer_may_be_left_to_the_server),
     TEST(closing_waits_for_what_is_owed),
     TEST(closing_does_not_wait_for_ever),
     TEST(a_request_that_arrives_while_closing_is_turned_away),
