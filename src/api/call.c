@@ -362,7 +362,9 @@ static void dispatch(Served *served)
     Call *call = &served->call;
     switch (call->route->run.work) {
     case WORK_READ:
-        call->read = (Read){ .run = run_read, .done = read_done };
+        call->read = (Read){ .pace = call->route->is_paged ? READ_SLOW : READ_QUICK,
+                             .run = run_read,
+                             .done = read_done };
         reader_submit(call->api->reader, &call->read);
         return;
     case WORK_WRITE:

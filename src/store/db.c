@@ -1,5 +1,7 @@
 #include "store/db.h"
 
+#include "base/clock.h"
+
 int64_t value_to_i64(const Value *value)
 {
     assert(value->type == VALUE_I64 || value->type == VALUE_NULL);
@@ -69,11 +71,28 @@ void db_begin(Db *db)
     db->driver->begin(db);
 }
 
+void db_until(Db *db, Instant until)
+{
+    db->until = until == INSTANT_NONE ? 0 : until;
+}
+
+// hand_over leaves out what comes too late.
+static void hand_over(Db *db, Arena *arena, const Statement *statement, const Value *values,
+                      size_t row_count, Rows *ret)
+{
+    if (db->until && clock_machine_monotonic() > db->until)
+        db->is_late = true;
+    if (!db->is_late)
+        db->driver->send(db, arena, statement, values, row_count, ret);
+    else if (ret)
+        *ret = (Rows){ 0 };
+    db->ceiling = 0;
+}
+
 void db_send(Db *db, Arena *arena, const Statement *statement, const Value *values, Rows *ret)
 {
     assert(!statement->many);
-    db->driver->send(db, arena, statement, values, 1, ret);
-    db->ceiling = 0;
+    hand_over(db, arena, statement, values, 1, ret);
 }
 
 void db_page(Db *db)
@@ -86,7 +105,7 @@ void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value 
 {
     assert(statement->many);
     if (row_count > 0)
-        db->driver->send(db, arena, statement, values, row_count, ret);
+        hand_over(db, arena, statement, values, row_count, ret);
     else if (ret)
         *ret = (Rows){ 0 };
     db->ceiling = 0;
@@ -94,7 +113,12 @@ void db_send_many(Db *db, Arena *arena, const Statement *statement, const Value 
 
 Err db_sync(Db *db, Error *error)
 {
-    return db->driver->sync(db, error);
+    Err err = db->driver->sync(db, error);
+    bool is_late = db->is_late;
+    db->is_late = false;
+    if (err == ERR_OK && is_late)
+        return fail(error, ERR_BUSY, "the read takes too long");
+    return err;
 }
 
 Err db_commit(Db *db, Error *error)

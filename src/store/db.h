@@ -99,7 +99,7 @@ typedef struct DbOptions {
     bool is_reader; // reads only: it cannot write, and a statement has a deadline
     Str name;       // of the node, for whoever looks at the server's connections; may be none
     bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
-    Span read_max;  // SQLite: how long a reader's statement may take; 0: 15 s
+    Span read_max;  // how long a reader's statement may take, on SQLite; 0: 15 s
     int64_t wal_bytes_max; // SQLite: beyond it readers pause until the WAL is emptied; 0: 64 MiB
 } DbOptions;
 
@@ -133,6 +133,8 @@ struct Db {
     bool has_timed_out;  // the last transaction waited too long for a lock, or took too long
     bool has_clashed;    // the last transaction inserted a row that is there already
     size_t ceiling;      // of the bytes of the rows that the next statement returns; 0: none
+    Instant until;       // of db_until(); 0: none was said
+    bool is_late;        // something was sent later
     int (*fault)(void *with, const char *call); // tests: non-zero makes the call fail
     void *fault_with;
 };
@@ -163,6 +165,11 @@ void db_rollback(Db *db);
 // beyond is never in memory. On PostgreSQL it still comes over the wire.
 enum { DB_PAGE_BYTES_MAX = 8 << 20 };
 void db_page(Db *db);
+
+// db_until gives all that follows a deadline on the machine's monotonic clock: what is sent later
+// is not, and the sync is ERR_BUSY. A statement that is under way then is stopped on SQLite; on
+// PostgreSQL it has a time-out of its own. INSTANT_NONE ends it.
+void db_until(Db *db, Instant until);
 
 // db_query sends and syncs.
 Err db_query(Db *db, Arena *arena, const Statement *statement, const Value *values, Rows *ret,

@@ -1,11 +1,13 @@
 #include "store/reader.h"
 
+#include "base/clock.h"
+
 enum { WAITING_MAX = 5000 };
 
 struct Reader {
     Writer *writer;
     Str url;
-    Pool *pool;
+    Pool *pools[READ_PACES]; // NULL: without threads
 };
 
 // Seat is a thread's connection; NULL until it is needed.
@@ -24,7 +26,10 @@ static Err try_read(Reader *reader, Seat *seat, Read *read, Error *error)
         TRY(db_open(&(DbOptions){ .url = reader->url, .is_reader = true }, &seat->db, error));
     if (db_is_postgres(seat->db))
         TRY(writer_refresh(reader->writer, seat->db, error));
-    return read->run(read, seat->db, error);
+    db_until(seat->db, clock_machine_monotonic() + READ_MAX);
+    Err err = read->run(read, seat->db, error);
+    db_until(seat->db, INSTANT_NONE);
+    return err;
 }
 
 static void run(Task *task, void *with)
@@ -44,21 +49,26 @@ static void run(Task *task, void *with)
     read->done(read, err, &error);
 }
 
-Reader *reader_open(Writer *writer, Str url, int threads)
+Reader *reader_open(Writer *writer, Str url, int quick_threads, int slow_threads)
 {
+    const int threads[] = { [READ_QUICK] = quick_threads, [READ_SLOW] = slow_threads };
     Reader *reader = memory_new(sizeof *reader);
     reader->writer = writer;
     reader->url = url;
-    reader->pool = pool_open(&(PoolOptions){ .threads = threads,
-                                             .waiting_max = WAITING_MAX,
-                                             .seat_size = sizeof(Seat),
-                                             .leave = leave });
+    for (size_t i = 0; i < READ_PACES; i++)
+        if (threads[i] > 0)
+            reader->pools[i] = pool_open(&(PoolOptions){ .threads = threads[i],
+                                                         .waiting_max = WAITING_MAX,
+                                                         .seat_size = sizeof(Seat),
+                                                         .leave = leave });
     return reader;
 }
 
 void reader_close(Reader *reader)
 {
-    pool_close(reader->pool);
+    for (size_t i = 0; i < READ_PACES; i++)
+        if (reader->pools[i])
+            pool_close(reader->pools[i]);
     free(reader);
 }
 
@@ -66,7 +76,8 @@ void reader_submit(Reader *reader, Read *read)
 {
     read->task.run = run;
     read->reader = reader;
-    if (pool_submit(reader->pool, &read->task))
+    assert(reader->pools[read->pace]);
+    if (pool_submit(reader->pools[read->pace], &read->task))
         return;
     Error error = { 0 };
     read->done(read, fail(&error, ERR_BUSY, "%d reads are waiting already", WAITING_MAX), &error);

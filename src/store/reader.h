@@ -2,6 +2,10 @@
 //
 // A read is plain data with a run() and a done(), like an operation, but it changes nothing. Before
 // each read on PostgreSQL the registry is renewed if another node has changed a definition.
+//
+// Reads wait in two lines with threads of their own: lists are slow, whatever looks one thing up is
+// quick. So no list, and no number of them, keeps a key, a delivery or an operation waiting. A read
+// has READ_MAX in all; then it is ERR_BUSY.
 #pragma once
 
 #include "base/pool.h"
@@ -10,13 +14,19 @@
 typedef struct Read Read;
 typedef struct Reader Reader;
 
+typedef enum ReadPace { READ_QUICK, READ_SLOW, READ_PACES } ReadPace;
+
+#define READ_MAX ((Span) 15 * SPAN_SECOND)
+
 struct Read {
     Task task; // the reader's own, first: a Task * is a Read *
+    ReadPace pace;
     Err (*run)(Read *read, Db *db, Error *error);
     void (*done)(Read *read, Err err, const Error *error);
     Reader *reader; // the reader's own
 };
 
-Reader *reader_open(Writer *writer, Str url, int threads);
+// reader_open starts threads for each pace; a pace without threads has nothing submitted to it.
+Reader *reader_open(Writer *writer, Str url, int quick_threads, int slow_threads);
 void reader_close(Reader *reader);
 void reader_submit(Reader *reader, Read *read); // ERR_BUSY through done() when too many wait

@@ -214,8 +214,10 @@ def test_an_operation_reaches_only_ones_own(ctx):
     make_trigger(owner, "own", schedule={"initialDelay": "1d"})
     id = ingest_one(owner)
     for filter in ({}, {"trigger": "own"}, {"event": delivery(owner, id)["eventId"]}):
-        answer = other.post("/v1/operations", {"action": "cancel", "filter": filter}, expect=202)
-        equal(answer.json["matched"], 0, str(filter))
+        begun = other.post("/v1/operations", {"action": "cancel", "filter": filter}, expect=202).json
+        path = f"/v1/operations/{begun['id']}"
+        ended = eventually(lambda: other.get(path, expect=200).json["finishedAt"] and other.get(path))
+        equal(ended.json["matched"], 0, str(filter))
     settle(ctx.peal)
     equal(delivery(owner, id)["state"], "pending")
 

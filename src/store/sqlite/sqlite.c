@@ -277,6 +277,8 @@ static void send(Db *db, Arena *arena, const Statement *statement, const Value *
     SqliteDb *self = (SqliteDb *) db;
     enter(self);
     self->read_until = clock_machine_monotonic() + self->read_max;
+    if (db->until)
+        self->read_until = earlier(self->read_until, db->until);
     carry_out(db, arena, statement, values, row_count, ret);
     if (!self->in_transaction)
         leave(self);
