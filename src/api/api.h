@@ -182,6 +182,12 @@ void call_write(Call *call);
 // instead of the answer that was kept with the write.
 void call_keep(Call *call, Err (*tell)(Call *call, Error *error));
 
+// call_park is for a START call that waits for something which may be long in coming: a stop answers
+// it (503, with Retry-After). When it has come, call_unpark() makes the call its handler's again;
+// false: it was answered, and is gone.
+void call_park(Call *call);
+bool call_unpark(Call *call) MUST_USE;
+
 // call_tell ends a START call with what there is to tell.
 void call_tell(Call *call, Err (*tell)(Call *call, Error *error));
 

@@ -89,14 +89,35 @@ Err reply_write(Served *served, Error *error)
     return call->tell(call, error);
 }
 
-// answer lets go of the snapshot, then of the call: after the reply its memory is another's.
-static void answer(Call *call)
+// let_go gives back what the call holds of others.
+static void let_go(Call *call)
 {
     Registry *registry = call->registry;
     call->registry = NULL;
     call->key = NULL;
     registry_drop(registry);
     once_release((Served *) call);
+}
+
+void call_park(Call *call)
+{
+    exchange_park(call->exchange);
+}
+
+bool call_unpark(Call *call)
+{
+    if (exchange_unpark(call->exchange))
+        return true;
+    metrics_request(call->route, err_http(ERR_STOPPING));
+    let_go(call);
+    exchange_drop(call->exchange);
+    return false;
+}
+
+// answer lets go of what the call holds, then of the call: after the reply its memory is another's.
+static void answer(Call *call)
+{
+    let_go(call);
     metrics_request(call->route, call->reply.status);
     metrics_answered((Served *) call);
     exchange_reply(call->exchange, &call->reply);

@@ -129,7 +129,7 @@ static bool is_refused(Call *call, const EngineReport *report)
 
 static void clock_moved(void *with, const EngineReport *report)
 {
-    if (!is_refused(with, report))
+    if (call_unpark(with) && !is_refused(with, report))
         call_write(with);
 }
 
@@ -148,10 +148,12 @@ void clock_post(Call *call)
     Error error = { .arena = call->arena };
     Instant to = 0;
     Err err = read_move(call, &to, &error);
-    if (err != ERR_OK)
+    if (err != ERR_OK) {
         call_turn_down(call, err, &error);
-    else
-        engine_advance(call->api->engine, to, clock_moved, call);
+        return;
+    }
+    call_park(call);
+    engine_advance(call->api->engine, to, clock_moved, call);
 }
 
 static Err tell_tick(Call *call, Error *error)
@@ -175,7 +177,7 @@ static Err tell_tick(Call *call, Error *error)
 static void ticked(void *with, const EngineReport *report)
 {
     Call *call = with;
-    if (is_refused(call, report))
+    if (!call_unpark(call) || is_refused(call, report))
         return;
     call->with = arena_copy(call->arena, report, sizeof *report);
     if (call->idempotency_key.at)
@@ -194,6 +196,7 @@ Err tick_keep(Call *call, Tx *tx, Error *error)
 
 void tick_post(Call *call)
 {
+    call_park(call);
     engine_tick(call->api->engine, ticked, call);
 }
 
@@ -244,7 +247,7 @@ static void hold_seen(void *with, const EngineReport *report)
 {
     Call *call = with;
     Held *held = call->with;
-    if (is_refused(call, report))
+    if (!call_unpark(call) || is_refused(call, report))
         return;
     held->is_asked = true;
     held->in_flight = report->in_flight;
@@ -255,10 +258,12 @@ static void hold_seen(void *with, const EngineReport *report)
 // first one was.
 void hold_after(Call *call)
 {
-    if (call->with)
-        engine_quiet(call->api->engine, hold_seen, call);
-    else
+    if (!call->with) {
         call_reply(call);
+        return;
+    }
+    call_park(call);
+    engine_quiet(call->api->engine, hold_seen, call);
 }
 
 static Err tell_released(Call *call, Error *error)

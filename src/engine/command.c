@@ -27,7 +27,8 @@ static void report(Engine *engine)
         .tally = { after.claimed - before.claimed, after.delivered - before.delivered,
                    after.retried - before.retried, after.parked - before.parked,
                    after.expired - before.expired, after.lapsed - before.lapsed,
-                   after.stale - before.stale },
+                   after.stale - before.stale, after.released - before.released,
+                   after.purged - before.purged },
         .next_at = next_due(engine),
         .now = clock_now(engine->options.clock),
     };
@@ -48,6 +49,17 @@ static bool take_command(Engine *engine)
     if (!engine->command)
         return false;
     engine->command->before = engine->tally;
+    return true;
+}
+
+// purges_first has what is past its time deleted before the command ends: by the clock that the
+// command is about, and not by the machine's, the purge may be due long since.
+static bool purges_first(Engine *engine, EngineCommand *command)
+{
+    if (command->has_purged || !engine_sends(engine))
+        return false;
+    command->has_purged = true;
+    engine->duties[DUTY_PURGE].is_wanted = true;
     return true;
 }
 
@@ -81,10 +93,10 @@ bool command_run(Engine *engine, Instant now)
     command->has_probed = false;
     if (next <= now)
         return true;
-    if (command->kind == COMMAND_TICK || now >= command->to)
-        report(engine);
-    else
+    if (command->kind == COMMAND_ADVANCE && now < command->to)
         clock_set(engine->options.clock, earlier(next, command->to));
+    else if (!purges_first(engine, command))
+        report(engine);
     return true;
 }
 

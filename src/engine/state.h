@@ -164,7 +164,7 @@ typedef struct EngineCommand {
     Instant to;
     EngineDone *done;
     void *with;
-    bool has_begun, has_probed;
+    bool has_begun, has_probed, has_purged;
     Tally before;
 } EngineCommand;
 

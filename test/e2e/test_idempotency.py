@@ -349,5 +349,42 @@ def test_a_get_and_a_put_take_no_notice_of_it(ctx):
         equal((answer.status, answer.json["enabled"]), (200, enabled))
 
 
+def kept_keys(ctx):
+    table = "peal.idempotency" if ctx.store == "postgres" else "idempotency"
+    return int(ctx.sql(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def test_a_key_stands_for_a_day_and_is_then_gone(ctx):
+    """The purge goes in batches: there are more keys than one of them deletes."""
+    connection, many = http.client.HTTPConnection(ctx.peal.host, timeout=60), 510
+    for number in range(many):
+        connection.request("POST", "/v1/hold", body=b"{}", headers={
+            "Authorization": f"Bearer {ctx.peal.key}", "Content-Type": "application/json",
+            "Idempotency-Key": f"many-{number}"})
+        answer = connection.getresponse()
+        answer.read()
+        equal(answer.status, 200)
+    connection.close()
+    ctx.peal.post("/v1/release", expect=200)
+    advance(ctx.peal, "1h")
+    first = post(ctx.peal, "/v1/events", EVENT, expect=202).json
+    advance(ctx.peal, "22h59m")
+    equal(post(ctx.peal, "/v1/events", EVENT, expect=202).json, first)
+    check_reused(post(ctx.peal, "/v1/events", {**EVENT, "kind": "other"}))
+    ctx.peal.stop()
+    equal(kept_keys(ctx), many + 1)
+    ctx.peal.restart(clock="manual")  # it goes on from where it was
+    advance(ctx.peal, "2m")
+    ctx.peal.stop()
+    equal(kept_keys(ctx), 1)  # that of the event, which came an hour after the others
+    ctx.peal.restart(clock="manual")
+    advance(ctx.peal, "1h")
+    assert post(ctx.peal, "/v1/events", EVENT, expect=202).json["eventId"] != first["eventId"]
+    equal(settle(ctx.peal)["purged"], 0)
+    advance(ctx.peal, "24h1m")
+    ctx.peal.stop()
+    equal(kept_keys(ctx), 0)
+
+
 if __name__ == "__main__":
     main()

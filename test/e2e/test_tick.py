@@ -76,6 +76,7 @@ def test_the_program_ends_while_a_tick_waits_for_a_slow_receiver(ctx):
     answer = ticking.getresponse()
     told = json.loads(answer.read())
     equal((answer.status, told["code"], told["title"]), (503, "stopping", "Peal is stopping"))
+    assert int(answer.headers["Retry-After"]) > 0
     ticking.close()
 
 
