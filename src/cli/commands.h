@@ -31,6 +31,9 @@ extern const Command command_health;
 // completion.c
 extern const Command command_completion;
 
+// top.c
+extern const Command command_top;
+
 // offline.c
 extern const Command command_filter;
 extern const Command command_dedup;
