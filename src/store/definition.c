@@ -13,16 +13,25 @@ static const Statement get = {
            " AND v.version = d.version"
            " WHERE d.tenant = $1 AND d.kind = $2 AND d.id = $3",
 };
+
+// A page looks at so many heads and no more: those that were deleted are still there, hidden. No
+// head ever goes, so an edge that is asked for afterwards is never too far.
+#define HEADS "FROM definition WHERE tenant = $1 AND kind = $2 AND id > $3 ORDER BY id"
+
+static const Statement edge = {
+    .name = "definition_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT id " HEADS " LIMIT 1 OFFSET $4",
+};
 static const Statement page = {
     .name = "definition_page",
     .scope = STATEMENT_TENANT,
-    .params = "itti",
+    .params = "ittii",
     .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden"
-           " FROM definition d"
+           " FROM (SELECT * " HEADS " LIMIT $5) AS d"
            " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
-           " AND v.version = d.version"
-           " WHERE d.tenant = $1 AND d.kind = $2 AND d.id > $3 AND d.is_hidden = 0"
-           " ORDER BY d.id LIMIT $4",
+           " AND v.version = d.version WHERE d.is_hidden = 0 ORDER BY d.id LIMIT $4",
 };
 static const Statement body_get = {
     .name = "definition_body",
@@ -66,7 +75,7 @@ static const Statement lane_insert = {
 };
 
 const Statement *const definition_statements[] = {
-    &get, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
+    &get, &edge, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -118,23 +127,39 @@ Err definition_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, Defin
     return ERR_OK;
 }
 
+// find_edge gives the last head that a page met; none where it met all there are.
+static Err find_edge(Db *db, Arena *arena, int64_t tenant, Str kind, Str after, int64_t met_max,
+                     Str *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(after),
+                     value_i64(met_max - 1) };
+    TRY(db_query(db, arena, &edge, args, &rows, error));
+    *ret = rows.count > 0 ? value_to_str(&rows.values[0]) : STR_NONE;
+    return ERR_OK;
+}
+
 Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, const Walk *walk,
                     Definition **ret, Seen *ret_seen, Error *error)
 {
     Rows rows;
-    Str after;
+    Str after, last = STR_NONE;
+    int64_t met_max = walk_met_max(walk, WALK_NEAR);
     TRY(walk_after_text(walk, &after, error));
     Value args[] = { value_i64(tenant), value_text(kind), value_text(after),
-                     value_i64(walk->limit + 1) };
+                     value_i64(walk->limit + 1), value_i64(met_max) };
     db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
     Definition *found = ARENA_ARRAY(arena, Definition, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         found[i] = read_row(rows_at(&rows, i));
     *ret = found;
-    *ret_seen = walk_counted(walk, rows.count, rows.is_cut, false);
+    bool is_full = rows.is_cut || rows.count > (size_t) walk->limit;
+    if (!is_full)
+        TRY(find_edge(db, arena, tenant, kind, after, met_max, &last, error));
+    *ret_seen = walk_counted(walk, rows.count, rows.is_cut, last.at != NULL);
     if (ret_seen->has_more)
-        ret_seen->next = found[ret_seen->count - 1].id;
+        ret_seen->next = is_full ? found[ret_seen->count - 1].id : last;
     return ERR_OK;
 }
 

@@ -141,6 +141,15 @@ static void definitions_are_listed_by_id(void)
                                  &seen, &store.error));
     CHECK(seen.count == 2 && is_text(page[0].id, "c") && is_text(page[1].id, "d"));
     CHECK(!seen.has_more && !seen.next.at);
+    // "b" was deleted: a page that may meet two heads ends there, and the next one goes on.
+    walk = (Walk){ .limit = 9, .met_max = 2 };
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, &walk, &page,
+                                 &seen, &store.error));
+    CHECK(seen.count == 1 && seen.is_cut && is_text(seen.next, "b"));
+    walk.after = seen.next;
+    MUST(&store, definition_page(store.db, &store.arena, TENANT, DEFINITION_TRIGGER, &walk, &page,
+                                 &seen, &store.error));
+    CHECK(seen.count == 2 && is_text(page[0].id, "c") && is_text(seen.next, "d"));
     MUST(&store, definition_page(store.db, &store.arena, TENANT + 1, DEFINITION_TRIGGER, &walk,
                                  &page, &seen, &store.error));
     CHECK(seen.count == 0);
