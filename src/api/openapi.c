@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "channels/channel.h"
+#include "domain/cloudevent.h"
 
 // The OpenAPI document is printed from the route table, the shapes that its rows name and the table
 // of errors, so that it cannot say anything else than they do. A shape is a component by its name,

@@ -78,15 +78,6 @@ static const Field batch_body_rows[] = {
 };
 const Shape batch_body_shape = { .name = "Batch", SHAPE_ROWS(batch_body_rows), .size = sizeof(BatchBody) };
 
-static const Field cloudevent_rows[] = {
-    { "specversion", FIELD_TEXT, FIELD_NEEDED },
-    { "id",          FIELD_TEXT, FIELD_NEEDED },
-    { "source",      FIELD_TEXT, FIELD_NEEDED },
-    { "type",        FIELD_TEXT, FIELD_NEEDED },
-    { "data",        FIELD_ANY },
-};
-const Shape cloudevent_shape = { .name = "CloudEvent", SHAPE_ROWS(cloudevent_rows), .is_open = true };
-
 static const Field taken_rows[] = {
     WORDS("outcome", ALWAYS, item_words),
     { "deliveryId", FIELD_ID,   ALWAYS, .help = "Made now, or holding the key already" },

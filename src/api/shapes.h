@@ -21,7 +21,6 @@ typedef struct BatchBody {
     const Json *items;
 } BatchBody;
 extern const Shape batch_body_shape;
-extern const Shape cloudevent_shape; // told only: domain/cloudevent.h reads it
 extern const Shape batch_shape;
 extern const Shape event_taken_shape;
 extern const Shape events_taken_shape;

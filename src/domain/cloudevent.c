@@ -1,35 +1,70 @@
 #include "domain/cloudevent.h"
 
 #include "base/crypto.h"
-#include "domain/members.h"
 #include "domain/trace.h"
 
-// attributes are the context attributes that Peal reads; any other is an extension and is dropped.
-static const char *const attributes[] = { "specversion", "id",   "source",        "type",
-                                          "subject",     "time", "correlationid", "traceparent" };
+// CloudEvent is what is read of one; the headers of a binary one are made into the same object.
+typedef struct CloudEvent {
+    Event event;
+    Str version, trace, correlation;
+    const Json *data, *bytes; // as data_base64
+} CloudEvent;
 
-// read_attributes reads them from a JSON object, which is what a structured event is and what the
-// headers of a binary one are made into.
-static void read_attributes(Arena *arena, const Members *members, Event *event)
+static void check(const Members *members, void *value)
 {
-    static const char *const needed[] = { "specversion", "id", "source", "type" };
-    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        members_need(members, needed[i]);
-
-    Str version = S("1.0");
-    members_text(members, "specversion", 20, &version);
-    if (!str_eq(version, S("1.0")))
+    DEFER(arena_done) Arena scratch = { 0 };
+    const CloudEvent *cloud = value;
+    Str decoded;
+    if (!cloud)
+        return;
+    if (cloud->version.at && !str_eq(cloud->version, S("1.0")))
         members_note(members, S("specversion"), "bad-value", "must be 1.0, not %.*s",
-                     STR_ARG(version));
-    members_text(members, "id", EVENT_IDENTITY_MAX, &event->identity);
-    members_text(members, "source", EVENT_SOURCE_MAX, &event->source);
-    members_text(members, "type", EVENT_KIND_MAX, &event->kind);
-    members_text(members, "subject", EVENT_ENTITY_MAX, &event->entity);
-    members_time(members, "time", &event->occurred_at);
-    members_text(members, "traceparent", EVENT_CORRELATION_MAX, &event->correlation_id);
-    event->trace = trace_read(arena, event->correlation_id);
-    // Read last, for the caller's own word goes before the tracer's.
-    members_text(members, "correlationid", EVENT_CORRELATION_MAX, &event->correlation_id);
+                     STR_ARG(cloud->version));
+    if (cloud->data && cloud->bytes)
+        members_note(members, S("data_base64"), "bad-value", "give data or data_base64, not both");
+    else if (cloud->bytes && (json_type(cloud->bytes) != JSON_STRING ||
+                              !base64_parse(&scratch, json_str(cloud->bytes), &decoded)))
+        members_note(members, S("data_base64"), "bad-value", "must be a string of base64");
+}
+
+// The attributes come first. Any other is an extension and is dropped.
+// clang-format off
+#define AT(member) offsetof(CloudEvent, member)
+static const Field rows[] = {
+    { "specversion",   FIELD_TEXT, FIELD_NEEDED, AT(version), .max = 20, .help = "1.0" },
+    { "id",            FIELD_TEXT, FIELD_NEEDED, AT(event.identity), .max = EVENT_IDENTITY_MAX },
+    { "source",        FIELD_TEXT, FIELD_NEEDED, AT(event.source), .max = EVENT_SOURCE_MAX },
+    { "type",          FIELD_TEXT, FIELD_NEEDED, AT(event.kind), .max = EVENT_KIND_MAX, .help = "The event's kind" },
+    { "subject",       FIELD_TEXT, 0, AT(event.entity), .max = EVENT_ENTITY_MAX, .help = "What it is about" },
+    { "time",          FIELD_TIME, 0, AT(event.occurred_at) },
+    { "correlationid", FIELD_TEXT, 0, AT(correlation), .max = EVENT_CORRELATION_MAX },
+    { "traceparent",   FIELD_TEXT, 0, AT(trace), .max = EVENT_CORRELATION_MAX },
+    { "data",          FIELD_ANY,  0, AT(data) },
+    { "data_base64",   FIELD_ANY,  0, AT(bytes), .help = "Bytes in base64, instead of data" },
+};
+// clang-format on
+enum { ATTRIBUTES = ARRAY_LEN(rows) - 2 };
+
+const Shape cloudevent_shape = {
+    .name = "CloudEvent",
+    SHAPE_ROWS(rows),
+    .size = sizeof(CloudEvent),
+    .is_open = true,
+    .invalid = ERR_EVENT_INVALID,
+    .check = check,
+};
+
+// read_cloud reads an object; what was noted before it counts as well.
+static Err read_cloud(Arena *arena, const Json *object, CloudEvent *ret, Error *error)
+{
+    CloudEvent cloud = { .event = { .occurred_at = INSTANT_NONE } };
+    fields_note(arena, object, S(""), &cloudevent_shape, &cloud, error);
+    TRY(error_close(error, ERR_EVENT_INVALID));
+    cloud.event.trace = trace_read(arena, cloud.trace);
+    // The caller's own word goes before the tracer's.
+    cloud.event.correlation_id = cloud.correlation.at ? cloud.correlation : cloud.trace;
+    *ret = cloud;
+    return ERR_OK;
 }
 
 static void set_payload(Arena *arena, const Json *object, Event *event)
@@ -74,27 +109,14 @@ static Str json_string(Arena *arena, Str text)
 Err cloudevent_structured(Arena *arena, const Json *body, Event *ret, Error *error)
 {
     Error own = { 0 };
-    Members members = members_open(body, S(""), error ? error : &own);
-    if (!members_is_object(&members))
-        return members_close(&members, ERR_EVENT_INVALID);
-
-    Event event = { .occurred_at = INSTANT_NONE };
-    read_attributes(arena, &members, &event);
-    const Json *data = members_get(&members, "data");
-    const Json *binary = members_get(&members, "data_base64");
-    Str bytes;
-    if (data && binary)
-        members_note(&members, S("data_base64"), "bad-value", "give data or data_base64, not both");
-    else if (binary &&
-             (json_type(binary) != JSON_STRING || !base64_parse(arena, json_str(binary), &bytes)))
-        members_note(&members, S("data_base64"), "bad-value", "must be a string of base64");
-    TRY(members_close(&members, ERR_EVENT_INVALID));
-
-    if (binary)
-        TRY(wrap_payload(arena, S("data_base64"), json_text(arena, binary), &event, error));
+    CloudEvent cloud;
+    TRY(read_cloud(arena, body, &cloud, error ? error : &own));
+    Str bytes = cloud.bytes ? json_text(arena, cloud.bytes) : STR_NONE;
+    if (bytes.at)
+        TRY(wrap_payload(arena, S("data_base64"), bytes, &cloud.event, error));
     else
-        TRY(take_data(arena, data, &event, error));
-    *ret = event;
+        TRY(take_data(arena, cloud.data, &cloud.event, error));
+    *ret = cloud.event;
     return ERR_OK;
 }
 
@@ -131,17 +153,19 @@ static int attribute_of(Str header)
 {
     if (header.len < 3 || !str_eq_nocase((Str){ header.at, 3 }, S("ce-")))
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(attributes); i++) {
-        if (str_eq_nocase(str_skip(header, 3), str_from(attributes[i])))
-            return (int) i;
+    for (int i = 0; i < ATTRIBUTES; i++) {
+        if (str_eq_nocase(str_skip(header, 3), str_from(rows[i].name)))
+            return i;
     }
     return -1;
 }
 
 // headers_object makes the attributes among the headers into the JSON object of a structured event.
-static Err headers_object(Arena *arena, const CloudHeader *headers, size_t count, Members *members)
+static Err headers_object(Arena *arena, const CloudHeader *headers, size_t count, const Json **ret,
+                          Error *error)
 {
-    bool is_seen[ARRAY_LEN(attributes)] = { 0 };
+    Members members = members_open(NULL, S(""), error);
+    bool is_seen[ATTRIBUTES] = { 0 };
     Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
@@ -149,20 +173,20 @@ static Err headers_object(Arena *arena, const CloudHeader *headers, size_t count
         int attribute = attribute_of(headers[i].name);
         if (attribute < 0)
             continue;
-        Str name = str_from(attributes[attribute]);
+        Str name = str_from(rows[attribute].name);
         Str value = decode(arena, headers[i].value);
         if (is_seen[attribute]) {
-            members_note(members, name, "bad-value", "the header stands twice");
+            members_note(&members, name, "bad-value", "the header stands twice");
             continue;
         }
         is_seen[attribute] = true;
         if (value.len > 0 && !str_is_utf8(value))
-            members_note(members, name, "bad-value", "the header is not UTF-8");
+            members_note(&members, name, "bad-value", "the header is not UTF-8");
         else
             json_put_str(&out, name, value);
     }
     json_close(&out, '}');
-    return json_parse(arena, buf_str(&buf), &members->object, members->error);
+    return json_parse(arena, buf_str(&buf), ret, error);
 }
 
 static bool is_json_type(Str content_type)
@@ -193,14 +217,12 @@ static Err take_body(Arena *arena, Str content_type, Str body, Event *event, Err
 Err cloudevent_binary(Arena *arena, const CloudHeader *headers, size_t count, Str content_type,
                       Str body, Event *ret, Error *error)
 {
-    Error own = { 0 };
-    Members members = members_open(NULL, S(""), error ? error : &own);
-    TRY(headers_object(arena, headers, count, &members));
-    Event event = { .occurred_at = INSTANT_NONE };
-    read_attributes(arena, &members, &event);
-    TRY(members_close(&members, ERR_EVENT_INVALID));
-
-    TRY(take_body(arena, content_type, body, &event, error));
-    *ret = event;
+    Error own = { 0 }, *noted = error ? error : &own;
+    const Json *object;
+    CloudEvent cloud;
+    TRY(headers_object(arena, headers, count, &object, noted));
+    TRY(read_cloud(arena, object, &cloud, noted));
+    TRY(take_body(arena, content_type, body, &cloud.event, error));
+    *ret = cloud.event;
     return ERR_OK;
 }

@@ -14,6 +14,10 @@ typedef struct CloudHeader {
     Str value; // percent-encoding not yet undone
 } CloudHeader;
 
+// cloudevent_shape has the rows of one; a structured event is read by it, and so are the headers of
+// a binary one.
+extern const Shape cloudevent_shape;
+
 // cloudevent_structured reads one application/cloudevents+json document.
 Err cloudevent_structured(Arena *arena, const Json *body, Event *ret, Error *error) MUST_USE;
 

@@ -1,9 +1,8 @@
-// members.h - reading a JSON object member by member, every mistake noted with its place.
+// members.h - the members of a JSON object, and every mistake among them noted with its place.
 //
-// Definitions and events are read through this. An unknown member is refused, for a typo must not
-// be silently ignored; null counts as not given; a reader leaves *ret as it was when the member is
-// absent or wrong, so defaults are set before reading. The codes are: unknown-member,
-// missing-member, bad-type, bad-value, bad-duration, bad-time, bad-path, too-large.
+// Bodies are read through this by rows (field.h). An unknown member is refused, for a typo must not
+// be silently ignored; null counts as not given. The codes are: unknown-member, missing-member,
+// bad-type, bad-value, bad-duration, bad-time, bad-path, too-large.
 #pragma once
 
 #include "base/err.h"
@@ -33,30 +32,13 @@ void members_unknown(const Members *members, Str name, const char *const *known,
                      size_t known_count);
 void members_missing(const Members *members, const char *name);
 
-// members_get returns NULL for an absent member and for null; members_need notes its absence.
+// members_get returns NULL for an absent member and for null.
 const Json *members_get(const Members *members, const char *name);
-void members_need(const Members *members, const char *name);
 
 // members_pointer is where a member lies; empty when the error keeps no problems.
 Str members_pointer(const Members *members, Str name);
 void members_note(const Members *members, Str name, const char *code, const char *format, ...)
     PRINTF(4, 5);
-
-// Readers. A text has 1 to max bytes and no control characters; a key also keeps to letters,
-// digits and . _ : - so that it can stand in a URL. A text that may be a number keeps its digits.
-void members_text(const Members *members, const char *name, size_t max, Str *ret);
-void members_text_or_number(const Members *members, const char *name, size_t max, Str *ret);
-void members_key(const Members *members, const char *name, size_t max, Str *ret);
-void members_bool(const Members *members, const char *name, bool *ret);
-void members_int(const Members *members, const char *name, int min, int max, int *ret);
-void members_span(const Members *members, const char *name, Span min, Span max, Span *ret);
-void members_time(const Members *members, const char *name, Instant *ret);
-void members_path(const Members *members, const char *name, Str *ret);
-
-// members_paths and members_spans read an array of so many paths or durations into ret and return
-// how many; 0 when it is absent or no such array.
-size_t members_paths(const Members *members, const char *name, size_t min, size_t max, Str *ret);
-size_t members_spans(const Members *members, const char *name, size_t max, Span *ret);
 
 // members_path_problem says what is wrong with a dotted path, or NULL: it has 1 to
 // MEMBERS_PATH_MAX bytes, no empty segment and no control characters.

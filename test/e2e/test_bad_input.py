@@ -257,8 +257,8 @@ def test_unknown_paths_and_methods(ctx):
                  "/V1/events", "/v1/events/x/y/z", "/hooks/none", "/%2e%2e/etc/passwd"):
         check_problem(ctx.peal.get(path), 404, path)
     for method, path, allow in (("DELETE", "/v1/events", "GET, POST"),
-                                ("PATCH", "/v1/triggers/a", "GET, PUT, DELETE"),
-                                ("POST", "/v1/triggers/a", "GET, PUT, DELETE"),
+                                ("PATCH", "/v1/deliveries/a", "GET"),
+                                ("POST", "/v1/triggers/a", "GET, PUT, PATCH, DELETE"),
                                 ("GET", "/v1/ingest", "POST"), ("PUT", "/v1/tick", "POST"),
                                 ("POST", "/livez", "GET"), ("OPTIONS", "/v1/events", "GET, POST"),
                                 ("TRACE", "/v1/events", "GET, POST")):

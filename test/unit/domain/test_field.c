@@ -205,6 +205,22 @@ static void null_is_as_good_as_absent(void)
     CHECK(sample.number == 5 && !sample.has_truth);
 }
 
+static void limits_are_included(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    static const char *const cases[] = {
+        "{'eventKind':'azAZ09._:-','text':'0123456789','int':0,'span':'1s'}",
+        "{'eventKind':'k','int':10,'span':'1h','ratio':0,'count':10000000000}",
+        "{'eventKind':'k','names':['a','b','c'],'ratio':1,'inners':[]}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Error error = { .arena = &arena };
+        Sample sample = { 0 };
+        const Json *source = document(&arena, cases[i]);
+        CHECK_AT(cases[i], fields_read(&arena, source, S(""), &shape, &sample, &error) == ERR_OK);
+    }
+}
+
 static void another_name_is_as_good(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -393,6 +409,7 @@ static const Test tests[] = {
     TEST(every_kind_is_read_into_its_place),
     TEST(a_mistake_is_noted_at_its_place_and_leaves_the_default),
     TEST(null_is_as_good_as_absent),
+    TEST(limits_are_included),
     TEST(another_name_is_as_good),
     TEST(what_is_no_object_is_refused_where_it_lies),
     TEST(too_many_problems_are_counted_and_the_first_are_kept),
