@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 
-#define RESERVE_DEADLINE (2 * SPAN_SECOND) // for the request of a connection in the reserve
-
 static bool is_proxy(const Server *server, Remote peer)
 {
     return address_named(&server->options.proxies, peer.bytes);
@@ -54,7 +52,7 @@ Connection *connection_open(Server *server, int fd, const struct sockaddr *peer)
     connection->is_extra = ++server->connection_count > server->options.connections_max;
     Span deadline = server->options.request_deadline;
     if (connection->is_extra)
-        deadline = earlier(deadline, RESERVE_DEADLINE);
+        deadline = earlier(deadline, server->options.reserve_deadline);
     deadline_set(&connection->deadline, clock_machine_monotonic() + deadline, false);
     deadlines_add(server->deadlines, &connection->deadline);
     make_room(server);
@@ -84,9 +82,9 @@ void connection_close(Server *server, Connection *connection)
 
 bool connection_take(Server *server, Connection *connection, Str forwarded_for)
 {
-    if (!connection->is_proxied)
-        return true;
+    assert(connection->is_proxied);
     connection->client = remote_believed(&server->options.proxies, connection->peer, forwarded_for);
+    remote_text(connection->client, connection->remote);
     connection->is_counted = true;
     return !has_too_many(server, connection);
 }

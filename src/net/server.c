@@ -449,9 +449,11 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
 static bool take_client(ExchangeWire *wire)
 {
     Connection *connection = wire->connection;
-    Str forwarded = exchange_header(&wire->exchange, S("x-forwarded-for"));
-    bool is_taken = connection_take(wire->server, connection, forwarded);
-    wire->exchange.remote = remote_text(connection->client, connection->remote);
+    bool is_taken = true;
+    if (connection->is_proxied)
+        is_taken = connection_take(wire->server, connection,
+                                   exchange_header(&wire->exchange, S("x-forwarded-for")));
+    wire->exchange.remote = str_from(connection->remote);
     return is_taken;
 }
 
@@ -675,6 +677,8 @@ static ServerOptions with_defaults(const ServerOptions *given)
         options.owed_wait = 8 * SPAN_SECOND;
     if (options.request_deadline == 0)
         options.request_deadline = 30 * SPAN_SECOND;
+    if (options.reserve_deadline == 0)
+        options.reserve_deadline = 2 * SPAN_SECOND;
     if (options.idle_timeout == 0)
         options.idle_timeout = 60 * SPAN_SECOND;
     return options;

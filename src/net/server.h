@@ -83,6 +83,7 @@ typedef struct ServerOptions {
     size_t bodies_bytes_max;            // of all requests being read or handled; default 256 MiB
     size_t header_bytes_max;            // default 16 KiB
     Span request_deadline;              // for a whole request to arrive; default 30 s
+    Span reserve_deadline;              // the same for a connection in the reserve; default 2 s
     size_t answer_bytes_per_second;     // at least, or the client is cut; default 256 KiB
     Span idle_timeout;                  // of a kept-alive connection; default 60 s
     Span owed_wait;                     // for owners to answer when it closes; default 8 s

@@ -123,7 +123,8 @@ struct Server {
 Connection *connection_open(Server *server, int fd, const struct sockaddr *peer);
 void connection_close(Server *server, Connection *connection);
 
-// connection_take notes whose request it has; false where that client has too many under way.
+// connection_take notes whose request a proxy has sent; false where that client has too many under
+// way.
 bool connection_take(Server *server, Connection *connection, Str forwarded_for);
 void connection_done(Connection *connection);
 
