@@ -21,18 +21,21 @@ static bool has_too_many(const Server *server, const Connection *from)
 }
 
 // make_room keeps half of the reserve free for who comes next: of those in it that have not sent
-// their head yet, the oldest goes. Whoever has something to ask asks at once.
-static void make_room(const Server *server)
+// their head yet, the oldest goes. Whoever has something to ask asks at once. The library takes
+// many connections in a row before it notices that one was cut, so each makes another go.
+static void make_room(Server *server)
 {
-    const Connection *oldest = NULL;
+    Connection *oldest = NULL;
     size_t limit = server->options.connections_max + CONNECTIONS_RESERVE / 2;
     if (server->connection_count <= limit)
         return;
-    for (const Connection *each = server->connections; each; each = each->next)
-        if (each->is_extra && !each->had_request)
+    for (Connection *each = server->connections; each; each = each->next)
+        if (each->is_extra && !each->had_request && !each->is_cut)
             oldest = each; // the list begins with the newest
-    if (oldest)
-        shutdown(oldest->deadline.fd, SHUT_RDWR);
+    if (!oldest)
+        return;
+    oldest->is_cut = true;
+    shutdown(oldest->deadline.fd, SHUT_RDWR);
 }
 
 Connection *connection_open(Server *server, int fd, const struct sockaddr *peer)

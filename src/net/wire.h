@@ -32,6 +32,7 @@ typedef struct Connection {
     bool is_stranger; // it should have come through a proxy
     bool had_request;
     bool is_extra;                // in the reserve: one quick request, then it is closed
+    bool is_cut;                  // it made room for another, and is about to go
     bool lingers;                 // the client may still be sending when it is closed
     Stream *stream;               // being sent on it; see deadlines_watch()
     char remote[REMOTE_TEXT_MAX]; // the client of the last request, as text

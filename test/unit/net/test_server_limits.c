@@ -275,6 +275,33 @@ static void slow_clients_leave_room_for_health_and_operators(void)
     host_stop(&host);
 }
 
+static void a_crowd_that_comes_at_once_leaves_room_too(void)
+{
+    enum { ROOM = 8, SLOW = 200 };
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ .connections_max = ROOM,
+                                       .request_deadline = SPAN_MINUTE,
+                                       .reserve_deadline = SPAN_MINUTE });
+    DEFER(arena_done) Arena arena = { 0 };
+    int slow[SLOW], busy = peer_dial(host.port);
+    pthread_mutex_lock(&host.lock); // the loop stands still while they come
+    peer_send(busy, S("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"));
+    while (host.handled == 0)
+        continue;
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = peer_dial(host.port);
+        peer_send(slow[i], S("GET /slow HT"));
+    }
+    pthread_mutex_unlock(&host.lock);
+    describe(wait_for_held(&host));
+    CHECK(peer_status(peer_receive(&arena, busy)) == 200);
+    CHECK(visit(host.port, "/livez", "") == 200);
+    close(busy);
+    for (int i = 0; i < SLOW; i++)
+        close(slow[i]);
+    host_stop(&host);
+}
+
 static AddressPolicy ranges(const char *text)
 {
     AddressPolicy policy = { 0 };
@@ -396,6 +423,7 @@ static const Test tests[] = {
     TEST(all_bodies_share_what_is_set_aside_for_them),
     TEST(an_answer_that_is_not_taken_is_cut),
     TEST(slow_clients_leave_room_for_health_and_operators),
+    TEST(a_crowd_that_comes_at_once_leaves_room_too),
     TEST(behind_a_proxy_its_clients_are_counted),
     TEST(who_does_not_come_through_the_proxy_sees_no_more_than_health),
     TEST(failures_for_want_of_a_key_are_slowed_down),
