@@ -1,12 +1,13 @@
 """Who may do what. The cases are made from the route table, as /openapi.json prints it."""
 import functools
 import http.client
+import json
 import re
 import uuid
 
 from harness import equal, eventually, like, main
-from steps import (advance, deliveries, delivery, ingest, ingest_one, make_channel, make_tenant,
-                   make_trigger, make_user, moment, settle, trigger_body, visit)
+from steps import (KIND, advance, deliveries, delivery, ingest, ingest_one, make_channel,
+                   make_tenant, make_trigger, make_user, moment, settle, trigger_body, visit)
 
 ROLES = ("admin", "operator", "author", "ingest", "worker", "read", "audit-export")
 OPEN_TO_ANYONE = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/metrics"),
@@ -276,6 +277,48 @@ def test_a_revoked_key_is_no_key_at_once(ctx):
         equal(ctx.peal.delete(f"/v1/keys/{made['id']}").status, 404)
     ctx.peal.restart()
     equal(ctx.peal.with_key(made["key"]).get("/v1/events").status, 401)
+
+
+def newest_event(peal):
+    return [event["id"] for event in peal.get("/v1/events?limit=1", expect=200).json["items"]]
+
+
+def post_slowly(peal, key, data):
+    """Posts a batch; when it returns, the server has all of it, and a thinker has begun."""
+    connection = http.client.HTTPConnection(peal.host, timeout=60)
+    connection.putrequest("POST", "/v1/ingest")
+    for name, value in (("Authorization", f"Bearer {key}"), ("Content-Type", "application/json"),
+                        ("Content-Length", str(len(data)))):
+        connection.putheader(name, value)
+    connection.endheaders()
+    connection.send(data[:-1])
+    for _ in range(50):  # the loop goes round, and has read what came
+        peal.get("/livez", expect=200)
+    connection.send(data[-1:])
+    peal.get("/livez", expect=200)
+    return connection
+
+
+def test_a_key_revoked_while_its_events_are_decided_brings_none_in(ctx):
+    """A call is let in again inside its transaction; much to decide leaves time for a revocation."""
+    many = [{"path": "candidate.text", "op": "contains", "value": f"y{n}"} for n in range(40)]
+    for number in range(10):
+        make_trigger(ctx.peal, f"slow-{number}", filter={"any": many})
+    data = json.dumps({"eventKind": KIND, "items": [{"payload": {"text": "x" * 20}}] * 10000})
+    for _ in range(5):  # the batch may be quicker than the revocation, but not always
+        path, _, who = make_key(ctx.peal, role="ingest")
+        before = newest_event(ctx.peal)
+        connection = post_slowly(ctx.peal, who.key, data.encode())
+        ctx.peal.delete(path, expect=204)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+        connection.close()
+        if answer.status == 401:
+            equal(told["code"], "no-key")
+            equal(newest_event(ctx.peal), before)
+            return
+        equal(answer.status, 200)
+    raise AssertionError("a revoked key always brought its events in")
 
 
 def make_key(peal, **body):

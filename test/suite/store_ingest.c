@@ -499,6 +499,23 @@ static void a_call_reaches_every_live_state(void)
 }
 
 // A trigger may listen to the very kind that calls it off: each new event replaces the last.
+static void an_event_that_came_before_calls_nothing_off_again(void)
+{
+    STORE(store);
+    publish(&store, TENANT,
+            "{'id':'keyed','eventKind':'visit','channel':'memory:default',"
+            "'schedule':{'initialDelay':'1h'},"
+            "'cancelOn':{'eventKind':'reopened','match':['candidate.wip']}}");
+    const char *call = "{'kind':'reopened','id':'r-1','payload':{'wip':7}}";
+    take(&store, TENANT, call);
+    Accept *visit = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    Accept *again = take(&store, TENANT, call);
+    CHECK(again->items[0].is_duplicate);
+    CHECK(view(&store, TENANT, delivery_of(visit, 0, 0)).state == DELIVERY_PENDING);
+    take(&store, TENANT, "{'kind':'reopened','id':'r-2','payload':{'wip':7}}");
+    CHECK(view(&store, TENANT, delivery_of(visit, 0, 0)).state == DELIVERY_CANCELLED);
+}
+
 static void an_event_does_not_call_off_its_own(void)
 {
     STORE(store);
@@ -752,6 +769,7 @@ static const Test tests[] = {
     TEST(what_is_decided_at_once_is_bounded),
     TEST(an_event_calls_off_what_is_older),
     TEST(a_call_reaches_every_live_state),
+    TEST(an_event_that_came_before_calls_nothing_off_again),
     TEST(an_event_does_not_call_off_its_own),
     TEST(a_call_within_a_set_keeps_the_order),
     TEST(a_call_slows_nobody_else),

@@ -5,6 +5,7 @@
 #include "store/waiting.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 // What writer.h, tx.h and db.h promise: one batch, one transaction; decisions on an old snapshot
 // are made anew; whoever fails fails alone.
@@ -651,6 +652,39 @@ static void a_locked_table_stops_only_who_needs_it(void)
         CHECK(job_await(&needy[i]) == ERR_OK);
 }
 
+static Job *submit_needy(Store *store, Job *job)
+{
+    *job = job_of(&job_kind, 1);
+    job->statement = &needs_event;
+    job->op.patience = SPAN_HOUR;
+    writer_submit(store->writer, &job->op);
+    while (writer_waiting(store->writer) > 0) // until a pen has it, and only it
+        sched_yield();
+    return job;
+}
+
+// One pen is enough to wait for a lock: the second one that meets it gives its batch back, and goes
+// on with what can be done.
+static void a_locked_table_holds_one_pen_only(void)
+{
+    if (!suite_is_postgres())
+        return; // there is one pen
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .pen_count = 2 });
+    Db *holder = lock_event(&store);
+    Job first, second, free_of_it = job_of(&other_kind, 1);
+    submit_needy(&store, &first);
+    submit_needy(&store, &second); // the first pen stands at the lock
+    free_of_it.statement = &needs_meta;
+    free_of_it.op.patience = SPAN_HOUR;
+    writer_submit(store.writer, &free_of_it.op);
+    CHECK(job_await(&free_of_it) == ERR_OK);
+    CHECK(!job_is_done(&first) && !job_is_done(&second));
+    db_rollback(holder);
+    db_close(holder);
+    CHECK(job_await(&first) == ERR_OK && job_await(&second) == ERR_OK);
+}
+
 static const Test tests[] = {
     TEST(calls_of_one_batch_share_their_keys),    TEST(only_the_guilty_one_fails),
     TEST(a_publish_ahead_in_the_line_decides),    TEST(a_publish_of_another_node_decides),
@@ -659,6 +693,6 @@ static const Test tests[] = {
     TEST(a_file_belongs_to_one_process),          TEST(values_come_back_as_they_went),
     TEST(work_survives_a_lost_connection),        TEST(a_number_tells_what_became_of_a_transaction),
     TEST(an_urgent_operation_goes_next),          TEST(what_waits_is_bounded_by_rows_and_by_bytes),
-    TEST(a_locked_table_stops_only_who_needs_it),
+    TEST(a_locked_table_stops_only_who_needs_it), TEST(a_locked_table_holds_one_pen_only),
 };
 PART(writer_part, tests);
