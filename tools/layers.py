@@ -36,7 +36,7 @@ PRIVATE = {
     "api": {"channel_config.h", "handlers.h", "query.h", "served.h"},
     "engine": {"duty.h", "state.h", "sweep.h", "watch.h", "window.h"},
     "net": {"deadline.h", "guard.h", "wire.h"},
-    "store": {"columns.h", "dedup.h", "op.h", "ring.h", "waiting.h", "sqlite/file.h",
+    "store": {"columns.h", "dedup.h", "op.h", "part.h", "ring.h", "waiting.h", "sqlite/file.h",
               "postgres/settings.h"},
 }
 

@@ -1,4 +1,4 @@
-#include "store/registry_parts.h"
+#include "store/part.h"
 
 #include "base/log.h"
 #include "store/generation.h"
@@ -87,10 +87,10 @@ static Registry *registry_new(const KeyRing *ring)
     registry->holders = 1;
     registry->ring = ring;
     registry->stamp = ++stamps;
-    registry->tenants.kind = &tenant_parts;
-    registry->keys.kind = &key_parts;
-    registry->lanes.kind = &lane_parts;
-    registry->sealed.kind = &channel_parts;
+    registry->tenants.kind = &part_tenants;
+    registry->keys.kind = &part_keys;
+    registry->lanes.kind = &part_lanes;
+    registry->sealed.kind = &part_channels;
     return registry;
 }
 
@@ -108,7 +108,7 @@ static Registry *registry_copy(const Registry *from)
 static RegistryTenant *put_tenant(Registry *registry, const RegistryTenant *old, int64_t number,
                                   Str id, Str name)
 {
-    RegistryTenant *tenant = old ? tenant_part_copy(old, id, name) : tenant_part(number, id, name);
+    RegistryTenant *tenant = old ? part_tenant_copy(old, id, name) : part_tenant(number, id, name);
     tenant->stamp = registry->stamp;
     trie_put(&registry->tenants, &tenant->item);
     return tenant;
@@ -117,7 +117,7 @@ static RegistryTenant *put_tenant(Registry *registry, const RegistryTenant *old,
 // own_tenant returns the tenant to change: this load's own.
 static RegistryTenant *own_tenant(Registry *registry, int64_t number)
 {
-    RegistryTenant *tenant = find_tenant(registry, number);
+    RegistryTenant *tenant = part_find_tenant(registry, number);
     if (tenant && tenant->stamp == registry->stamp)
         return tenant;
     return put_tenant(registry, tenant, number, tenant ? tenant->id : STR_NONE,
@@ -128,7 +128,7 @@ static void take_tenant(Making *making, const Value *row)
 {
     int64_t number = value_to_i64(&row[0]);
     bool is_hidden = value_to_i64(&row[3]) != 0;
-    put_tenant(making->registry, find_tenant(making->registry, number), number,
+    put_tenant(making->registry, part_find_tenant(making->registry, number), number,
                is_hidden ? STR_NONE : value_to_str(&row[1]), value_to_str(&row[2]));
 }
 
@@ -143,19 +143,19 @@ static void take_key(Making *making, const Value *row)
         memcpy(key.hash.b, hash.at, hash.len);
     if (!role_parse(value_to_str(&row[3]), &key.role))
         key.role = ROLE_NONE;
-    RegistryKey *part = key_part(&key);
+    RegistryKey *part = part_key(&key);
     bool is_revoked = value_to_i64(&row[6]) != 0;
     if (!is_revoked) {
         trie_put(&making->registry->keys, &part->item);
         return;
     }
     trie_remove(&making->registry->keys, &part->item);
-    trie_item_drop(&key_parts, &part->item);
+    trie_item_drop(&part_keys, &part->item);
 }
 
 static void put_lane(Registry *registry, int64_t number, const RegistryTenant *tenant, Str key)
 {
-    RegistryLane *lane = lane_part(number, tenant->tenant, key, find_channel(tenant, key));
+    RegistryLane *lane = part_lane(number, tenant->tenant, key, part_find_channel(tenant, key));
     trie_put(&registry->lanes, &lane->item);
 }
 
@@ -165,7 +165,7 @@ static void take_lane(Making *making, const Value *row)
     int64_t number = value_to_i64(&row[0]);
     Str key = value_to_str(&row[2]);
     RegistryTenant *tenant = own_tenant(registry, value_to_i64(&row[1]));
-    trie_put(&tenant->ways, &way_part(key, number)->item);
+    trie_put(&tenant->ways, &part_way(key, number)->item);
     put_lane(registry, number, tenant, key);
 }
 
@@ -187,7 +187,7 @@ static RegistryChannel *make_channel(const Registry *registry, const DefinitionR
         return NULL;
     if (json_parse(&arena, row->body, &body, &error) == ERR_OK &&
         channel_compile(body, &definition, &error) == ERR_OK)
-        return channel_part(row->tenant, row->version, &definition, registry->ring);
+        return part_channel(row->tenant, row->version, &definition, registry->ring);
     log_error("channel.unreadable", "channel=%s detail=%s", log_quote(row->id),
               log_quote(str_from(error.detail)));
     return NULL;
@@ -197,7 +197,7 @@ static void take_channel(Making *making, const DefinitionRow *row)
 {
     Registry *registry = making->registry;
     RegistryTenant *tenant = own_tenant(registry, row->tenant);
-    const RegistryChannel *old = find_channel(tenant, row->id);
+    const RegistryChannel *old = part_find_channel(tenant, row->id);
     if (old && old->version == row->version && !row->is_hidden)
         return; // it was read a moment too early, the last time
     RegistryChannel *new = make_channel(registry, row);
@@ -211,7 +211,7 @@ static void take_channel(Making *making, const DefinitionRow *row)
         trie_put(&tenant->channels, &new->item);
     else if (old)
         trie_remove(&tenant->channels, &old->item);
-    const RegistryWay *way = find_way(tenant, row->id);
+    const RegistryWay *way = part_find_way(tenant, row->id);
     if (way)
         put_lane(registry, way->lane, tenant, way->channel_key);
 }
@@ -229,12 +229,12 @@ static RegistryTrigger *make_trigger(const RegistryTenant *tenant, const Definit
                   log_quote(str_from(error.detail)));
         return NULL;
     }
-    const RegistryWay *way = find_way(tenant, trigger.channel);
+    const RegistryWay *way = part_find_way(tenant, trigger.channel);
     trigger.rule.tenant = row->tenant;
     trigger.rule.number = row->rule;
     trigger.rule.version = row->version;
     trigger.rule.lane = way ? way->lane : 0;
-    return trigger_part(&trigger, row->body);
+    return part_trigger(&trigger, row->body);
 }
 
 static void add_edit(Edits *edits, RegistryTrigger *trigger, bool is_gone)
@@ -261,7 +261,7 @@ static void add_edits(Edits *edits, RegistryTrigger *old, Str old_kind, Registry
 static void take_trigger(Making *making, const DefinitionRow *row)
 {
     RegistryTenant *tenant = own_tenant(making->registry, row->tenant);
-    RegistryTrigger *old = find_trigger(tenant, row->rule);
+    RegistryTrigger *old = part_find_trigger(tenant, row->rule);
     if (old && old->version == row->version && !row->is_hidden)
         return; // it was read a moment too early, the last time
     RegistryTrigger *new = make_trigger(tenant, row);
@@ -348,7 +348,7 @@ static void copy_triggers(RegistryKind *to, const RegistryKind *from, size_t at,
 static RegistryKind *merge(const RegistryKind *old, Str kind, const Edit *edits, size_t count)
 {
     size_t old_count = old ? old->count : 0, at = 0;
-    RegistryKind *new = kind_part(kind, old_count + count);
+    RegistryKind *new = part_kind(kind, old_count + count);
     for (size_t i = 0; i < count; i++) {
         Str id = edits[i].trigger->id;
         if (i + 1 < count && str_eq(edits[i + 1].trigger->id, id))
@@ -376,12 +376,13 @@ static void apply_edits(Making *making, const Edits *edits, KindOf *kind_of, boo
         }
         RegistryTenant *tenant = own_tenant(making->registry, first->tenant);
         Trie *kinds = is_off ? &tenant->off_kinds : &tenant->kinds;
-        RegistryKind *merged = merge(find_kind(kinds, kind), kind, edits->edits + from, to - from);
+        RegistryKind *merged =
+            merge(part_find_kind(kinds, kind), kind, edits->edits + from, to - from);
         if (merged->count > 0) {
             trie_put(kinds, &merged->item);
         } else {
             trie_remove(kinds, &merged->item);
-            trie_item_drop(&kind_parts, &merged->item);
+            trie_item_drop(&part_kinds, &merged->item);
         }
     }
 }
@@ -389,7 +390,7 @@ static void apply_edits(Making *making, const Edits *edits, KindOf *kind_of, boo
 static void edits_done(Edits *edits)
 {
     for (size_t i = 0; i < edits->count; i++)
-        trie_item_drop(&trigger_parts, &edits->edits[i].trigger->item);
+        trie_item_drop(&part_triggers, &edits->edits[i].trigger->item);
     free(edits->edits);
 }
 

@@ -7,7 +7,7 @@
 #include "store/definition.h"
 #include "store/event.h"
 #include "store/idempotency.h"
-#include "store/registry_parts.h"
+#include "store/part.h"
 
 // What accept.h, dedup.h, decision.h, event.h, recall.h and idempotency.h promise.
 
@@ -381,7 +381,7 @@ static void a_chain_of_events_ends(void)
 // kind_of is the same trigger so many times.
 static RegistryKind *kind_of(const RegistryTrigger *trigger, size_t count)
 {
-    RegistryKind *kind = kind_part(S("visit"), count);
+    RegistryKind *kind = part_kind(S("visit"), count);
     while (kind->count < count)
         kind->triggers[kind->count++] = trigger;
     return kind;
@@ -392,14 +392,14 @@ static Registry *crowd(Store *store, size_t listeners, size_t recallers)
 {
     Registry *registry = memory_new(sizeof *registry);
     registry->holders = 1;
-    registry->tenants.kind = &tenant_parts;
-    RegistryTenant *tenant = tenant_part(TENANT, S("crowded"), S(""));
+    registry->tenants.kind = &part_tenants;
+    RegistryTenant *tenant = part_tenant(TENANT, S("crowded"), S(""));
     tenant->moved = 99;
     Trigger one = { .rule = { .id = S("one"), .tenant = TENANT, .number = 1, .version = 1 },
                     .enabled = true,
                     .event_kind = S("visit"),
                     .cancel_kind = S("visit") };
-    RegistryTrigger *trigger = trigger_part(&one, json_compact(store, CROWDED));
+    RegistryTrigger *trigger = part_trigger(&one, json_compact(store, CROWDED));
     trie_put(&tenant->triggers, &trigger->item);
     trie_put(&tenant->kinds, &kind_of(trigger, listeners)->item);
     trie_put(&tenant->off_kinds, &kind_of(trigger, recallers)->item);

@@ -502,6 +502,84 @@ static void one_loads_for_all(void)
     pthread_cond_destroy(&crowd.moved);
 }
 
+// What somebody else did to the store, without a word: only who reads everything sees it.
+static const Statement hide_quietly = {
+    .name = "test_hide_quietly",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "UPDATE definition SET is_hidden = 1 WHERE id = 'b'",
+};
+static const Statement put_back = {
+    .name = "test_put_back",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "UPDATE generation SET n = n - 1",
+};
+
+static Err restore(Tx *tx, void *with, Error *error)
+{
+    db_send(tx->db, &tx->arena, &hide_quietly, NULL, NULL);
+    if (*(bool *) with)
+        db_send(tx->db, &tx->arena, &put_back, NULL, NULL);
+    return tx_sync(tx, error);
+}
+
+static size_t listeners(Store *store)
+{
+    size_t count;
+    Registry *registry = writer_registry(store->writer);
+    registry_triggers(registry, TENANT, S("visit"), &count);
+    registry_drop(registry);
+    return count;
+}
+
+static void publish_two(Store *store)
+{
+    publish(store, TENANT, "{'id':'a','eventKind':'visit','channel':'memory:default'}");
+    publish(store, TENANT, "{'id':'b','eventKind':'visit','channel':'memory:default'}");
+    CHECK(listeners(store) == 2);
+}
+
+static void a_store_that_was_put_back_is_read_whole(void)
+{
+    STORE(store);
+    publish_two(&store);
+    bool is_back = true;
+    MUST(&store, writer_run(store.writer, restore, &is_back, &store.error));
+    MUST(&store, writer_refresh(store.writer, store.db, &store.error));
+    CHECK(listeners(&store) == 1);
+}
+
+// lose_once loses the connection with the next transaction, if it is told to.
+static int lose_once(void *with, const char *call)
+{
+    bool *loses = with;
+    bool is_lost = *loses && strcmp(call, suite_is_postgres() ? "sync" : "BEGIN IMMEDIATE") == 0;
+    *loses &= !is_lost;
+    return is_lost ? DB_FAULT_LOST : 0;
+}
+
+static Err nothing(Tx *tx, void *with, Error *error)
+{
+    (void) with;
+    return tx_sync(tx, error);
+}
+
+// Whatever was away may come back as another.
+static void a_store_that_was_away_is_read_whole(void)
+{
+    bool loses = false, is_back = false;
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .fault = lose_once, .fault_with = &loses });
+    publish_two(&store);
+    MUST(&store, writer_run(store.writer, restore, &is_back, &store.error));
+    MUST(&store, writer_refresh(store.writer, store.db, &store.error));
+    CHECK(listeners(&store) == 2); // nobody has said anything
+    loses = true;
+    MUST(&store, writer_run(store.writer, nothing, NULL, &store.error));
+    CHECK(!loses && listeners(&store) == 1);
+}
+
 // Used is what lane.h tells, asked in a transaction.
 typedef struct Used {
     int64_t *used, *next;
@@ -551,6 +629,8 @@ static const Test tests[] = {
     TEST(an_old_snapshot_stays_as_it_was),
     TEST(a_tenants_change_is_nobody_elses),
     TEST(one_loads_for_all),
+    TEST(a_store_that_was_put_back_is_read_whole),
+    TEST(a_store_that_was_away_is_read_whole),
     TEST(lanes_in_which_nothing_stands_are_not_looked_at),
 };
 PART(registry_part, tests);
