@@ -24,8 +24,10 @@ static void add_items(Arena *arena, Pages *pages, const Json *items)
                                   count * 2 * sizeof *pages->items);
         pages->room = count * 2;
     }
-    for (JsonIter it = json_each(items); json_next(&it);)
+    for (JsonIter it = json_each(items); json_next(&it);) {
+        assert(pages->items && pages->count < pages->room);
         pages->items[pages->count++] = it.value;
+    }
 }
 
 static int read_limit(const Client *client, size_t *ret)
