@@ -6,6 +6,7 @@
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
+#include "store/target.h"
 
 #define STUCK_AFTER (10 * SPAN_MINUTE)
 
@@ -48,8 +49,46 @@ static Err dedup_key(Call *call, Db *db, const DeliveryView *view, Str *ret, Err
     return ERR_OK;
 }
 
-static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view, Str key)
+// Looked is a delivery with all that there is to tell of it.
+typedef struct Looked {
+    DeliveryView view;
+    Str key;            // see dedup_key()
+    TargetRow *targets; // of a single one that has several
+    size_t target_count;
+} Looked;
+
+// put_outcome writes what became of an attempt, or of a target; NULL: nothing is known yet.
+static void put_outcome(JsonOut *json, const Outcome *outcome)
 {
+    static const Outcome none = { 0 };
+    const Outcome *shown = outcome ? outcome : &none;
+    json_put_str(json, S("outcome"), outcome ? str_from(verdict_text(shown->verdict)) : STR_NONE);
+    put_reason(json, shown->reason);
+    if (shown->code)
+        json_put_i64(json, S("code"), shown->code);
+    else
+        json_put_null(json, S("code"));
+    json_put_str(json, S("providerId"), shown->provider_id);
+    json_put_str(json, S("detail"), shown->detail);
+}
+
+static void put_targets(JsonOut *json, const TargetRow *targets, size_t count)
+{
+    json_key(json, S("targets"));
+    json_open(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open(json, '{');
+        json_put_str(json, S("address"), targets[i].target.address);
+        put_outcome(json, targets[i].target.send > 0 ? &targets[i].target.outcome : NULL);
+        json_put_time(json, S("at"), targets[i].told_at);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
+{
+    const DeliveryView *view = &looked->view;
     Str by = STR_NONE; // none where the event got lost
     if (view->origin.kind.at)
         by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
@@ -82,8 +121,10 @@ static void put_delivery(Call *call, JsonOut *json, const DeliveryView *view, St
     json_put_bool(json, S("inFlight"), view->is_in_flight);
     json_put_str(json, S("lastError"), view->last_error);
     put_wait(call, json, view);
-    json_put_str(json, S("dedupHash"), key);
+    json_put_str(json, S("dedupHash"), looked->key);
     json_put_stored(json, S("payload"), view->origin.payload);
+    if (looked->target_count > 0)
+        put_targets(json, looked->targets, looked->target_count);
     json_close(json, '}');
 }
 
@@ -169,25 +210,19 @@ Err delivery_list(Call *call, Db *db, Error *error)
     TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++) {
-        Str key;
-        TRY(dedup_key(call, db, &views[i], &key, error));
-        put_delivery(call, json, &views[i], key);
+        Looked looked = { .view = views[i] };
+        TRY(dedup_key(call, db, &views[i], &looked.key, error));
+        put_delivery(call, json, &looked);
     }
     page_close(call, &seen);
     return ERR_OK;
 }
 
-// Looked is a delivery with all that there is to tell of it.
-typedef struct Looked {
-    DeliveryView view;
-    Str key; // see dedup_key()
-} Looked;
-
 static Err tell_delivery(Call *call, Error *error)
 {
     const Looked *looked = call->with;
     (void) error;
-    put_delivery(call, call_json(call, 200), &looked->view, looked->key);
+    put_delivery(call, call_json(call, 200), looked);
     return ERR_OK;
 }
 
@@ -197,6 +232,8 @@ static Err look_at(Call *call, Db *db, Uuid id, Error *error)
     Looked *looked = ARENA_NEW(call->arena, Looked);
     TRY(delivery_view(db, call->arena, call->tenant, id, &looked->view, error));
     TRY(dedup_key(call, db, &looked->view, &looked->key, error));
+    TRY(target_list(db, call->arena, call->tenant, id, &looked->targets, &looked->target_count,
+                    error));
     call->with = looked;
     call_later(call, tell_delivery);
     return ERR_OK;
@@ -217,14 +254,7 @@ static void put_attempt(JsonOut *json, const AttemptView *view)
     json_put_i64(json, S("send"), attempt->send);
     json_put_time(json, S("startedAt"), attempt->started_at);
     json_put_time(json, S("finishedAt"), attempt->finished_at);
-    json_put_str(json, S("outcome"), str_from(verdict_text(attempt->outcome.verdict)));
-    put_reason(json, attempt->outcome.reason);
-    if (attempt->outcome.code)
-        json_put_i64(json, S("code"), attempt->outcome.code);
-    else
-        json_put_null(json, S("code"));
-    json_put_str(json, S("providerId"), attempt->outcome.provider_id);
-    json_put_str(json, S("detail"), attempt->outcome.detail);
+    put_outcome(json, &attempt->outcome);
     json_put_str(json, S("node"), view->node);
     json_close(json, '}');
 }

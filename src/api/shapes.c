@@ -184,6 +184,18 @@ static const Field moment_rows[] = {
 };
 const Shape moment_shape = SHAPE("Moment", moment_rows);
 
+static const Field target_rows[] = {
+    { "address",    FIELD_TEXT, ALWAYS },
+    { "outcome",    FIELD_WORD, OR_NULL, .words = verdict_words, .help = "Null: nothing was told of it yet" },
+    REASON(OR_NULL),
+    { "code",       FIELD_INT,  OR_NULL },
+    { "providerId", FIELD_TEXT, OR_NULL },
+    { "detail",     FIELD_TEXT, OR_NULL },
+    { "at",         FIELD_TIME, OR_NULL },
+};
+static const Shape target_shape = SHAPE("Target", target_rows);
+static const Field target_row = { NULL, FIELD_OBJECT, .inside = &target_shape };
+
 static const Field delivery_rows[] = {
     { "id",                 FIELD_ID,    ALWAYS },
     { "publicId",           FIELD_TEXT,  ALWAYS },
@@ -215,6 +227,7 @@ static const Field delivery_rows[] = {
     { "waits",              FIELD_TEXT,  OR_NULL, .help = "What a due delivery waits for" },
     { "dedupHash",          FIELD_TEXT,  OR_NULL },
     { "payload",            FIELD_ANY,   ALWAYS },
+    { "targets",            FIELD_LIST,  SOMETIMES, .of = &target_row, .help = "Where one delivery is shown that has several: what became of each" },
 };
 const Shape delivery_shape = SHAPE("Delivery", delivery_rows);
 

@@ -149,18 +149,11 @@ bool live_is_sound(const Live *live)
            (live->state != DELIVERY_SENDING || (is_instant(live->started_at) && live->attempt > 0));
 }
 
-Live live_mended(const Live *live)
+// mend_figures leaves those that can be worked with.
+static void mend_figures(Live *live)
 {
-    Live mended = *live;
-    int *figures[] = { &mended.failures, &mended.send, &mended.reminders_left };
-    Instant *instants[] = { &mended.triggered_at, &mended.first_due_at, &mended.started_at };
-    if (!is_of_the_queue(live->state))
-        mended.state = DELIVERY_PENDING;
-    mended.step = STEP_SEND;
-    // There are no more attempts than claims: by the fence, its number is nobody else's.
-    int least = live->state == DELIVERY_SENDING;
-    if (!is_figure(live->attempt) || live->attempt < least)
-        mended.attempt = is_figure(live->fence) && live->fence > least ? live->fence : least;
+    int *figures[] = { &live->failures, &live->send, &live->reminders_left };
+    Instant *instants[] = { &live->triggered_at, &live->first_due_at, &live->started_at };
     for (size_t i = 0; i < ARRAY_LEN(figures); i++)
         if (!is_figure(*figures[i]))
             *figures[i] = 0;
@@ -168,7 +161,53 @@ Live live_mended(const Live *live)
         if (!is_instant(*instants[i]))
             *instants[i] = 0;
     if (!is_instant_or_none(live->last_sent_at))
-        mended.last_sent_at = INSTANT_NONE;
+        live->last_sent_at = INSTANT_NONE;
+}
+
+bool ended_is_sound(const Live *live)
+{
+    return live->state < ARRAY_LEN(states) && !delivery_is_live(live->state) &&
+           is_figure(live->fence) && is_figure(live->attempt) && is_figure(live->failures) &&
+           is_figure(live->send) && is_figure(live->reminders_left) &&
+           is_instant(live->triggered_at) && is_instant(live->first_due_at) &&
+           is_instant_or_none(live->last_sent_at);
+}
+
+Live parked_mended(const Live *live)
+{
+    Live mended = *live;
+    mended.state = DELIVERY_PARKED;
+    mended.started_at = INSTANT_NONE;
+    if (!is_figure(mended.attempt))
+        mended.attempt = 0;
+    mend_figures(&mended);
+    return mended;
+}
+
+Outcome outcome_mended(Outcome outcome)
+{
+    if (outcome.verdict >= ARRAY_LEN(verdicts))
+        outcome.verdict = VERDICT_UNKNOWN;
+    outcome.reason = reason_mended(outcome.reason);
+    return outcome;
+}
+
+DeliveryReason reason_mended(DeliveryReason reason)
+{
+    return reason < ARRAY_LEN(reasons) ? reason : REASON_UNREADABLE;
+}
+
+Live live_mended(const Live *live)
+{
+    Live mended = *live;
+    if (!is_of_the_queue(live->state))
+        mended.state = DELIVERY_PENDING;
+    mended.step = STEP_SEND;
+    // There are no more attempts than claims: by the fence, its number is nobody else's.
+    int least = live->state == DELIVERY_SENDING;
+    if (!is_figure(live->attempt) || live->attempt < least)
+        mended.attempt = is_figure(live->fence) && live->fence > least ? live->fence : least;
+    mend_figures(&mended);
     return mended;
 }
 

@@ -174,6 +174,15 @@ bool live_is_sound(const Live *live);
 // called off. What a settle is guarded by, its fence and its holder, is kept.
 Live live_mended(const Live *live);
 
+// parked_mended is the same for a row of those that ended: it is taken for parked.
+bool ended_is_sound(const Live *live);
+Live parked_mended(const Live *live);
+
+// outcome_mended is an outcome that was read: what is no verdict is unknown, what is no reason is
+// unreadable. reason_mended is the latter alone.
+Outcome outcome_mended(Outcome outcome);
+DeliveryReason reason_mended(DeliveryReason reason);
+
 // Settlement is what becomes of a delivery: the row to write. For a live state, live is the new
 // queue row; otherwise live holds the figures to keep and expires_at when a parked delivery that
 // awaits an answer expires (INSTANT_NONE otherwise).

@@ -74,7 +74,7 @@ static Err look(Tx *tx, int64_t tenant, Standing *standing, size_t *ret_missing,
     }
     for (size_t i = 0; i < ended.count; i++) {
         QueueRow row = { 0 };
-        columns_read(&standing_columns, rows_at(&ended, i), &row);
+        ended_read(rows_at(&ended, i), &row);
         note_row(standing, &row);
     }
     *ret_missing = asked - live.count - ended.count;

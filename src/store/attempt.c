@@ -92,8 +92,11 @@ static void take_attempts(const Rows *rows, Arena *arena, AttemptView **ret, siz
 {
     *ret = ARENA_ARRAY(arena, AttemptView, rows->count);
     *ret_count = rows->count;
-    for (size_t i = 0; i < rows->count; i++)
+    for (size_t i = 0; i < rows->count; i++) {
+        Outcome *outcome = &(*ret)[i].attempt.outcome;
         columns_read(&attempt_columns, rows_at(rows, i), &(*ret)[i]);
+        *outcome = outcome_mended(*outcome);
+    }
 }
 
 // number_key is the place behind an attempt in a list of one delivery's.

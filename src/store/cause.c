@@ -212,6 +212,7 @@ static Err describe(const Tour *tour, int64_t cause, Cause *ret, bool *ret_is_th
     if (!*ret_is_there)
         return ERR_OK;
     columns_read(&newest_columns, last.values, ret);
+    ret->reason = reason_mended(ret->reason);
     ret->cause = cause;
     ret->sample = cause_sample(tour->arena, ret->sample);
     ret->oldest = value_to_time(&first.values[0]);

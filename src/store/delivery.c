@@ -385,14 +385,17 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     char text[UUID_TEXT_LEN + 1];
     ViewRow row;
     columns_read(&view_columns, at, &row);
-    if (row.state < 0 && !row.step)
+    if (row.state == -1 && !row.step)
         return fail(error, ERR_CORRUPT, "delivery %.*s stands nowhere",
                     STR_ARG(uuid_text(row.view.promise.id, text)));
+    row.tried_reason = reason_mended(row.tried_reason);
     *ret = row.view;
+    ret->reason = reason_mended(ret->reason);
     ret->state = (DeliveryState) row.state;
-    // Somebody damaged its row. It is shown as live_mended() takes it, until it is parked.
+    // Somebody damaged its row. It is shown as live_mended() takes it, until it is parked, and
+    // where it has ended, as parked_mended() does.
     if (row.state < 0 || row.state >= (int) DELIVERY_STATE_COUNT) {
-        ret->state = DELIVERY_PENDING;
+        ret->state = row.step ? DELIVERY_PENDING : DELIVERY_PARKED;
         ret->reason = REASON_UNREADABLE;
     }
     bool awaits_send = row.step == STEP_SEND && ret->state != DELIVERY_SENDING;

@@ -115,7 +115,7 @@ Err overdue_others(Tx *tx, int limit, OverdueList *ret, Error *error)
     for (; ret->count < waiting.count; ret->count++)
         TRY(read_overdue(tx, rows_at(&waiting, ret->count), &ret->at[ret->count], error));
     for (size_t i = 0; i < parked.count; i++)
-        columns_read(&standing_columns, rows_at(&parked, i), &ret->at[ret->count++].row);
+        ended_read(rows_at(&parked, i), &ret->at[ret->count++].row);
     return ERR_OK;
 }
 

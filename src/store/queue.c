@@ -346,6 +346,20 @@ void queue_read(const Value *at, QueueRow *ret)
     mend(ret);
 }
 
+void ended_read(const Value *at, QueueRow *ret)
+{
+    char id[UUID_TEXT_LEN + 1];
+    columns_read(&standing_columns, at, ret);
+    ret->stored_state = (int) ret->live.state;
+    ret->is_unsound = !ended_is_sound(&ret->live);
+    if (!ret->is_unsound)
+        return;
+    log_error("ended.unreadable", "delivery=%.*s state=%d attempt=%d send=%d",
+              STR_ARG(uuid_text(ret->id, id)), ret->stored_state, ret->live.attempt,
+              ret->live.send);
+    ret->live = parked_mended(&ret->live);
+}
+
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
 {
     db_send_rows(tx->db, &tx->arena, &insert, &queue_columns, rows, count, NULL);

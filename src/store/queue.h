@@ -73,8 +73,10 @@ typedef struct QueueRow {
 extern const Columns queue_columns, standing_columns;
 
 // queue_read reads STANDING_COLUMNS of a row of the queue; what it gives is sound in any case.
+// ended_read reads ENDED_COLUMNS, and gives likewise.
 enum { STANDING_COLUMN_COUNT = 21 };
 void queue_read(const Value *at, QueueRow *ret);
+void ended_read(const Value *at, QueueRow *ret);
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 

@@ -72,15 +72,13 @@ void target_insert(Tx *tx, const TargetRow *rows, size_t count)
     db_send_rows(tx->db, &tx->arena, &insert, &insert_columns, rows, count, NULL);
 }
 
-// mend makes a target sound that was read. What nothing was told of, or is damaged, is sent to.
+// mend makes a target sound that was read. What nothing was told of, or is damaged, is unknown.
 static void mend(Target *target)
 {
-    Outcome *outcome = &target->outcome;
-    if (target->send > 0 && outcome->verdict < TABLE_ROWS(VERDICT_TABLE) &&
-        outcome->reason < TABLE_ROWS(DELIVERY_REASON_TABLE))
-        return;
-    target->send = 0;
-    *outcome = (Outcome){ .verdict = VERDICT_UNKNOWN };
+    if (target->send > 0)
+        target->outcome = outcome_mended(target->outcome);
+    else
+        target->outcome = (Outcome){ .verdict = VERDICT_UNKNOWN };
 }
 
 Err targets_load(Tx *tx, Arena *arena, TargetsOf *of, size_t count, Error *error)

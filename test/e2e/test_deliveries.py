@@ -274,6 +274,31 @@ def send_and_hold(ctx):
     return peal, id, answers
 
 
+def test_the_targets_of_a_delivery_are_shown_where_it_has_several(ctx):
+    make_trigger(ctx.peal)
+    id = ingest_one(ctx.peal)
+    settle(ctx.peal)
+    assert "targets" not in delivery(ctx.peal, id)
+    ctx.peal.stop()
+    # Nothing that is taken in today makes them.
+    rows = [(1, "ada@example.org", 1, 0, 1, 250, "'theirs'", "NULL", 1778735554000000),
+            (2, "bob@example.org", 1, 2, 2, 550, "NULL", "'no such mailbox'", 1778735554000000),
+            (3, "cleo@example.org", 0, "NULL", "NULL", "NULL", "NULL", "NULL", "NULL")]
+    for n, address, *told in rows:
+        ctx.sql(f"INSERT INTO target SELECT tenant, id, {n}, '{address}',"
+                f" {', '.join(str(one) for one in told)} FROM delivery")
+    ctx.peal.start()
+    at = "2026-05-14T05:12:34.000Z"
+    equal(delivery(ctx.peal, id)["targets"], [
+        {"address": "ada@example.org", "at": at, "outcome": "delivered", "reason": "accepted",
+         "code": 250, "providerId": "theirs", "detail": None},
+        {"address": "bob@example.org", "at": at, "outcome": "permanent", "reason": "refused",
+         "code": 550, "providerId": None, "detail": "no such mailbox"},
+        {"address": "cleo@example.org", "at": None, "outcome": None, "reason": None, "code": None,
+         "providerId": None, "detail": None}])
+    assert "targets" not in deliveries(ctx.peal)[0]
+
+
 def test_a_send_that_was_called_off_is_on_record_whatever_dies(ctx):
     peal, id, _ = send_and_hold(ctx)
     like(act(peal, id, "cancel"), {"state": "cancelled", "inFlight": True})

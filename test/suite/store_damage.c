@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include "store/attempt.h"
+
 // A row that cannot be read, whatever became of it, stops nobody and waits for a person.
 
 #define PLAIN "{'id':'plain','eventKind':'visit','channel':'memory:default'}"
@@ -139,10 +141,52 @@ static void a_damaged_row_can_be_cancelled(void)
     CHECK(view(&store, TENANT, id).state == DELIVERY_CANCELLED);
 }
 
+static Err damage_end(Tx *tx, void *with, Error *error)
+{
+    static const Statement statement = {
+        .name = "suite_ended_damage",
+        .scope = STATEMENT_SYSTEM,
+        .params = "ii",
+        .sql = "UPDATE ended SET state = $1, reason = $2, verdict = $2, tried_reason = $2,"
+               " failures = $2, reminders_left = $2, first_due_at = $2",
+    };
+    Rows rows;
+    return tx_query(tx, &statement, with, &rows, error);
+}
+
+static void a_damaged_end_is_shown_and_left_to_a_person(void)
+{
+    static const int64_t states[] = { 77, -5, DELIVERY_SENDING };
+    static const DeliveryAction actions[] = { DELIVERY_ACTION_DISCARD, DELIVERY_ACTION_RETRY };
+    for (size_t i = 0; i < ARRAY_LEN(states) * ARRAY_LEN(actions); i++) {
+        STORE(store);
+        publish(&store, TENANT, PLAIN);
+        visit(&store);
+        Claimed claimed = claim_one(&store, 1);
+        settle_one(&store, &claimed, VERDICT_PERMANENT);
+        Value args[] = { value_i64(states[i / 2]), value_i64(-500) };
+        MUST(&store, writer_run(store.writer, damage_end, args, &store.error));
+        DeliveryView shown = view(&store, TENANT, claimed.promise.id);
+        CHECK(delivery_state_text(shown.state) && reason_code(shown.reason));
+        AttemptView *log;
+        size_t count;
+        MUST(&store,
+             attempt_of_event(store.db, &store.arena, TENANT, claimed.promise.event,
+                              (AttemptKey){ .number = -1000 }, 9, &log, &count, &store.error));
+        for (size_t j = 0; j < count; j++)
+            CHECK(verdict_text(log[j].attempt.outcome.verdict) &&
+                  reason_code(log[j].attempt.outcome.reason));
+        CHECK(act(&store, TENANT, claimed.promise.id, actions[i % 2], NULL) == ERR_OK);
+        DeliveryState state = view(&store, TENANT, claimed.promise.id).state;
+        CHECK(state == (i % 2 ? DELIVERY_PENDING : DELIVERY_DISCARDED));
+    }
+}
+
 static const Test tests[] = {
     TEST(an_unreadable_version_is_claimed_and_swept_all_the_same),
     TEST(a_damaged_row_is_claimed_as_one_that_cannot_be_read),
     TEST(a_damaged_row_is_swept_to_a_person),
     TEST(a_damaged_row_can_be_cancelled),
+    TEST(a_damaged_end_is_shown_and_left_to_a_person),
 };
 PART(damage_part, tests);
