@@ -449,7 +449,8 @@ static void a_claim_reads_past_no_long_lease(void)
         buf_add(&list, i ? S(",{'kind':'visit'}") : S("[{'kind':'visit'}"));
     buf_add(&list, S("]"));
     take(&store, TENANT, str_z(&store.arena, buf_str(&list)));
-    CHECK(pull(&store, 10000).count == 10000);
+    for (int i = 0; i < 10; i++)
+        CHECK(pull(&store, 1000).count == 1000);
     for (int i = 0; i < 5; i++)
         visit(&store);
     // As the claim picks them.
