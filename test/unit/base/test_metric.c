@@ -55,6 +55,20 @@ static void a_histogram_is_shown_in_seconds_and_cumulated(void)
     CHECK(str_contains(text, S("\npeal_commit_seconds_count 3\n")));
 }
 
+// A name says what its buckets hold.
+static void buckets_are_in_the_unit_of_the_name(void)
+{
+    for (Metric metric = 0; metric < METRIC_COUNT; metric++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        const MetricRow *row = metric_row(metric);
+        if (row->type != METRIC_TYPE_HISTOGRAM || row->series > 1)
+            continue;
+        bool is_time = str_ends(str_from(row->text), S("_seconds"));
+        CHECK_AT(row->text,
+                 str_contains(shown(&arena, metric, NULL), S("le=\"0.0001\"")) == is_time);
+    }
+}
+
 static bool label_number(void *with, int64_t key, Buf *out)
 {
     char text[24];
@@ -113,6 +127,7 @@ static const Test tests[] = {
     TEST(names_are_as_prometheus_wants_them),
     TEST(a_counter_is_shown_before_it_was_counted),
     TEST(a_histogram_is_shown_in_seconds_and_cumulated),
+    TEST(buckets_are_in_the_unit_of_the_name),
     TEST(labels_are_quoted),
     TEST(what_is_not_to_be_seen_is_left_out),
     TEST(more_keys_than_series_are_summed),
