@@ -215,4 +215,5 @@ typedef struct QueueNext {
 void queue_next(Db *db, QueueNext *next);
 void queue_next_take(QueueNext *next);
 
-extern const Statement *const queue_statements[]; // ends with NULL
+extern const Statement *const queue_statements[];      // ends with NULL
+extern const Statement *const queue_next_statements[]; // of queue_next.c

@@ -59,6 +59,7 @@ const Statement *const *const all_statements[] = {
     operation_statements,
     overdue_statements,
     queue_statements,
+    queue_next_statements,
     recall_statements,
     registry_statements,
     report_statements,
