@@ -69,7 +69,7 @@ static void a_bad_structured_event_is_refused_with_its_place(void)
         { "{" NEEDED ",'subject':7}", "/subject", "bad-type" },
         { "{" NEEDED ",'data':1,'data_base64':'AQID'}", "/data_base64", "bad-value" },
         { "{" NEEDED ",'data_base64':'?'}", "/data_base64", "bad-value" },
-        { "{" NEEDED ",'data_base64':7}", "/data_base64", "bad-value" },
+        { "{" NEEDED ",'data_base64':7}", "/data_base64", "bad-type" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
