@@ -16,7 +16,7 @@ typedef struct LaneNext {
     Rows rows; // private
 } LaneNext;
 
-void lane_next(Db *db, LaneNext *next);
-size_t lane_next_take(const LaneNext *next, int64_t **ret_lanes, Instant **ret_due);
+void lane_next(Db *db, LaneNext *of);
+size_t lane_next_take(const LaneNext *of, int64_t **ret_lanes, Instant **ret_due);
 
 extern const Statement *const lane_statements[]; // ends with NULL

@@ -19,7 +19,7 @@ typedef struct RegistryWay {
     int64_t lane;
 } RegistryWay;
 
-RegistryTenant *part_tenant(int64_t tenant, Str id, Str name);
+RegistryTenant *part_tenant(int64_t number, Str id, Str name);
 
 // part_tenant_copy makes another that shares what the tenant has.
 RegistryTenant *part_tenant_copy(const RegistryTenant *from, Str id, Str name);
@@ -29,12 +29,12 @@ RegistryKey *part_key(const RegistryKey *from);
 // part_trigger keeps what is needed of a compiled trigger; body is its text.
 RegistryTrigger *part_trigger(const Trigger *from, Str body);
 
-RegistryKind *part_kind(Str kind, size_t count);
+RegistryKind *part_kind(Str text, size_t count);
 
 // part_channel tries whether its secrets can be opened.
 RegistryChannel *part_channel(int64_t tenant, int64_t version, const ChannelDefinition *from,
                               const KeyRing *ring);
-RegistryLane *part_lane(int64_t lane, int64_t tenant, Str channel_key,
+RegistryLane *part_lane(int64_t number, int64_t tenant, Str channel_key,
                         const RegistryChannel *channel);
 
 RegistryWay *part_way(Str channel_key, int64_t lane);

@@ -326,7 +326,7 @@ static int by_off_kind(const void *a, const void *b)
 // place_of returns where a trigger of this id stands among those of a kind, or would.
 static size_t place_of(const RegistryKind *kind, Str id)
 {
-    size_t low = 0, high = kind ? kind->count : 0;
+    size_t low = 0, high = kind->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (str_cmp(kind->triggers[middle]->id, id) < 0)
@@ -347,19 +347,21 @@ static void copy_triggers(RegistryKind *to, const RegistryKind *from, size_t at,
 // merge makes who listens to a kind of who did, by edits that are in order.
 static RegistryKind *merge(const RegistryKind *old, Str kind, const Edit *edits, size_t count)
 {
-    size_t old_count = old ? old->count : 0, at = 0;
-    RegistryKind *new = part_kind(kind, old_count + count);
+    static const RegistryKind nobody = { 0 };
+    old = old ? old : &nobody;
+    size_t at = 0;
+    RegistryKind *new = part_kind(kind, old->count + count);
     for (size_t i = 0; i < count; i++) {
         Str id = edits[i].trigger->id;
         if (i + 1 < count && str_eq(edits[i + 1].trigger->id, id))
             continue;
         size_t place = place_of(old, id);
         copy_triggers(new, old, at, place);
-        at = place + (place < old_count && str_eq(old->triggers[place]->id, id));
+        at = place + (place < old->count && str_eq(old->triggers[place]->id, id));
         if (!edits[i].is_gone)
             new->triggers[new->count++] = edits[i].trigger;
     }
-    copy_triggers(new, old, at, old_count);
+    copy_triggers(new, old, at, old->count);
     return new;
 }
 
