@@ -83,12 +83,13 @@ static void print_metrics(void)
         "nodes is asked of the database, by a connection of its own, and left out while that is\n"
         "away (`peal_store_up` is 0 then). Where asking takes longer than 50 ms it is done\n"
         "seldom: for at most a twentieth of the time.\n\n"
-        "Labels are bounded. `peal_deliveries` and `peal_queue_oldest_seconds` name the 500\n"
+        "Labels are bounded. `peal_deliveries` and `peal_queue_oldest_seconds` name the %d\n"
         "channels with the most to do and sum the rest under `(others)`; what is counted by\n"
         "channel or route has at most as many series as the last column says, first come first\n"
         "served since the start, and sums the rest under `(others)`. Buckets of histograms end\n"
         "at 1, 2.5 and 5 in each decade from 100 us to 1000 s.\n\n"
-        "| name | type | unit | labels | meaning | series |\n|---|---|---|---|---|---|\n");
+        "| name | type | unit | labels | meaning | series |\n|---|---|---|---|---|---|\n",
+        METRIC_LANES_SHOWN);
     for (Metric metric = 0; metric < METRIC_COUNT; metric++) {
         const MetricRow *row = metric_row(metric);
         printf("| %s | %s | %s | %s | %s |", row->text, metric_type_text(row->type), unit_of(row),

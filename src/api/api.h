@@ -182,9 +182,9 @@ void call_write(Call *call);
 // instead of the answer that was kept with the write.
 void call_keep(Call *call, Err (*tell)(Call *call, Error *error));
 
-// call_park is for a START call that waits for something which may be long in coming: a stop answers
-// it (503, with Retry-After). When it has come, call_unpark() makes the call its handler's again;
-// false: it was answered, and is gone.
+// call_park is for a START call that waits for something which may be long in coming: a stop
+// answers it (503, with Retry-After). When it has come, call_unpark() makes the call its handler's
+// again; false: it was answered, and is gone.
 void call_park(Call *call);
 bool call_unpark(Call *call) MUST_USE;
 
@@ -207,15 +207,18 @@ Err call_parse(Call *call, const Json **ret, Error *error) MUST_USE;
 // call_body requires a JSON body that is an object.
 Err call_body(Call *call, Error *error) MUST_USE;
 
-// call_merge returns what a merge patch (RFC 7396) makes of current, which is the text of an object.
+// call_merge returns what a merge patch (RFC 7396) makes of current, which is the text of an
+// object.
 Err call_merge(const Call *call, Str current, const Json *patch, const Json **ret,
                Error *error) MUST_USE;
 
 // call_id reads a path parameter as an id; anything else cannot exist: ERR_NOT_FOUND.
 Err call_id(const Call *call, int param, Uuid *ret, Error *error) MUST_USE;
 
-// A page is a walk (store/walk.h) that ?limit= (1 to 500, else 50) and ?cursor= ask for; a cursor
-// is the place where another page ended, as opaque text.
+// A page is a walk (store/walk.h) that ?limit= (PAGE_ROWS unless said) and ?cursor= ask for; a
+// cursor is the place where another page ended, as opaque text.
+#define PAGE_ROWS 50 // unless said
+enum { PAGE_ROWS_MAX = 500 };
 extern const Param page_params[]; // they stand behind the route's own rows
 Err call_walk(const Call *call, Walk *ret, Error *error) MUST_USE;
 

@@ -8,10 +8,10 @@
 // /metrics: each row of base/metric.h in Prometheus' text format. What is counted as Peal runs is
 // in memory; how deep lanes are is asked of the store, by a thread with nothing else to do, and
 // left out while the store is away. Who has no key learns how many there are, not whose; a key sees
-// its own tenant, and the system every one. LANES_SHOWN lanes are shown by name, those with the
-// most to do; the rest are summed under OTHERS.
+// its own tenant, and the system every one. METRIC_LANES_SHOWN lanes are shown by name, those with
+// the most to do; the rest are summed under OTHERS.
 
-enum { LANES_SHOWN = 500, TEXT_BYTES_MAX = 16 << 20, CLASSES = 8 };
+enum { TEXT_BYTES_MAX = 16 << 20, CLASSES = 8 };
 
 #define OTHERS S("(others)")
 
@@ -188,10 +188,10 @@ static size_t shown_depths(const Call *call, const Depths *depths, const Depth *
             shown[count++] = &depths->rows[i];
     }
     qsort(shown, count, sizeof *shown, by_need);
-    for (size_t i = LANES_SHOWN; i < count; i++)
+    for (size_t i = METRIC_LANES_SHOWN; i < count; i++)
         add_depth(sum, shown[i]);
-    if (count > LANES_SHOWN)
-        count = LANES_SHOWN;
+    if (count > METRIC_LANES_SHOWN)
+        count = METRIC_LANES_SHOWN;
     if (!call->key)
         sum->known = (1u << DELIVERY_STATE_COUNT) - 1;
     if (sum->known)

@@ -3,7 +3,7 @@
 #include "base/crypto.h"
 #include "store/walk.h"
 
-enum { CURSOR_MAX = 1024, LIMIT_DEFAULT = 50, LIMIT_MAX = 500 };
+enum { CURSOR_MAX = 1024 };
 
 enum { PAGE_LIMIT, PAGE_CURSOR };
 
@@ -11,8 +11,8 @@ const Param page_params[] = {
     [PAGE_LIMIT] = { .name = "limit",
                      .kind = PARAM_INT,
                      .min = 1,
-                     .max = LIMIT_MAX,
-                     .help = "How many rows at most; 50 unless said" },
+                     .max = PAGE_ROWS_MAX,
+                     .help = "How many rows at most; " MACRO_TEXT(PAGE_ROWS) " unless said" },
     [PAGE_CURSOR] = { .name = "cursor",
                       .kind = PARAM_TEXT,
                       .max = CURSOR_MAX,
@@ -23,7 +23,7 @@ const Param page_params[] = {
 Err call_walk(const Call *call, Walk *ret, Error *error)
 {
     size_t first = param_count(call->route->params);
-    Walk walk = { .after = STR_NONE, .limit = LIMIT_DEFAULT };
+    Walk walk = { .after = STR_NONE, .limit = PAGE_ROWS };
     Str cursor;
     param_int(call, first + PAGE_LIMIT, &walk.limit);
     if (param_text(call, first + PAGE_CURSOR, &cursor) &&

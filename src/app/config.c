@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "domain/event.h"
+#include "net/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
     { "tls-cert", "FILE", "certificate and those above it, in PEM: speak HTTPS (PEAL_TLS_CERT); renewed when it changes" }, \
     { "tls-key", "FILE", "its key, in PEM, not readable by everybody (PEAL_TLS_KEY)" }
 #define SERVE_ROWS                                                                                                        \
-    { "listen", "HOST:PORT", "where to listen (PEAL_LISTEN; default 127.0.0.1:7325; port 0 picks one)" },                 \
+    { "listen", "HOST:PORT", "where to listen (PEAL_LISTEN; default " LISTEN_DEFAULT "; port 0 picks one)" },             \
     TLS_ROWS,                                                                                                             \
     { "behind-proxy", "CIDR[,…]", "proxies whose X-Forwarded-For is believed (PEAL_BEHIND_PROXY; default none)" },         \
     { "plain", NULL, "listen beyond this machine in plain text: the network is trusted (PEAL_PLAIN=true)" },               \
@@ -30,9 +31,9 @@
       " $XDG_STATE_HOME/peal, else ~/.local/state/peal)" },                                                               \
     { "adopt", NULL, "vouch for a store that would start held as a copy (see docs/operations.md)" },                      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
-    { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default 1M)" },                                              \
-    { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default 32M)" },                                                 \
-    { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default 256M)" },                                 \
+    { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default " MACRO_TEXT(PAYLOAD_MAX_MIB) "M)" },               \
+    { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default " MACRO_TEXT(BODY_MAX_MIB) "M)" },                      \
+    { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default " MACRO_TEXT(BODIES_MAX_MIB) "M)" },     \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
@@ -144,11 +145,12 @@ static Err read_size(const Sources *sources, const char *name, size_t least, siz
 static Err read_limits(const Sources *sources, Config *config, Error *error)
 {
     enum { K = 1 << 10, M = 1 << 20 };
-    TRY(read_size(sources, "payload-max", K, 32 * M, EVENT_PAYLOAD_MAX, &config->payload_max,
+    _Static_assert(PAYLOAD_MAX_MIB * M == EVENT_PAYLOAD_MAX, "the domain's own");
+    TRY(read_size(sources, "payload-max", K, 32 * M, PAYLOAD_MAX_MIB * M, &config->payload_max,
                   error));
-    TRY(read_size(sources, "body-max", M, 256 * M, 32 * M, &config->body_max, error));
-    TRY(read_size(sources, "bodies-max", M, (size_t) 4096 * M, 256 * M, &config->bodies_max,
-                  error));
+    TRY(read_size(sources, "body-max", M, 256 * M, BODY_MAX_MIB * M, &config->body_max, error));
+    TRY(read_size(sources, "bodies-max", M, (size_t) 4096 * M, BODIES_MAX_MIB * M,
+                  &config->bodies_max, error));
     if (config->payload_max > config->body_max || config->body_max > config->bodies_max)
         return fail(error, ERR_SETUP,
                     "--payload-max, --body-max and --bodies-max must not fall below one another");
@@ -209,7 +211,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
         ret->store = is_dev ? S("sqlite:peal-data/peal.db") : S("sqlite:peal.db");
     ret->listen = option(&sources, "listen");
     if (!ret->listen.at)
-        ret->listen = S("127.0.0.1:7325");
+        ret->listen = S(LISTEN_DEFAULT);
     ret->master_key_file = option(&sources, "master-key-file");
     ret->has_new_key = args_flag(args, "new-master-key");
     ret->guard = (EpochGuard){ .state_folder = state_folder(arena, &sources),

@@ -11,6 +11,11 @@
 #include "net/address.h"
 #include "store/epoch.h"
 
+// What holds where nothing is said, in MiB: the help prints it.
+#define PAYLOAD_MAX_MIB 1
+#define BODY_MAX_MIB 32
+#define BODIES_MAX_MIB 256
+
 typedef struct Config {
     Str store; // sqlite:PATH or postgres://…
     Str listen;

@@ -3,11 +3,8 @@
 #include <sys/resource.h>
 
 enum {
-    RESERVED = 112,         // the store and its files, the loops, and the server's reserve of 32
-    CONNECTIONS_MAX = 1024, // as the server has it by itself
     CONNECTIONS_LEAST = 8,
     FLIGHTS_LEAST = 6, // a lane that is alone may hold a third of them
-    PER_FLIGHT = 3,    // its connection, one that is kept, one for its name and certificates
 };
 
 size_t descriptors_raise(void)
@@ -33,11 +30,12 @@ static size_t within(size_t n, size_t least, size_t most)
 
 Descriptors descriptors_part(size_t limit)
 {
-    size_t left = limit > RESERVED ? limit - RESERVED : 0;
-    size_t connections = within(left / 3, CONNECTIONS_LEAST, CONNECTIONS_MAX);
+    size_t left = limit > DESCRIPTORS_RESERVED ? limit - DESCRIPTORS_RESERVED : 0;
+    size_t connections = within(left / 3, CONNECTIONS_LEAST, SERVER_CONNECTIONS_MAX);
     size_t rest = left > connections ? left - connections : 0;
     return (Descriptors){ .limit = limit,
                           .connections_max = connections,
-                          .flights_max = within(rest / PER_FLIGHT, FLIGHTS_LEAST, SIZE_MAX),
+                          .flights_max =
+                              within(rest / DESCRIPTORS_PER_FLIGHT, FLIGHTS_LEAST, SIZE_MAX),
                           .is_small = limit < DESCRIPTORS_WANTED };
 }

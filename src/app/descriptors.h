@@ -6,9 +6,13 @@
 // DESCRIPTORS_WANTED or more no channel is held back by it.
 #pragma once
 
-#include "base/base.h"
+#include "net/server.h"
 
-enum { DESCRIPTORS_WANTED = 16384 };
+enum {
+    DESCRIPTORS_WANTED = 16384,
+    DESCRIPTORS_RESERVED = 80 + SERVER_RESERVE, // the store and its files, the loops, the reserve
+    DESCRIPTORS_PER_FLIGHT = 3, // its connection, one that is kept, one for name and certificates
+};
 
 typedef struct Descriptors {
     size_t limit;

@@ -22,8 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STOP_GRACE ((Span) 10 * SPAN_SECOND)
-#define TEND_EVERY (1 * SPAN_SECOND)      // what changes is looked after, the store tried again
 #define STORE_PATIENCE (15 * SPAN_SECOND) // for which a manager is asked while the store is away
 
 typedef struct Program {
@@ -400,7 +398,7 @@ static void tell_watchdog(Program *program)
 static bool wait_stop(Program *program)
 {
     sigset_t signals = awaited(program->config);
-    Span span = TEND_EVERY, watchdog = program->notify.watchdog;
+    Span span = SERVE_TEND_EVERY, watchdog = program->notify.watchdog;
     if (watchdog > 0)
         span = earlier(span, watchdog / 3);
     struct timespec timeout = { .tv_sec = span / SPAN_SECOND,
@@ -419,9 +417,9 @@ static bool wait_stop(Program *program)
 static void stop(Program *program, bool is_up)
 {
     notify_say(&program->notify, "STOPPING=1\nSTATUS=stopping");
-    log_info("stopping", "grace_ms=%lld", (long long) (STOP_GRACE / SPAN_MILLISECOND));
+    log_info("stopping", "grace_ms=%lld", (long long) (SERVE_STOP_GRACE / SPAN_MILLISECOND));
     server_quiesce(program->server);
-    bool is_idle = !is_up || engine_stop(program->engine, STOP_GRACE);
+    bool is_idle = !is_up || engine_stop(program->engine, SERVE_STOP_GRACE);
     bool is_closed = server_close(program->server);
     if (!is_idle || !is_closed) {
         // The store does not answer. What was acknowledged is on disk; the rest was not.

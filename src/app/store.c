@@ -92,7 +92,7 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     TRY(migrate(config, error));
     WriterOptions options = { .url = config->store,
                               .name = config->node_name,
-                              .pen_count = is_postgres ? 2 : 1,
+                              .pen_count = is_postgres ? STORE_PENS : 1,
                               .clock = clock,
                               .random = random,
                               .ring = ring,
@@ -117,8 +117,8 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
                   log_quote(S("the master key is not this database's: no secret can be sealed")));
     set_clock(&start);
     writer_set_node(up.writer, up.node);
-    up.reader = reader_open(up.writer, config->store, 1, 2);
-    up.watcher = reader_open(up.writer, config->store, 1, 0);
+    up.reader = reader_open(up.writer, config->store, STORE_QUICK_READERS, STORE_SLOW_READERS);
+    up.watcher = reader_open(up.writer, config->store, STORE_WATCHERS, 0);
     up.guard = &config->guard;
     up.keeper = keeper_start(up.writer, up.guard);
     *ret = up;

@@ -8,6 +8,9 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
+// Connections of a node: those that write (SQLite has one), that read, that look for metrics.
+enum { STORE_PENS = 2, STORE_QUICK_READERS = 1, STORE_SLOW_READERS = 2, STORE_WATCHERS = 1 };
+
 typedef struct StoreUp {
     Writer *writer;
     Reader *reader, *watcher;

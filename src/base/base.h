@@ -20,6 +20,10 @@
 #define TABLE_ROW_(...) +1
 #define TABLE_ROWS(TABLE) (0 TABLE(TABLE_ROW_))
 
+// MACRO_TEXT(MACRO) is the number that a macro stands for, as part of a string.
+#define MACRO_TEXT_(value) #value
+#define MACRO_TEXT(macro) MACRO_TEXT_(macro)
+
 // Instant is microseconds since 1970-01-01T00:00:00Z; Span is a length of time in microseconds.
 typedef int64_t Instant;
 typedef int64_t Span;

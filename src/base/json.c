@@ -4,10 +4,7 @@
 
 #include <yyjson.h>
 
-enum {
-    NUMBER_LEN_MAX = 64,
-    FEW_MEMBERS = 16, // up to here comparing each key with each other beats sorting
-};
+enum { FEW_MEMBERS = 16 }; // up to here comparing each key with each other beats sorting
 
 // The library reads through pointers to plain values; it does not change them.
 static yyjson_val *val(const Json *value)
@@ -38,8 +35,8 @@ static void alc_free(void *arena, void *at)
 // read_double reads the text of a number; false when it is too large for a double.
 static bool read_double(Str number, double *ret)
 {
-    char digits[NUMBER_LEN_MAX + 1];
-    assert(number.len <= NUMBER_LEN_MAX);
+    char digits[JSON_NUMBER_MAX + 1];
+    assert(number.len <= JSON_NUMBER_MAX);
     memcpy(digits, number.at, number.len);
     digits[number.len] = '\0';
     yyjson_val parsed;
@@ -52,7 +49,7 @@ static bool read_double(Str number, double *ret)
 static bool is_finite(Str number)
 {
     double unused;
-    // Without an exponent, NUMBER_LEN_MAX digits are far below the largest double.
+    // Without an exponent, JSON_NUMBER_MAX digits are far below the largest double.
     if (!memchr(number.at, 'e', number.len) && !memchr(number.at, 'E', number.len))
         return true;
     return read_double(number, &unused);
@@ -137,9 +134,9 @@ static Err check_leaf(const yyjson_doc *doc, const Json *value, Error *error)
                         "the string at byte %zu contains \\u0000, which cannot be stored", offset);
         return ERR_OK;
     }
-    if (text.len > NUMBER_LEN_MAX)
+    if (text.len > JSON_NUMBER_MAX)
         return fail(error, ERR_MALFORMED, "the number at byte %zu has more than %d characters",
-                    offset, NUMBER_LEN_MAX);
+                    offset, JSON_NUMBER_MAX);
     if (!is_finite(text))
         return fail(error, ERR_MALFORMED, "the number at byte %zu is too large", offset);
     return ERR_OK;

@@ -14,7 +14,7 @@
 
 typedef struct yyjson_val Json;
 
-enum { JSON_DEPTH_MAX = 32 };
+enum { JSON_DEPTH_MAX = 32, JSON_NUMBER_MAX = 64 }; // the latter in characters
 
 typedef enum JsonType {
     JSON_ABSENT, // the value is not there at all

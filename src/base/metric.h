@@ -20,6 +20,7 @@ enum {
     METRIC_ROUTE_SERIES = 1024,  // method and route × class of status
     METRIC_TYPE_SERIES = 128,    // type of channel × verdict
     METRIC_CHANNEL_SERIES = 512, // of all tenants; four times as many with the verdict
+    METRIC_LANES_SHOWN = 500,    // by name where the store is asked, those with the most to do
 };
 
 // clang-format off

@@ -2,8 +2,6 @@
 
 #include "base/time.h"
 
-#define RETRY_AFTER_MAX SPAN_DAY
-
 enum { PROVIDER_ID_MAX = 200 };
 
 const ChannelType *const channel_types[] = {

@@ -107,8 +107,9 @@ extern const ChannelType channel_http;
 
 // judge_http is the reading of HTTP answers that most types share: 2xx delivered; 408 425 429 and
 // 5xx but 501 and 505 transient; 410 permanent with reason gone; the rest permanent. Retry-After in
-// seconds or as a date is a floor of at most 24 h. An answer that broke off is none, whatever its
-// status says, but the status is noted. The detail is what was answered, as clean text
+// seconds or as a date is a floor of at most RETRY_AFTER_MAX. An answer that broke off is none,
+// whatever its status says, but the status is noted. The detail is what was answered, as clean text
 // of at most RESPONSE_KEPT_MAX bytes.
 enum { RESPONSE_KEPT_MAX = 4096 };
+#define RETRY_AFTER_MAX SPAN_DAY
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now);

@@ -11,8 +11,9 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "net/listen.h"
 
-#define CLIENT_URL_DEFAULT "http://127.0.0.1:7325"
+#define CLIENT_URL_DEFAULT "http://" LISTEN_DEFAULT
 #define CLIENT_KEY_FILE "peal-data/admin.key"
 
 // CLIENT_OPTIONS ends the table of options of every client command.

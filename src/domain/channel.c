@@ -3,8 +3,7 @@
 #include "domain/definition.h"
 #include "domain/trigger.h"
 
-enum { TYPE_MAX = 50, CONCURRENCY_DEFAULT = 32, CONCURRENCY_MAX = 1000, RATE_MAX = 1000000 };
-#define TIMEOUT_DEFAULT ((Span) 15 * SPAN_SECOND)
+enum { TYPE_MAX = 50, CONCURRENCY_MAX = 1000, RATE_MAX = 1000000 };
 #define TIMEOUT_MAX (5 * SPAN_MINUTE)
 
 // clang-format off
@@ -20,11 +19,11 @@ static const Field fields[] = {
     { "type", FIELD_KEY, FIELD_NEEDED, AT(type), .max = TYPE_MAX, .help = "how it sends" },
     { "config", FIELD_OBJECT, AT(config), .component = "ChannelConfig" },
     { "concurrency", FIELD_INT, AT(concurrency), .min = 1, .max = CONCURRENCY_MAX,
-      .help = "attempts at once; 32 unless said" },
+      .help = "attempts at once; " MACRO_TEXT(CHANNEL_CONCURRENCY) " unless said" },
     // The rate's members lie in the channel itself.
     { "rate", FIELD_OBJECT, .inside = &rate_shape, .help = "at most max attempts in each per" },
     { "timeout", FIELD_SPAN, AT(timeout), .min = SPAN_SECOND, .max = TIMEOUT_MAX,
-      .help = "of one attempt; 15s unless said" },
+      .help = "of one attempt; " MACRO_TEXT(CHANNEL_TIMEOUT_SECONDS) "s unless said" },
     { "retry", FIELD_OBJECT, AT(retry), .given = offsetof(ChannelDefinition, has_retry), .inside = &retry_shape },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one parks what it is to send" },
     DEFINITION_SHOWN,
@@ -40,8 +39,8 @@ const Shape channel_shape = {
 
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error)
 {
-    ChannelDefinition channel = { .concurrency = CONCURRENCY_DEFAULT,
-                                  .timeout = TIMEOUT_DEFAULT,
+    ChannelDefinition channel = { .concurrency = CHANNEL_CONCURRENCY,
+                                  .timeout = CHANNEL_TIMEOUT_SECONDS * SPAN_SECOND,
                                   .retry = retry_default(),
                                   .enabled = true };
     TRY(fields_read(NULL, source, S(""), &channel_shape, &channel, error));

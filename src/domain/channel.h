@@ -7,14 +7,18 @@
 
 #include "domain/backoff.h"
 
+// What holds where a channel does not say.
+#define CHANNEL_CONCURRENCY 32
+#define CHANNEL_TIMEOUT_SECONDS 15
+
 typedef struct ChannelDefinition {
     Str key;  // such as http:bi; 1 to CHANNEL_KEY_MAX characters of a-z A-Z 0-9 : . _ -
     Str type; // such as http
     const Json *config;
-    int concurrency; // at most this many attempts at once; default 32, 1 to 1000
+    int concurrency; // at most this many attempts at once
     int rate_max;    // attempts per rate_per; 0: no limit
     Span rate_per;
-    Span timeout; // of one attempt; default 15 s, 1 s to 5 min
+    Span timeout; // of one attempt
     bool has_retry;
     RetryPolicy retry;
     bool enabled; // default true

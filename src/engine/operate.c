@@ -6,10 +6,8 @@
 // least advanced one on by a slice, so that no operation holds the others, or the sends, up. What
 // it makes due is told by its moves, as of any other commit.
 
-enum { SLICE = 500 };
-
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     (void) options;
-    return operation_step(tx, SLICE, &ret->has_more, error);
+    return operation_step(tx, OPERATION_SLICE, &ret->has_more, error);
 }

@@ -26,7 +26,7 @@ static bool has_too_many(const Server *server, const Connection *from)
 static void make_room(Server *server)
 {
     Connection *oldest = NULL;
-    size_t limit = server->options.connections_max + CONNECTIONS_RESERVE / 2;
+    size_t limit = server->options.connections_max + SERVER_RESERVE / 2;
     if (server->connection_count <= limit)
         return;
     for (Connection *each = server->connections; each; each = each->next)

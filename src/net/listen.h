@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#define LISTEN_DEFAULT "127.0.0.1:7325"
+
 // listen_open binds one of the addresses that HOST:PORT stands for ("127.0.0.1:7325", "[::1]:0";
 // port 0 picks one) and listens.
 Err listen_open(Str text, int *ret_fd, Error *error) MUST_USE;

@@ -83,7 +83,7 @@ Remote remote_host(Remote remote)
 
 bool remote_same_host(Remote a, Remote b)
 {
-    return memcmp(a.bytes, b.bytes, is_v4(a) ? 16 : 8) == 0;
+    return memcmp(a.bytes, b.bytes, is_v4(a) ? sizeof a.bytes : REMOTE_PREFIX_BITS / 8) == 0;
 }
 
 // last_of cuts the last element off a list.

@@ -1,7 +1,7 @@
 // remote.h - who asks: a client's address, as limits count it.
 //
 // IPv4 stands as ::ffff:a.b.c.d, so that one form serves both families. Of IPv6 a client has a
-// whole /64 at its hands, which counts as one host.
+// whole /64 (REMOTE_PREFIX_BITS) at its hands, which counts as one host.
 //
 // Behind a proxy the peer of every connection is the proxy. Whom it speaks for is in
 // X-Forwarded-For, where each hop adds who spoke to it: so the list is read from its right end, and
@@ -13,7 +13,7 @@
 
 struct sockaddr;
 
-enum { REMOTE_TEXT_MAX = 46 };
+enum { REMOTE_TEXT_MAX = 46, REMOTE_PREFIX_BITS = 64 };
 
 typedef struct Remote {
     uint8_t bytes[16];

@@ -662,25 +662,25 @@ static ServerOptions with_defaults(const ServerOptions *given)
     ServerOptions options = *given;
     options.listen = STR_NONE; // the caller's text need not live on
     if (options.connections_max == 0)
-        options.connections_max = 1024;
+        options.connections_max = SERVER_CONNECTIONS_MAX;
     if (options.connections_per_address_max == 0)
-        options.connections_per_address_max = 512;
+        options.connections_per_address_max = SERVER_CONNECTIONS_PER_ADDRESS_MAX;
     if (options.body_bytes_max == 0)
-        options.body_bytes_max = (size_t) 8 * 1024 * 1024;
+        options.body_bytes_max = SERVER_BODY_BYTES_MAX;
     if (options.bodies_bytes_max == 0)
-        options.bodies_bytes_max = (size_t) 256 * 1024 * 1024;
+        options.bodies_bytes_max = SERVER_BODIES_BYTES_MAX;
     if (options.answer_bytes_per_second == 0)
-        options.answer_bytes_per_second = (size_t) 256 * 1024;
+        options.answer_bytes_per_second = SERVER_ANSWER_BYTES_PER_SECOND;
     if (options.header_bytes_max == 0)
-        options.header_bytes_max = (size_t) 16 * 1024;
+        options.header_bytes_max = SERVER_HEADER_BYTES_MAX;
     if (options.owed_wait == 0)
-        options.owed_wait = 8 * SPAN_SECOND;
+        options.owed_wait = SERVER_OWED_WAIT;
     if (options.request_deadline == 0)
-        options.request_deadline = 30 * SPAN_SECOND;
+        options.request_deadline = SERVER_REQUEST_DEADLINE;
     if (options.reserve_deadline == 0)
-        options.reserve_deadline = 2 * SPAN_SECOND;
+        options.reserve_deadline = SERVER_RESERVE_DEADLINE;
     if (options.idle_timeout == 0)
-        options.idle_timeout = 60 * SPAN_SECOND;
+        options.idle_timeout = SERVER_IDLE_TIMEOUT;
     return options;
 }
 
@@ -703,7 +703,7 @@ static struct MHD_Daemon *start_library(Server *server)
         MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
         MHD_OPTION_STRICT_FOR_CLIENT, server->checks_lines ? 0 : 1,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max + CONNECTIONS_RESERVE,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned) options->connections_max + SERVER_RESERVE,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) idle_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->header_bytes_max + POOL_EXTRA_BYTES,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,

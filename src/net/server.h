@@ -72,21 +72,37 @@ typedef struct Admission {
     bool is_keyless;  // no known key, so far
 } Admission;
 
+// What holds where the options say nothing.
+enum {
+    SERVER_CONNECTIONS_MAX = 1024,
+    SERVER_CONNECTIONS_PER_ADDRESS_MAX = 512,
+    SERVER_BODY_BYTES_MAX = 8 << 20,
+    SERVER_BODIES_BYTES_MAX = 256 << 20,
+    SERVER_HEADER_BYTES_MAX = 16 << 10,
+    SERVER_ANSWER_BYTES_PER_SECOND = 256 << 10,
+};
+#define SERVER_REQUEST_DEADLINE (30 * SPAN_SECOND)
+#define SERVER_RESERVE_DEADLINE (2 * SPAN_SECOND)
+#define SERVER_IDLE_TIMEOUT (60 * SPAN_SECOND)
+#define SERVER_OWED_WAIT (8 * SPAN_SECOND)
+
+enum { SERVER_RESERVE = 32 }; // connections beyond connections_max, for health and operators
+
 typedef struct ServerOptions {
     Str listen;               // as listen_open() takes it
     int listen_fd;            // instead: a socket that listens already; taken over. 0: none
     Certificate *certificate; // to speak TLS; taken over. NULL: in plain text
     AddressPolicy proxies;    // whose X-Forwarded-For is believed (net/remote.h)
-    size_t connections_max;   // default 1024; a reserve for health and operators comes on top
-    size_t connections_per_address_max; // default 512; loopback is not limited
-    size_t body_bytes_max;              // default 8 MiB
-    size_t bodies_bytes_max;            // of all requests being read or handled; default 256 MiB
-    size_t header_bytes_max;            // default 16 KiB
-    Span request_deadline;              // for a whole request to arrive; default 30 s
-    Span reserve_deadline;              // the same for a connection in the reserve; default 2 s
-    size_t answer_bytes_per_second;     // at least, or the client is cut; default 256 KiB
-    Span idle_timeout;                  // of a kept-alive connection; default 60 s
-    Span owed_wait;                     // for owners to answer when it closes; default 8 s
+    size_t connections_max;   // SERVER_RESERVE comes on top
+    size_t connections_per_address_max; // loopback is not limited
+    size_t body_bytes_max;              // of one request
+    size_t bodies_bytes_max;            // of all requests being read or handled
+    size_t header_bytes_max;
+    Span request_deadline;          // for a whole request to arrive
+    Span reserve_deadline;          // the same for a connection in the reserve
+    size_t answer_bytes_per_second; // at least, or the client is cut
+    Span idle_timeout;              // of a kept-alive connection
+    Span owed_wait;                 // for owners to answer when it closes
 
     // begin runs when the headers are in. Anything but ERR_OK refuses the request; fill error. May
     // be NULL.

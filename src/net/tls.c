@@ -7,10 +7,10 @@
 #include <gnutls/x509.h>
 #include <sys/stat.h>
 
-enum { CHAIN_MAX = 16, FILE_BYTES_MAX = 256 * 1024, NAME_BYTES_MAX = 256 };
+enum { NAME_BYTES_MAX = 256 };
 
 struct Certificate {
-    gnutls_pcert_st chain[CHAIN_MAX];
+    gnutls_pcert_st chain[CERTIFICATE_CHAIN_MAX];
     unsigned chain_len;
     gnutls_privkey_t key;
     Instant expires_at;
@@ -29,7 +29,7 @@ static gnutls_datum_t datum(Str text)
 
 static Err read_file(Arena *arena, Str path, const char *what, Str *ret, Error *error)
 {
-    TRY(file_get(arena, path, FILE_BYTES_MAX, ret, error));
+    TRY(file_get(arena, path, CERTIFICATE_BYTES_MAX, ret, error));
     if (!ret->at)
         return fail(error, ERR_SETUP, "cannot read the %s %.*s", what, STR_ARG(path));
     return ERR_OK;
@@ -65,8 +65,8 @@ static Err check_fit(gnutls_datum_t chain, gnutls_datum_t key, Error *error)
 // read_facts takes the name of the first and the earliest end of all.
 static void read_facts(Certificate *certificate, gnutls_datum_t text)
 {
-    gnutls_x509_crt_t chain[CHAIN_MAX];
-    unsigned count = CHAIN_MAX;
+    gnutls_x509_crt_t chain[CERTIFICATE_CHAIN_MAX];
+    unsigned count = CERTIFICATE_CHAIN_MAX;
     certificate->expires_at = INSTANT_NONE;
     int result = gnutls_x509_crt_list_import(chain, &count, &text, GNUTLS_X509_FMT_PEM, 0);
     if (result < 0)
@@ -86,7 +86,7 @@ static void read_facts(Certificate *certificate, gnutls_datum_t text)
 
 static Err import(Certificate *certificate, gnutls_datum_t chain, gnutls_datum_t key, Error *error)
 {
-    unsigned count = CHAIN_MAX;
+    unsigned count = CERTIFICATE_CHAIN_MAX;
     int result =
         gnutls_pcert_list_import_x509_raw(certificate->chain, &count, &chain, GNUTLS_X509_FMT_PEM,
                                           GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);

@@ -11,6 +11,8 @@
 
 #include <stdatomic.h>
 
+enum { CERTIFICATE_CHAIN_MAX = 16, CERTIFICATE_BYTES_MAX = 256 * 1024 }; // of each file
+
 typedef struct Certificate Certificate;
 
 Err certificate_load(Str certificate_file, Str key_file, Certificate **ret, Error *error) MUST_USE;

@@ -19,8 +19,6 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-enum { CONNECTIONS_RESERVE = 32 }; // beyond connections_max, for health and operators
-
 // Connection is one client's socket. The loop thread owns it.
 typedef struct Connection {
     Deadline deadline;

@@ -94,13 +94,19 @@ typedef struct Statement {
 
 typedef struct Db Db;
 
+// What a reader's statement may take, how long a turn of waiting for a lock is on PostgreSQL, and
+// beyond what SQLite's readers pause until the WAL is emptied.
+#define DB_READ_SECONDS 15
+#define DB_LOCK_SECONDS 2
+enum { DB_WAL_BYTES_MAX = 64 << 20 };
+
 typedef struct DbOptions {
     Str url;        // sqlite:PATH[?vfs=NAME] or postgres://…
     bool is_reader; // reads only: it cannot write, and a statement has a deadline
     Str name;       // of the node, for whoever looks at the server's connections; may be none
     bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
-    Span read_max;  // how long a reader's statement may take, on SQLite; 0: 15 s
-    int64_t wal_bytes_max; // SQLite: beyond it readers pause until the WAL is emptied; 0: 64 MiB
+    Span read_max;  // SQLite: instead of DB_READ_SECONDS (tests)
+    int64_t wal_bytes_max; // instead of DB_WAL_BYTES_MAX (tests)
 } DbOptions;
 
 typedef struct DbDriver {

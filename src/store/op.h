@@ -14,10 +14,12 @@ typedef struct OpKind {
     Err (*apply)(Tx *tx, Op **ops, size_t count, Error *error);
 } OpKind;
 
+#define OP_PATIENCE (5 * SPAN_SECOND)
+
 struct Op {
     const OpKind *kind;
     void (*done)(Op *op, Err err, const Error *error);
-    Span patience;  // how long it waits for a store that is away or locked; 0: the default
+    Span patience;  // how long it waits for a store that is away or locked; 0: OP_PATIENCE
     bool is_urgent; // goes ahead of those that are not, and is never refused
     size_t weight;  // rows it writes, roughly; 0 counts as 1
     size_t bytes;   // memory it holds while it waits, roughly

@@ -9,7 +9,7 @@
 
 #include "store/delivery.h"
 
-enum { OPERATION_REASON_MAX = 500 };
+enum { OPERATION_REASON_MAX = 500, OPERATION_SLICE = 500 };
 
 typedef enum OperationState {
     OPERATION_COUNTING,

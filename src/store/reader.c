@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-enum { WAITING_MAX = 5000 };
-
 struct Reader {
     Writer *writer;
     Str url;
@@ -58,7 +56,7 @@ Reader *reader_open(Writer *writer, Str url, int quick_threads, int slow_threads
     for (size_t i = 0; i < READ_PACES; i++)
         if (threads[i] > 0)
             reader->pools[i] = pool_open(&(PoolOptions){ .threads = threads[i],
-                                                         .waiting_max = WAITING_MAX,
+                                                         .waiting_max = READS_WAITING_MAX,
                                                          .seat_size = sizeof(Seat),
                                                          .leave = leave });
     return reader;
@@ -80,5 +78,6 @@ void reader_submit(Reader *reader, Read *read)
     if (pool_submit(reader->pools[read->pace], &read->task))
         return;
     Error error = { 0 };
-    read->done(read, fail(&error, ERR_BUSY, "%d reads are waiting already", WAITING_MAX), &error);
+    read->done(read, fail(&error, ERR_BUSY, "%d reads are waiting already", READS_WAITING_MAX),
+               &error);
 }

@@ -5,7 +5,7 @@
 //
 // Reads wait in two lines with threads of their own: lists are slow, whatever looks one thing up is
 // quick. So no list, and no number of them, keeps a key, a delivery or an operation waiting. A read
-// has READ_MAX in all; then it is ERR_BUSY.
+// has READ_MAX in all; then it is ERR_BUSY, and so is one that finds READS_WAITING_MAX in its line.
 #pragma once
 
 #include "base/pool.h"
@@ -16,7 +16,8 @@ typedef struct Reader Reader;
 
 typedef enum ReadPace { READ_QUICK, READ_SLOW, READ_PACES } ReadPace;
 
-#define READ_MAX ((Span) 15 * SPAN_SECOND)
+enum { READS_WAITING_MAX = 5000 };
+#define READ_MAX (DB_READ_SECONDS * SPAN_SECOND)
 
 struct Read {
     Task task; // the reader's own, first: a Task * is a Read *

@@ -13,7 +13,6 @@
 enum { REPLAYS_MAX = 20, PENS_OF_A_NODE = 16 };
 _Static_assert(PENS_MAX <= (int) PENS_OF_A_NODE, "pens of two nodes share no number");
 
-#define PATIENCE_DEFAULT ((Span) 5 * SPAN_SECOND)
 #define RECONNECT_EVERY ((Span) 200 * SPAN_MILLISECOND)
 
 // Pen is a thread with a connection: it takes a batch, writes it down, and takes the next.
@@ -189,7 +188,7 @@ void writer_close(Writer *writer)
 void writer_submit(Writer *writer, Op *op)
 {
     op->waits_until =
-        clock_monotonic(writer->options.clock) + (op->patience ? op->patience : PATIENCE_DEFAULT);
+        clock_monotonic(writer->options.clock) + (op->patience ? op->patience : OP_PATIENCE);
     if (writer->options.pen_count == 0 && !writer->options.is_stepped) {
         run_batch(&writer->pens[0], &op, 1);
         come_free(&writer->pens[0]);

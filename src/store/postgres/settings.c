@@ -1,5 +1,7 @@
 #include "store/postgres/settings.h"
 
+#include "store/db.h"
+
 // Joins are written in the order in which they are to be read. Left to itself the planner turns
 // them around on tables that were never analyzed, and multiplies events by deliveries. Every
 // statement looks rows up by an index: a plan that was made while a table was small, or for a value
@@ -12,11 +14,12 @@
 
 static const char writer_settings[] =
     "-c search_path=peal -c synchronous_commit=on" PLAN_SETTINGS
-    " -c statement_timeout=30s -c lock_timeout=2s -c idle_in_transaction_session_timeout=10s";
+    " -c statement_timeout=30s -c lock_timeout=" MACRO_TEXT(
+        DB_LOCK_SECONDS) "s -c idle_in_transaction_session_timeout=10s";
 static const char reader_settings[] =
-    "-c search_path=peal" PLAN_SETTINGS
-    " -c statement_timeout=15s -c idle_in_transaction_session_timeout=10s"
-    " -c default_transaction_read_only=on";
+    "-c search_path=peal" PLAN_SETTINGS " -c statement_timeout=" MACRO_TEXT(
+        DB_READ_SECONDS) "s -c idle_in_transaction_session_timeout=10s"
+                         " -c default_transaction_read_only=on";
 
 // options_of returns the `options` of a URL; none also where it cannot be read: connecting says so.
 static Str options_of(Arena *arena, const char *url)

@@ -18,9 +18,6 @@
 
 enum { PREPARED_SLOTS = 512, BUSY_TIMEOUT_MS = 5000, STEPS_BETWEEN_LOOKS = 20000 };
 
-#define READ_MAX ((Span) 15 * SPAN_SECOND)
-#define WAL_BYTES_MAX ((int64_t) 64 << 20)
-
 typedef struct Prepared {
     const Statement *statement;
     sqlite3_stmt *stmt;
@@ -440,8 +437,8 @@ static Err open_db(Arena *scratch, const DbOptions *options, Db **ret, Error *er
     self->db.driver = &sqlite_driver;
     self->file = file;
     self->is_writer = !options->is_reader;
-    self->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : WAL_BYTES_MAX;
-    self->read_max = options->read_max ? options->read_max : READ_MAX;
+    self->wal_bytes_max = options->wal_bytes_max ? options->wal_bytes_max : DB_WAL_BYTES_MAX;
+    self->read_max = options->read_max ? options->read_max : DB_READ_SECONDS * SPAN_SECOND;
     self->read_until = clock_machine_monotonic() + self->read_max;
     int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options->is_reader ? 0 : SQLITE_OPEN_CREATE);
