@@ -339,8 +339,10 @@ static size_t place_of(const RegistryKind *kind, Str id)
 
 static void copy_triggers(RegistryKind *to, const RegistryKind *from, size_t at, size_t end)
 {
-    if (at < end)
-        memcpy(to->triggers + to->count, from->triggers + at, (end - at) * sizeof *to->triggers);
+    if (at == end)
+        return;
+    assert(from && at < end); // with nobody before there is nothing to copy
+    memcpy(to->triggers + to->count, from->triggers + at, (end - at) * sizeof *to->triggers);
     to->count += end - at;
 }
 

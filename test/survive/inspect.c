@@ -69,10 +69,10 @@ static const Rule rules[] = {
     RULE("every try of an ended delivery has its row",
          "SELECT COUNT(*) FROM ended n WHERE " TRIES_OF(
              "n") " + CASE WHEN n.verdict IS NULL THEN 0 ELSE 1 END <> n.attempt"),
-    RULE("step and state agree",
-         "SELECT COUNT(*) FROM queue WHERE (step <> 1 AND state <> 3 AND (step <> 2 OR state <> 1)) OR state > 3"
-         " OR (state = 1) <> (started_at IS NOT NULL)"
-         " OR (state = 1) <> (lease_until IS NOT NULL)"),
+    RULE("step and state agree", "SELECT COUNT(*) FROM queue WHERE (step <> 1 AND state <> 3 AND "
+                                 "(step <> 2 OR state <> 1)) OR state > 3"
+                                 " OR (state = 1) <> (started_at IS NOT NULL)"
+                                 " OR (state = 1) <> (lease_until IS NOT NULL)"),
     RULE("an answer is kept whole",
          "SELECT COUNT(*) FROM idempotency WHERE status = 0 OR body = ''"),
     RULE("a definition has the version it names",
