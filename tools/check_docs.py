@@ -9,6 +9,8 @@ import subprocess
 import sys
 
 PRINTED = ["states", "errors", "metrics", "roles"]
+WITHIN = ["limits"]  # printed between two marks of a document that is written by hand
+BEGIN, END = "<!-- printed by `make docs`; do not edit -->\n", "<!-- to here -->\n"
 
 
 def said(*command):
@@ -27,9 +29,17 @@ def commands(peal):
     return "\n".join(text) + "\n"
 
 
+def within(path, printed):
+    """A document with what is printed between its marks."""
+    with open(path, encoding="utf-8") as file:
+        before, rest = file.read().split(BEGIN)
+    return before + BEGIN + printed + END + rest.split(END)[1]
+
+
 def main():
     printer, peal, folder = sys.argv[1:4]
     pages = {name: said(printer, name) for name in PRINTED} | {"commands": commands(peal)}
+    pages |= {name: within(os.path.join(folder, name + ".md"), said(printer, name)) for name in WITHIN}
     print(f"1..{len(pages)}")
     bad = 0
     for i, (name, printed) in enumerate(pages.items(), 1):

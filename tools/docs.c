@@ -1,5 +1,5 @@
 // docs.c - prints the documents whose truth is a table in the code: `docs states`, `docs errors`,
-// `docs metrics`, `docs roles`.
+// `docs metrics`, `docs roles`; and the figures within docs/limits.md: `docs limits`.
 //
 // docs/states.md and its like are its output; a test compares them, `make docs` renews them.
 
@@ -9,6 +9,7 @@
 #include "domain/delivery.h"
 #include "domain/role.h"
 #include "domain/trigger.h"
+#include "limits.h"
 
 #include <stdio.h>
 
@@ -140,6 +141,8 @@ int main(int argc, char **argv)
         print_metrics();
     else if (str_eq(what, S("roles")))
         print_roles();
+    else if (str_eq(what, S("limits")))
+        limits_print();
     else
         return 2;
     return 0;

@@ -17,6 +17,3 @@ typedef struct Renewal {
 // renewal_begin loads the certificate for the start; *ret stays NULL without TLS.
 Err renewal_begin(Renewal *renewal, const Config *config, Certificate **ret, Error *error) MUST_USE;
 void renewal_look(Renewal *renewal, bool is_asked);
-
-// CERTIFICATE_NEAR is how long before its end a certificate is warned of.
-#define CERTIFICATE_NEAR (14 * SPAN_DAY)

@@ -13,6 +13,9 @@
 
 enum { CERTIFICATE_CHAIN_MAX = 16, CERTIFICATE_BYTES_MAX = 256 * 1024 }; // of each file
 
+// CERTIFICATE_NEAR is how long before its end a certificate is warned of.
+#define CERTIFICATE_NEAR (14 * SPAN_DAY)
+
 typedef struct Certificate Certificate;
 
 Err certificate_load(Str certificate_file, Str key_file, Certificate **ret, Error *error) MUST_USE;

@@ -1,0 +1,328 @@
+#include "limits.h"
+
+#include "api/api.h"
+#include "app/config.h"
+#include "app/descriptors.h"
+#include "app/serve.h"
+#include "app/store.h"
+#include "base/metric.h"
+#include "base/time.h"
+#include "channels/channel.h"
+#include "domain/cause.h"
+#include "domain/channel.h"
+#include "domain/dedup.h"
+#include "domain/event.h"
+#include "domain/filter.h"
+#include "domain/members.h"
+#include "domain/plan.h"
+#include "domain/target.h"
+#include "domain/trigger.h"
+#include "engine/state.h"
+#include "net/guard.h"
+#include "net/process.h"
+#include "net/strikes.h"
+#include "net/tls.h"
+#include "store/accept.h"
+#include "store/cause.h"
+#include "store/idempotency.h"
+#include "store/key.h"
+#include "store/node.h"
+#include "store/operation.h"
+#include "store/registry.h"
+#include "store/ring.h"
+#include "store/tenant.h"
+#include "store/versions.h"
+#include "store/waiting.h"
+#include "store/walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static Arena figures; // as text, until the program ends
+
+// count writes 16384 as 16,384.
+static const char *count(int64_t n)
+{
+    if (n < 1000)
+        return str_format(&figures, "%lld", (long long) n).at;
+    return str_format(&figures, "%s,%03lld", count(n / 1000), (long long) (n % 1000)).at;
+}
+
+static const char *bytes(size_t n)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB" };
+    size_t unit = 0;
+    for (; unit + 1 < ARRAY_LEN(units) && n >= 1024 && n % 1024 == 0; unit++)
+        n /= 1024;
+    return str_format(&figures, "%s %s", count((int64_t) n), units[unit]).at;
+}
+
+// span writes a length of time in the largest unit that leaves nothing over; a day is 24 h.
+static const char *span(Span length)
+{
+    static const struct {
+        const char *name;
+        Span least, span;
+    } units[] = {
+        { "d", 2 * SPAN_DAY, SPAN_DAY },
+        { "h", SPAN_HOUR, SPAN_HOUR },
+        { "min", SPAN_MINUTE, SPAN_MINUTE },
+        { "s", SPAN_SECOND, SPAN_SECOND },
+        { "ms", SPAN_MILLISECOND, SPAN_MILLISECOND },
+    };
+    size_t unit = 0;
+    while (unit + 1 < ARRAY_LEN(units) &&
+           (length < units[unit].least || length % units[unit].span != 0))
+        unit++;
+    return str_format(&figures, "%s %s", count(length / units[unit].span), units[unit].name).at;
+}
+
+// member is the row of a definition's member, which has its limits.
+static const Field *member(const Shape *shape, const char *name)
+{
+    const Field *field = fields_find(shape, str_from(name));
+    assert(field);
+    return field;
+}
+
+// large_routes are those that take a body as large as the operator allows.
+static const char *large_routes(void)
+{
+    Buf text = buf_new(&figures, 1024);
+    for (size_t i = 0; i < route_count; i++)
+        if (routes[i].body_max == BODY_LARGE)
+            buf_add_format(&text, "%s`%s`", text.len ? " and " : "", routes[i].path);
+    return str_z(&figures, buf_str(&text));
+}
+
+static void table(const char *title)
+{
+    printf("\n## %s\n\n| what | limit |\n|---|---|\n", title);
+}
+
+PRINTF(2, 3)
+static void row(const char *what, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("| %s | ", what);
+    vprintf(format, args);
+    printf(" |\n");
+    va_end(args);
+}
+
+static void print_connections(void)
+{
+    Descriptors few = descriptors_part(256), some = descriptors_part(1024);
+    table("Connections");
+    row("connections",
+        "%s in all, %s per client. A client is an address, of IPv6 a /%s; behind a proxy "
+        "(`--behind-proxy`) it is whom the proxy speaks for, and its requests under way are "
+        "counted (429). Loopback is not limited",
+        count(SERVER_CONNECTIONS_MAX), count(SERVER_CONNECTIONS_PER_ADDRESS_MAX),
+        count(REMOTE_PREFIX_BITS));
+    row("connections in reserve",
+        "%s more, for one request each that comes within %s: `/livez`, `/readyz`, `/metrics`, and "
+        "calls with a key of role admin or operator. Others are told 503 `busy`. Half of it is "
+        "kept free: of those that have sent no request yet, the oldest is cut",
+        count(SERVER_RESERVE), span(SERVER_RESERVE_DEADLINE));
+    row("a connection without a request", "closed after %s", span(SERVER_IDLE_TIMEOUT));
+    row("failures for want of a key (401)",
+        "%s per client, and one more every %s; beyond it 429 with Retry-After. A key that is known "
+        "gets through all the same. Loopback is not limited; %s clients are remembered",
+        count(STRIKES_MAX), span(STRIKES_EVERY), count(STRIKES_ROWS));
+    row("descriptors",
+        "%s or more (`ulimit -Hn`, systemd's `LimitNOFILE=`) hold no channel back. With fewer, "
+        "after %s for the store and the rest, a third is for connections to the API and each "
+        "delivery in flight takes %s: %s leave %s and %s, %s leave %s and %s. The log "
+        "(`descriptors.few`) and `peal doctor` tell",
+        count(DESCRIPTORS_WANTED), count(DESCRIPTORS_RESERVED), count(DESCRIPTORS_PER_FLIGHT),
+        count(few.limit), count(few.connections_max), count(few.flights_max), count(some.limit),
+        count(some.connections_max), count(some.flights_max));
+    row("certificate (`--tls-cert`, `--tls-key`)",
+        "%s in each file, %s in the chain. A renewed one is presented within %s, and one that "
+        "ends within %s is warned of",
+        bytes(CERTIFICATE_BYTES_MAX), count(CERTIFICATE_CHAIN_MAX), span(SERVE_TEND_EVERY),
+        span(CERTIFICATE_NEAR));
+    row("`--behind-proxy`, `--allow-private`", "%s ranges each", count(ADDRESS_RANGES_MAX));
+}
+
+static void print_requests(void)
+{
+    table("Requests");
+    row("request headers", "%s, %s of them", bytes(SERVER_HEADER_BYTES_MAX),
+        count(GUARD_HEADERS_MAX));
+    row("query parameters", "%s", count(GUARD_QUERY_MAX));
+    row("a whole request to arrive", "%s", span(SERVER_REQUEST_DEADLINE));
+    row("body",
+        "%s; %s (`--body-max`) for %s; all in memory %s (`--bodies-max`), then 503 with "
+        "Retry-After",
+        bytes(BODY_USUAL), bytes((size_t) BODY_MAX_MIB << 20), large_routes(),
+        bytes((size_t) BODIES_MAX_MIB << 20));
+    row("an answer to be taken", "%s and a second for each %s", span(SERVER_REQUEST_DEADLINE),
+        bytes(SERVER_ANSWER_BYTES_PER_SECOND));
+    row("JSON",
+        "depth %s, no duplicate keys, strict UTF-8, no `\\u0000`, numbers up to %s characters",
+        count(JSON_DEPTH_MAX), count(JSON_NUMBER_MAX));
+    row("problems that a refusal names", "%s", count(ERROR_PROBLEMS_MAX));
+    row("Idempotency-Key",
+        "%s characters; its answer is given again for %s, a refusal too (but not 400, 401, 403, "
+        "429 and 5xx: mend or wait, and send it again)",
+        count(IDEMPOTENCY_KEY_MAX), span(IDEMPOTENCY_SPAN));
+    row("key, tenant", "names %s and %s bytes, a tenant's id %s; `PEAL_ADMIN_KEY` %s or more",
+        count(KEY_NAME_MAX), count(TENANT_NAME_MAX), count(TENANT_ID_MAX), count(KEY_GIVEN_MIN));
+}
+
+static void print_events(void)
+{
+    table("Events");
+    row("an event",
+        "payload %s (`--payload-max`), recipient %s; in a batch the item that is larger fails "
+        "alone",
+        bytes((size_t) PAYLOAD_MAX_MIB << 20), bytes(EVENT_RECIPIENT_MAX));
+    row("texts of an event",
+        "kind %s bytes, entity %s, correlation id %s, source %s, id %s, address %s",
+        count(EVENT_KIND_MAX), count(EVENT_ENTITY_MAX), count(EVENT_CORRELATION_MAX),
+        count(EVENT_SOURCE_MAX), count(EVENT_IDENTITY_MAX), count(EVENT_ADDRESS_MAX));
+    row("items in a batch", "%s", count(EVENT_ITEMS_MAX));
+    row("items times the triggers that look at them",
+        "%s a request, then 413: send smaller batches", count(ACCEPT_PAIRS_MAX));
+    row("triggers that one event may meet", "%s, then 413", count(ACCEPT_RULES_MAX));
+}
+
+static void print_definitions(void)
+{
+    const Shape *http = channel_http.config;
+    const Field *concurrency = member(&channel_shape, "concurrency");
+    const Field *timeout = member(&channel_shape, "timeout");
+    const Field *rate = member(&channel_shape, "rate");
+    const Field *interval = member(&retry_shape, "interval");
+    table("Definitions");
+    row("names", "a trigger's id %s characters, a channel's key %s", count(TRIGGER_ID_MAX),
+        count(CHANNEL_KEY_MAX));
+    row("filter", "%s nodes, depth %s; a path %s bytes", count(FILTER_NODES_MAX),
+        count(FILTER_DEPTH_MAX), count(MEMBERS_PATH_MAX));
+    row("dedup recipe", "%s paths; `cancelOn.match` %s", count(DEDUP_PATHS_MAX),
+        count(member(member(&trigger_shape, "cancelOn")->inside, "match")->max));
+    row("reminders", "%s", count(PLAN_REMINDERS_MAX));
+    row("durations", "%s", span(DURATION_MAX));
+    row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
+        span(PLAN_EXPIRE_AFTER_DEFAULT));
+    row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",
+        count(member(&retry_shape, "max")->max), span(interval->min), span(interval->max),
+        span(member(&retry_shape, "giveUpAfter")->max));
+    row("channel",
+        "concurrency %s to %s (%s by default), time-out %s to %s (%s), rate up to %s per %s to %s",
+        count(concurrency->min), count(concurrency->max), count(CHANNEL_CONCURRENCY),
+        span(timeout->min), span(timeout->max), span(CHANNEL_TIMEOUT_SECONDS * SPAN_SECOND),
+        count(member(rate->inside, "max")->max), span(member(rate->inside, "per")->min),
+        span(member(rate->inside, "per")->max));
+    row("`http` channel", "URL %s bytes, %s signing secrets at a time, %s headers of %s bytes each",
+        count(member(http, "url")->max), count(member(http, "signingSecret")->max),
+        count(member(http, "headers")->max), count(member(http, "headers")->of->max));
+    row("definitions",
+        "no number of their own. Those in use are kept compiled, up to %s of them, and %s earlier "
+        "versions that deliveries go on under; others are compiled when they are needed",
+        bytes(REGISTRY_COMPILED_BYTES), count(VERSIONS_MAX));
+}
+
+static void print_sending(void)
+{
+    table("Sending");
+    row("in flight per node",
+        "%s deliveries and %s of payload (or %s of the largest); one tenant alone half of it, one "
+        "channel alone a third",
+        count(WINDOW_ROWS), bytes(WINDOW_BYTES), count(WINDOW_PAYLOADS));
+    row("targets of one attempt", "%s", count(TARGETS_MAX));
+    row("programs at once",
+        "%s per node; beyond it a delivery waits and is charged nothing. A line "
+        "of output counts up to %s; at its time-out a program is asked to end, and killed %s later",
+        count(PROCESSES_MAX), bytes(PROCESS_LINE_MAX), span(PROCESS_GRACE));
+    row("answer of a receiver kept",
+        "%s; one that breaks off is no answer (it is retried), but its status is noted with the "
+        "attempt",
+        bytes(RESPONSE_KEPT_MAX));
+    row("Retry-After honoured", "up to %s", span(RETRY_AFTER_MAX));
+    row("attempts under way when Peal stops", "have %s to end", span(SERVE_STOP_GRACE));
+    row("channel `concurrency`, over nodes",
+        "each node's own: N nodes have up to N times as many requests open");
+    row("channel `rate`, over nodes",
+        "shared out: each node takes an N-th of it per window, and at least 1. Where it is less "
+        "than the number of nodes, that many go out all the same; a node that starts or stops is "
+        "counted with its next beat (%s), and until then a window may see up to its share more or "
+        "less",
+        span(NODE_BEAT));
+}
+
+static void print_lists(void)
+{
+    table("Lists and operations");
+    row("page",
+        "1 to %s rows, %s by default, and %s of rows: one that is cut there says "
+        "`\"complete\":false` and gives `next`",
+        count(PAGE_ROWS_MAX), count(PAGE_ROWS), bytes(DB_PAGE_BYTES_MAX));
+    row("rows that a list looks at for one page",
+        "%s, or %s where each has to be looked up in another table: where what is asked for is "
+        "rare, a page may be short or empty, with `\"complete\":false`. `next` goes on where it "
+        "ended, and `\"next\":null` alone means that there is no more; `peal … list` goes on by "
+        "itself until it has `--limit` rows",
+        count(WALK_MAX), count(WALK_FAR_MAX));
+    row("explain and timeline",
+        "pages like any list. An explanation's pages tell first what became a delivery, then what "
+        "did not, each page by trigger; a timeline's tell the beginning and then delivery by "
+        "delivery, each page in the order of time");
+    row("`q=` of a list",
+        "%s bytes; finds the text anywhere in address, customer ref, public id or entity; A to Z "
+        "are as a to z, any other letter only as it is written, on both databases",
+        count(DELIVERY_QUERY_MAX));
+    row("`/v1/causes`",
+        "counts %s deliveries a page, then `\"complete\":false`: the next page may begin with the "
+        "rest of a cause. What a far side said is compared in its first %s bytes",
+        count(CAUSE_COUNT_MAX), count(CAUSE_SAMPLE_MAX));
+    row("operation",
+        "any number of deliveries, %s in one transaction, taking turns with other operations; a "
+        "reason of %s bytes",
+        count(OPERATION_SLICE), count(OPERATION_REASON_MAX));
+    row("metrics by channel",
+        "%s named in `peal_deliveries` and `peal_queue_oldest_seconds`, those with the most to do; "
+        "%s in what is counted by channel; the rest are summed as `(others)` "
+        "([metrics](metrics.md))",
+        count(METRIC_LANES_SHOWN), count(METRIC_CHANNEL_SERIES));
+}
+
+static void print_store(void)
+{
+    enum { READERS = STORE_QUICK_READERS + STORE_SLOW_READERS, LISTENERS = 1 };
+    table("Store and nodes");
+    row("one read of the store",
+        "%s, then 503 `busy`; so is what finds %s reads waiting. Lists wait for threads of their "
+        "own: what looks one thing up does not wait behind them",
+        span(READ_MAX), count(READS_WAITING_MAX));
+    row("waiting for the writer", "%s requests, %s rows or %s of payload, then 503 `busy`",
+        count(WAITING_MAX), count(WAITING_WEIGHT_MAX), bytes(WAITING_BYTES_MAX));
+    row("waiting for a database that is away or a table that is locked",
+        "%s, then 503; a lock is waited for in turns of %s", span(OP_PATIENCE),
+        span(DB_LOCK_SECONDS * SPAN_SECOND));
+    row("SQLite WAL", "%s; beyond it reads pause while it is emptied", bytes(DB_WAL_BYTES_MAX));
+    row("backup", "as large as the store. While one is written, SQLite's WAL cannot be "
+                  "emptied and grows with what is written meanwhile");
+    row("nodes on one PostgreSQL",
+        "%s connections each: %s write, %s read, %s listens, %s looks for metrics once they are "
+        "asked for. A node tells the others of new work at most %s times a second",
+        count(STORE_PENS + READERS + LISTENERS + STORE_WATCHERS), count(STORE_PENS), count(READERS),
+        count(LISTENERS), count(STORE_WATCHERS), count(RINGS_A_SECOND));
+    row("master keys in one file", "%s", count(KEY_RING_MAX));
+}
+
+void limits_print(void)
+{
+    print_connections();
+    print_requests();
+    print_events();
+    print_definitions();
+    print_sending();
+    print_lists();
+    print_store();
+    printf("\n");
+    arena_done(&figures);
+}
