@@ -199,9 +199,8 @@ static void answer_later(Served *served, Err err, const Error *error)
     if (err != ERR_OK)
         served->error = *error;
     bool is_long = call->weight > QUICK_PAIRS_MAX;
-    if (!is_long && call->route->run.set)
-        exchange_wake(call->exchange, answer_at_server);
-    else if (!call_aside(served, is_long ? DESK_SLOW : DESK_QUICK, answer_as_task))
+    bool is_short_set = !is_long && call->route->run.set;
+    if (is_short_set || !call_aside(served, is_long ? DESK_SLOW : DESK_QUICK, answer_as_task))
         exchange_wake(call->exchange, answer_at_server);
 }
 
