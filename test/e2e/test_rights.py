@@ -179,6 +179,8 @@ def snapshot(owner, rows):
 def test_lists_show_only_ones_own(ctx):
     owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
     rows = rows_of(owner)
+    make_trigger(owner, "lost", eventKind="lost", channel="http:nowhere")
+    ingest(owner, visit(), kind="lost")  # it parks, and so has a cause
     settle(ctx.peal)
     make_trigger(other, "theirs")
     ingest_one(other)
