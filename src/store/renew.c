@@ -341,7 +341,7 @@ static void copy_triggers(RegistryKind *to, const RegistryKind *from, size_t at,
 {
     if (at == end)
         return;
-    assert(from && at < end); // with nobody before there is nothing to copy
+    assert(from->triggers && at < end); // with nobody before there is nothing to copy
     memcpy(to->triggers + to->count, from->triggers + at, (end - at) * sizeof *to->triggers);
     to->count += end - at;
 }
