@@ -108,13 +108,14 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
     return ERR_OK;
 }
 
-// is_late says that the writer's thread would have much to decide anew.
+// is_late says that the writer's thread would have much to decide anew. How much is written tells
+// nothing: what a thousand triggers do not want is one row.
 static bool is_late(const Served *served, const Tx *tx)
 {
     const Call *call = &served->call;
-    return call->route->run.set && !served->refusal &&
-           served->decided_on != tx->registry->generation && call->weight > QUICK_PAIRS_MAX &&
-           served->late_count < LATE_MAX;
+    const RouteSet *set = call->route->run.set;
+    return set && !served->refusal && served->decided_on != tx->registry->generation &&
+           served->late_count < LATE_MAX && set->weigh(call) > QUICK_PAIRS_MAX;
 }
 
 // enter lets the call into the transaction: its key is looked at again, its Idempotency-Key taken.
