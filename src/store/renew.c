@@ -262,8 +262,10 @@ static void take_trigger(Making *making, const DefinitionRow *row)
 {
     RegistryTenant *tenant = own_tenant(making->registry, row->tenant);
     RegistryTrigger *old = part_find_trigger(tenant, row->rule);
-    if (old && old->version == row->version && !row->is_hidden)
-        return; // it was read a moment too early, the last time
+    // It may have been read a moment too early, the last time: then it is known, but where it came
+    // before its lane it does not know that.
+    if (old && old->version == row->version && old->lane && !row->is_hidden)
+        return;
     RegistryTrigger *new = make_trigger(tenant, row);
     tenant->moved = making->registry->stamp;
     add_edits(&making->kinds, old, old ? old->kind : STR_NONE, new, new ? new->kind : STR_NONE);

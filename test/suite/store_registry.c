@@ -623,12 +623,46 @@ static void lanes_in_which_nothing_stands_are_not_looked_at(void)
     CHECK(used.next_count == 2 && used.due[0] == INSTANT_NONE); // … and falls due by nothing else
 }
 
+// Meddler publishes a trigger of a new channel while somebody reads the second page of definitions.
+typedef struct Meddler {
+    Store *store;
+    int pages;
+} Meddler;
+
+static int meddle(void *with, const char *call)
+{
+    Meddler *meddler = with;
+    if (strcmp(call, "registry_bodies") == 0 && ++meddler->pages == 2)
+        publish(meddler->store, TENANT,
+                "{'id':'late','eventKind':'visit','channel':'memory:late'}");
+    return 0;
+}
+
+static void what_was_read_too_early_finds_its_lane(void)
+{
+    STORE(store);
+    int many = 1500;
+    MUST(&store, writer_run(store.writer, fill, &many, &store.error));
+    Meddler meddler = { .store = &store };
+    store.db->fault = meddle;
+    store.db->fault_with = &meddler;
+    Registry *early = load(&store, NULL);
+    store.db->fault = NULL;
+    CHECK(meddler.pages == 2);
+    renew_one(&store, &early);
+    Registry *whole = load(&store, NULL);
+    check_same(&store, 0, early, whole);
+    registry_drop(early);
+    registry_drop(whole);
+}
+
 static const Test tests[] = {
     TEST(what_is_renewed_is_what_is_loaded),
     TEST(one_change_beside_many_reads_a_few_rows),
     TEST(an_old_snapshot_stays_as_it_was),
     TEST(a_tenants_change_is_nobody_elses),
     TEST(one_loads_for_all),
+    TEST(what_was_read_too_early_finds_its_lane),
     TEST(a_store_that_was_put_back_is_read_whole),
     TEST(a_store_that_was_away_is_read_whole),
     TEST(lanes_in_which_nothing_stands_are_not_looked_at),
