@@ -342,6 +342,9 @@ Err key_delete(Call *call, Tx *tx, Error *error)
     Key key;
     Str tenant;
     TRY(find_key(call, tx->db, &tx->arena, &key, &tenant, error));
+    if (key.is_system && !call->key->is_system)
+        return fail(error, ERR_FORBIDDEN,
+                    "a key with the system right is the operator's to delete");
     TRY(key_remove(tx, key.tenant, &key.id, error));
     call->reply = (Reply){ .status = 204 };
     return ERR_OK;

@@ -379,6 +379,7 @@ def test_a_key_that_others_depend_on_does_not_change(ctx):
     answer = admin.patch(path, {"role": "read"})
     equal((answer.status, answer.json["detail"]), (409, "a key does not change its own role"))
     equal(admin.patch(path, {"name": "mine"}, expect=200).json["role"], "admin")
+    equal(admin.delete(f"/v1/keys/{system['id']}").status, 403, "it is the operator's")
     equal(ctx.peal.patch(path, {"role": "read"}, expect=200).json["role"], "read")
 
 
