@@ -9,9 +9,18 @@ enum { DROPPED_BYTES_MAX = 64 * 1024 }; // of a body that nobody will look at
 
 static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, Error *error);
 static Err check_head(Served *served, Error *error);
-static void look_again(Served *served);
 static void proceed(Served *served);
+static void move_to(Served *served, Desk desk);
+static Err read_call(Served *served, Error *error);
 static void dispatch(Served *served);
+static void look_again(Served *served);
+
+Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error)
+{
+    Served *served = ARENA_NEW(&exchange->arena, Served);
+    exchange->with = served;
+    return begin(with, served, exchange, ret, error);
+}
 
 // needs_store is false for the few routes that answer while the store is away.
 static bool needs_store(const Route *route)
@@ -38,20 +47,6 @@ static void lower(size_t *limit, size_t to)
 {
     if (to < *limit)
         *limit = to;
-}
-
-Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error)
-{
-    Served *served = ARENA_NEW(&exchange->arena, Served);
-    exchange->with = served;
-    return begin(with, served, exchange, ret, error);
-}
-
-void api_refused(void *with, Exchange *exchange, int status)
-{
-    const Served *served = exchange->with; // NULL where its head could not be read
-    (void) with;
-    metrics_request(served ? served->call.route : NULL, status);
 }
 
 static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, Error *error)
@@ -85,33 +80,6 @@ static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, E
     // The body of somebody who is perhaps nobody is kept short.
     lower(&ret->body_max, BODY_USUAL);
     return ERR_OK;
-}
-
-void api_handle(void *with, Exchange *exchange)
-{
-    Api *api = with;
-    Served *served = exchange->with;
-    Call *call = &served->call;
-    Error error = { .arena = call->arena };
-    Err err = ERR_OK;
-    served->whole_at = clock_monotonic(api->clock);
-    if (served->allow.at) {
-        fail(&error, ERR_METHOD, "the path takes %.*s", STR_ARG(served->allow));
-        reply_refuse(call, &error);
-        call_header(call, S("Allow"), served->allow);
-        call_reply(call);
-        return;
-    }
-    if (needs_store(call->route)) {
-        call->registry = writer_registry(api_writer(api));
-        err = rights_admit(served, call->registry, clock_now(api->clock), &error);
-    }
-    if (err == ERR_OK)
-        proceed(served);
-    else if (is_doubtful(served, err))
-        look_again(served);
-    else
-        call_fail(call, err, &error);
 }
 
 static bool has_body(const Exchange *exchange)
@@ -158,80 +126,38 @@ static Err check_head(Served *served, Error *error)
     return once_read(served, error);
 }
 
-static Err read_body(Call *call, Error *error)
+void api_refused(void *with, Exchange *exchange, int status)
 {
-    Str body = call->exchange->body;
-    if (body.len == 0 || call->route->media == MEDIA_ANY || call->route->media == MEDIA_NONE)
-        return ERR_OK;
-    return call_parse(call, &call->body, error);
+    const Served *served = exchange->with; // NULL where its head could not be read
+    (void) with;
+    metrics_request(served ? served->call.route : NULL, status);
 }
 
-static Call *call_of_read(Read *read)
-{
-    return (Call *) ((char *) read - offsetof(Call, read));
-}
-
-bool call_aside(Served *served, Desk desk, void (*run)(Task *task, void *seat))
-{
-    Call *call = &served->call;
-    Api *api = call->api;
-    served->desk = desk;
-    call->task = (Task){ .run = run };
-    if (desk == DESK_SLOW)
-        return pool_submit(api->slow_thinkers, &call->task);
-    if (thread_kind() != THREAD_SERVER)
-        return pool_submit(api->thinkers, &call->task);
-    call->task.next = api->turn;
-    api->turn = &call->task;
-    return true;
-}
-
-// api_turn hands over what the server's thread has gathered for the thinkers: one wake-up for all.
-void api_turn(void *with)
+void api_handle(void *with, Exchange *exchange)
 {
     Api *api = with;
-    Task *tasks = NULL;
-    for (Task *task = api->turn, *next; task; task = next) { // in the order in which they came
-        next = task->next;
-        task->next = tasks;
-        tasks = task;
-    }
-    api->turn = NULL;
-    if (!tasks)
-        return;
-    for (Task *left = pool_submit_all(api->thinkers, tasks), *next; left; left = next) {
-        Error error = { 0 };
-        next = left->next;
-        call_fail(call_of_task(left), call_crowded(&error), &error);
-    }
-}
-
-static void go_on(Task *task, void *seat)
-{
-    (void) seat;
-    proceed((Served *) call_of_task(task));
-}
-
-bool call_rethink(Served *served, Desk desk)
-{
-    return call_aside(served, desk, go_on);
-}
-
-static void move_to(Served *served, Desk desk)
-{
-    Error error = { 0 };
-    if (!call_rethink(served, desk))
-        call_fail(&served->call, call_crowded(&error), &error);
-}
-
-static Err read_call(Served *served, Error *error)
-{
+    Served *served = exchange->with;
     Call *call = &served->call;
-    served->is_read = true;
-    once_hash(served);
-    TRY(params_read(call, error));
-    TRY(read_body(call, error));
-    return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
+    Error error = { .arena = call->arena };
+    Err err = ERR_OK;
+    served->whole_at = clock_monotonic(api->clock);
+    if (served->allow.at) {
+        fail(&error, ERR_METHOD, "the path takes %.*s", STR_ARG(served->allow));
+        reply_refuse(call, &error);
+        call_header(call, S("Allow"), served->allow);
+        call_reply(call);
+        return;
+    }
+    if (needs_store(call->route)) {
+        call->registry = writer_registry(api_writer(api));
+        err = rights_admit(served, call->registry, clock_now(api->clock), &error);
+    }
+    if (err == ERR_OK)
+        proceed(served);
+    else if (is_doubtful(served, err))
+        look_again(served);
+    else
+        call_fail(call, err, &error);
 }
 
 // desk_of is where the request is to be read.
@@ -271,38 +197,80 @@ static void proceed(Served *served)
         call_turn_down(call, err, &error);
 }
 
-// run_doubt runs after the reader has renewed the snapshot.
-static Err run_doubt(Read *read, Db *db, Error *error)
+static void move_to(Served *served, Desk desk)
 {
-    Call *call = call_of_read(read);
-    Served *served = (Served *) call;
-    (void) db, (void) error;
-    reply_anew(served);
-    registry_drop(call->registry);
-    call->registry = writer_registry(api_writer(call->api));
-    served->doubt =
-        rights_admit(served, call->registry, clock_now(call->api->clock), &served->error);
-    return ERR_OK;
+    Error error = { 0 };
+    if (!call_rethink(served, desk))
+        call_fail(&served->call, call_crowded(&error), &error);
 }
 
-static void doubt_done(Read *read, Err err, const Error *error)
+static void go_on(Task *task, void *seat)
 {
-    Call *call = call_of_read(read);
-    Served *served = (Served *) call;
-    if (err != ERR_OK)
-        call_fail(call, err, error);
-    else if (served->doubt != ERR_OK)
-        call_fail(call, served->doubt, &served->error);
-    else
-        proceed(served);
+    (void) seat;
+    proceed((Served *) call_of_task(task));
 }
 
-// look_again asks the store about a key that the snapshot does not have.
-static void look_again(Served *served)
+bool call_rethink(Served *served, Desk desk)
+{
+    return call_aside(served, desk, go_on);
+}
+
+bool call_aside(Served *served, Desk desk, void (*run)(Task *task, void *seat))
 {
     Call *call = &served->call;
-    call->read = (Read){ .run = run_doubt, .done = doubt_done };
-    reader_submit(call->api->reader, &call->read);
+    Api *api = call->api;
+    served->desk = desk;
+    call->task = (Task){ .run = run };
+    if (desk == DESK_SLOW)
+        return pool_submit(api->slow_thinkers, &call->task);
+    if (thread_kind() != THREAD_SERVER)
+        return pool_submit(api->thinkers, &call->task);
+    call->task.next = api->turn;
+    api->turn = &call->task;
+    return true;
+}
+
+// api_turn hands over what the server's thread has gathered for the thinkers: one wake-up for all.
+void api_turn(void *with)
+{
+    Api *api = with;
+    Task *tasks = NULL;
+    for (Task *task = api->turn, *next; task; task = next) { // in the order in which they came
+        next = task->next;
+        task->next = tasks;
+        tasks = task;
+    }
+    api->turn = NULL;
+    if (!tasks)
+        return;
+    for (Task *left = pool_submit_all(api->thinkers, tasks), *next; left; left = next) {
+        Error error = { 0 };
+        next = left->next;
+        call_fail(call_of_task(left), call_crowded(&error), &error);
+    }
+}
+
+static Err read_body(Call *call, Error *error)
+{
+    Str body = call->exchange->body;
+    if (body.len == 0 || call->route->media == MEDIA_ANY || call->route->media == MEDIA_NONE)
+        return ERR_OK;
+    return call_parse(call, &call->body, error);
+}
+
+static Err read_call(Served *served, Error *error)
+{
+    Call *call = &served->call;
+    served->is_read = true;
+    once_hash(served);
+    TRY(params_read(call, error));
+    TRY(read_body(call, error));
+    return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
+}
+
+static Call *call_of_read(Read *read)
+{
+    return (Call *) ((char *) read - offsetof(Call, read));
 }
 
 static Err run_read(Read *read, Db *db, Error *error)
@@ -374,4 +342,38 @@ static void dispatch(Served *served)
         start(served);
         return;
     }
+}
+
+// run_doubt runs after the reader has renewed the snapshot.
+static Err run_doubt(Read *read, Db *db, Error *error)
+{
+    Call *call = call_of_read(read);
+    Served *served = (Served *) call;
+    (void) db, (void) error;
+    reply_anew(served);
+    registry_drop(call->registry);
+    call->registry = writer_registry(api_writer(call->api));
+    served->doubt =
+        rights_admit(served, call->registry, clock_now(call->api->clock), &served->error);
+    return ERR_OK;
+}
+
+static void doubt_done(Read *read, Err err, const Error *error)
+{
+    Call *call = call_of_read(read);
+    Served *served = (Served *) call;
+    if (err != ERR_OK)
+        call_fail(call, err, error);
+    else if (served->doubt != ERR_OK)
+        call_fail(call, served->doubt, &served->error);
+    else
+        proceed(served);
+}
+
+// look_again asks the store about a key that the snapshot does not have.
+static void look_again(Served *served)
+{
+    Call *call = &served->call;
+    call->read = (Read){ .run = run_doubt, .done = doubt_done };
+    reader_submit(call->api->reader, &call->read);
 }

@@ -16,6 +16,28 @@ typedef struct Posting {
     Posted as;
 } Posting;
 
+static Err read_one(Call *call, Str type, Error *error);
+static Err read_event(Call *call, Str type, Event *event, Error *error);
+static Err read_cloud_batch(Call *call, Error *error);
+static void write_event(JsonOut *json, const AcceptItem *item);
+static void write_deliveries(JsonOut *json, const AcceptItem *item);
+static void write_batch(Call *call, const Accept *accept);
+static void write_cloud_batch(Call *call, const Accept *accept);
+
+// media_is says whether the content type is the given one, whatever its parameters.
+static bool media_is(Str type, Str wanted)
+{
+    return str_eq_nocase(str_trim(str_cut(&type, ';')), wanted);
+}
+
+Err event_read(Call *call, Error *error)
+{
+    Str type = exchange_header(call->exchange, S("content-type"));
+    if (media_is(type, S("application/cloudevents-batch+json")))
+        return read_cloud_batch(call, error);
+    return read_one(call, type, error);
+}
+
 static Posting *posting_new(Call *call, Posted as, size_t count)
 {
     Posting *posting = ARENA_NEW(call->arena, Posting);
@@ -37,58 +59,13 @@ static Str trace_of(Call *call)
     return trace_read(call->arena, exchange_header(call->exchange, S("traceparent")));
 }
 
-// take_item notes an item's error with the item: one bad item fails alone.
-static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
+static Err read_one(Call *call, Str type, Error *error)
 {
-    if (err == ERR_OK)
-        err = event_check_size(&item->event, call->api->payload_max, error);
-    item->err = err;
-    if (err != ERR_OK)
-        item->error = arena_copy(call->arena, error, sizeof *error);
-}
-
-Err ingest_read(Call *call, Error *error)
-{
-    BatchBody body = { 0 };
-    TRY(call_body(call, error));
-    TRY(fields_read(call->arena, call->body, S(""), &batch_body_shape, &body, error));
-    Posting *posting = posting_new(call, POSTED_BATCH, json_count(body.items));
-    Str trace = trace_of(call);
-    for (JsonIter it = json_each(body.items); json_next(&it);) {
-        AcceptItem *item = &posting->accept.items[it.index - 1];
-        Error item_error = { .arena = call->arena };
-        Err err = event_build_item(call->arena, body.kind, it.value, &item->event, &item_error);
-        item->event.trace = trace;
-        take_item(call, item, err, &item_error);
-    }
-    return ERR_OK;
-}
-
-// media_is says whether the content type is the given one, whatever its parameters.
-static bool media_is(Str type, Str wanted)
-{
-    return str_eq_nocase(str_trim(str_cut(&type, ';')), wanted);
-}
-
-static Err read_cloud_batch(Call *call, Error *error)
-{
-    const Json *body;
-    TRY(call_parse(call, &body, error));
-    if (json_type(body) != JSON_ARRAY)
-        return fail(error, ERR_INVALID, "a batch of CloudEvents is an array");
-    if (json_count(body) > EVENT_ITEMS_MAX)
-        return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
-    Posting *posting = posting_new(call, POSTED_CLOUD_BATCH, json_count(body));
-    Str trace = trace_of(call);
-    for (JsonIter it = json_each(body); json_next(&it);) {
-        AcceptItem *item = &posting->accept.items[it.index - 1];
-        Error item_error = { .arena = call->arena };
-        Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
-        if (!item->event.trace.at)
-            item->event.trace = trace;
-        take_item(call, item, err, &item_error);
-    }
-    return ERR_OK;
+    Event *event = &posting_new(call, POSTED_EVENT, 1)->accept.items[0].event;
+    TRY(read_event(call, type, event, error));
+    if (!event->trace.at)
+        event->trace = trace_of(call);
+    return event_check_size(event, call->api->payload_max, error);
 }
 
 static Err read_binary(Call *call, Str type, Event *ret, Error *error)
@@ -115,21 +92,52 @@ static Err read_event(Call *call, Str type, Event *event, Error *error)
                          : event_build(call->arena, body, event, error);
 }
 
-static Err read_one(Call *call, Str type, Error *error)
+// take_item notes an item's error with the item: one bad item fails alone.
+static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
 {
-    Event *event = &posting_new(call, POSTED_EVENT, 1)->accept.items[0].event;
-    TRY(read_event(call, type, event, error));
-    if (!event->trace.at)
-        event->trace = trace_of(call);
-    return event_check_size(event, call->api->payload_max, error);
+    if (err == ERR_OK)
+        err = event_check_size(&item->event, call->api->payload_max, error);
+    item->err = err;
+    if (err != ERR_OK)
+        item->error = arena_copy(call->arena, error, sizeof *error);
 }
 
-Err event_read(Call *call, Error *error)
+static Err read_cloud_batch(Call *call, Error *error)
 {
-    Str type = exchange_header(call->exchange, S("content-type"));
-    if (media_is(type, S("application/cloudevents-batch+json")))
-        return read_cloud_batch(call, error);
-    return read_one(call, type, error);
+    const Json *body;
+    TRY(call_parse(call, &body, error));
+    if (json_type(body) != JSON_ARRAY)
+        return fail(error, ERR_INVALID, "a batch of CloudEvents is an array");
+    if (json_count(body) > EVENT_ITEMS_MAX)
+        return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
+    Posting *posting = posting_new(call, POSTED_CLOUD_BATCH, json_count(body));
+    Str trace = trace_of(call);
+    for (JsonIter it = json_each(body); json_next(&it);) {
+        AcceptItem *item = &posting->accept.items[it.index - 1];
+        Error item_error = { .arena = call->arena };
+        Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
+        if (!item->event.trace.at)
+            item->event.trace = trace;
+        take_item(call, item, err, &item_error);
+    }
+    return ERR_OK;
+}
+
+Err ingest_read(Call *call, Error *error)
+{
+    BatchBody body = { 0 };
+    TRY(call_body(call, error));
+    TRY(fields_read(call->arena, call->body, S(""), &batch_body_shape, &body, error));
+    Posting *posting = posting_new(call, POSTED_BATCH, json_count(body.items));
+    Str trace = trace_of(call);
+    for (JsonIter it = json_each(body.items); json_next(&it);) {
+        AcceptItem *item = &posting->accept.items[it.index - 1];
+        Error item_error = { .arena = call->arena };
+        Err err = event_build_item(call->arena, body.kind, it.value, &item->event, &item_error);
+        item->event.trace = trace;
+        take_item(call, item, err, &item_error);
+    }
+    return ERR_OK;
 }
 
 static size_t weigh(const Call *call)
@@ -161,6 +169,57 @@ static Err write_postings(Tx *tx, Call *const *calls, size_t count, Error *error
     return accept_write(tx, accepts, used, error);
 }
 
+static Err write_answer(Call *call, Error *error)
+{
+    const Posting *posting = call->with;
+    (void) error;
+    switch (posting->as) {
+    case POSTED_BATCH:
+        write_batch(call, &posting->accept);
+        break;
+    case POSTED_EVENT:
+        write_event(call_json(call, 202), &posting->accept.items[0]);
+        break;
+    case POSTED_CLOUD_BATCH:
+        write_cloud_batch(call, &posting->accept);
+        break;
+    }
+    return ERR_OK;
+}
+
+static void write_event(JsonOut *json, const AcceptItem *item)
+{
+    char text[UUID_TEXT_LEN + 1];
+    json_open(json, '{');
+    json_put_str(json, S("eventId"),
+                 uuid_text(item->is_duplicate ? item->identity.holder : item->event.id, text));
+    json_put_bool(json, S("duplicate"), item->is_duplicate);
+    write_deliveries(json, item);
+    json_close(json, '}');
+}
+
+static void write_deliveries(JsonOut *json, const AcceptItem *item)
+{
+    char text[UUID_TEXT_LEN + 1];
+    json_key(json, S("deliveries"));
+    json_open(json, '[');
+    for (size_t i = 0; i < item->pair_count && !item->is_duplicate; i++) {
+        const AcceptPair *pair = &item->pairs[i];
+        if (pair->decision.kind != DECISION_CREATED)
+            continue;
+        bool is_skip = accept_skipped(pair);
+        json_open(json, '{');
+        json_put_str(json, S("outcome"), is_skip ? S("skipped") : S("created"));
+        json_put_str(json, S("deliveryId"),
+                     uuid_text(is_skip ? pair->key.holder : pair->delivery, text));
+        json_put_str(json, S("publicId"), is_skip ? pair->key.public_id : pair->public_id);
+        json_put_str(json, S("triggerId"), pair->decision.trigger->rule.id);
+        json_put_null(json, S("surveyId"));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 typedef struct Counts {
     int64_t created, skipped, failed, unmatched;
 } Counts;
@@ -190,28 +249,6 @@ static const char *item_outcome(const AcceptItem *item, Counts *counts)
         return "skipped";
     counts->unmatched++;
     return "unmatched";
-}
-
-static void write_deliveries(JsonOut *json, const AcceptItem *item)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_key(json, S("deliveries"));
-    json_open(json, '[');
-    for (size_t i = 0; i < item->pair_count && !item->is_duplicate; i++) {
-        const AcceptPair *pair = &item->pairs[i];
-        if (pair->decision.kind != DECISION_CREATED)
-            continue;
-        bool is_skip = accept_skipped(pair);
-        json_open(json, '{');
-        json_put_str(json, S("outcome"), is_skip ? S("skipped") : S("created"));
-        json_put_str(json, S("deliveryId"),
-                     uuid_text(is_skip ? pair->key.holder : pair->delivery, text));
-        json_put_str(json, S("publicId"), is_skip ? pair->key.public_id : pair->public_id);
-        json_put_str(json, S("triggerId"), pair->decision.trigger->rule.id);
-        json_put_null(json, S("surveyId"));
-        json_close(json, '}');
-    }
-    json_close(json, ']');
 }
 
 static void write_item(JsonOut *json, const AcceptItem *item, const char *outcome)
@@ -259,17 +296,6 @@ static void write_batch(Call *call, const Accept *accept)
     json_close(json, '}');
 }
 
-static void write_event(JsonOut *json, const AcceptItem *item)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_open(json, '{');
-    json_put_str(json, S("eventId"),
-                 uuid_text(item->is_duplicate ? item->identity.holder : item->event.id, text));
-    json_put_bool(json, S("duplicate"), item->is_duplicate);
-    write_deliveries(json, item);
-    json_close(json, '}');
-}
-
 static void write_cloud_batch(Call *call, const Accept *accept)
 {
     Counts counts = { 0 };
@@ -281,24 +307,6 @@ static void write_cloud_batch(Call *call, const Accept *accept)
         write_item(json, &accept->items[i], item_outcome(&accept->items[i], &counts));
     json_close(json, ']');
     json_close(json, '}');
-}
-
-static Err write_answer(Call *call, Error *error)
-{
-    const Posting *posting = call->with;
-    (void) error;
-    switch (posting->as) {
-    case POSTED_BATCH:
-        write_batch(call, &posting->accept);
-        break;
-    case POSTED_EVENT:
-        write_event(call_json(call, 202), &posting->accept.items[0]);
-        break;
-    case POSTED_CLOUD_BATCH:
-        write_cloud_batch(call, &posting->accept);
-        break;
-    }
-    return ERR_OK;
 }
 
 const RouteSet event_set = {

@@ -9,14 +9,14 @@
 
 enum { LATE_MAX = 3 }; // after that the writer's thread decides: somebody publishes without end
 
-static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
 static Err apply_set(Tx *tx, Op **ops, size_t count, Error *error);
 static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error);
 static Err enter(Served *served, Tx *tx, Entry *ret, Error *error);
 static Err leave(Served *served, Tx *tx, Error *error);
-static void write_done(Op *op, Err err, const Error *error);
 static void set_done(Op *op, Err err, const Error *error);
 static void answer_later(Served *served, Err err, const Error *error);
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
+static void write_done(Op *op, Err err, const Error *error);
 
 static Call *call_of_op(Op *op)
 {
@@ -80,34 +80,6 @@ static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error)
     return ERR_OK;
 }
 
-// work does what the call asks for; of one that was turned down only the refusal is left to keep.
-static Err work(Served *served, Tx *tx)
-{
-    Call *call = &served->call;
-    if (!served->refusal)
-        return call->route->run.write(call, tx, &served->error);
-    served->error = *served->refusal;
-    return served->refusal->err;
-}
-
-static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        Call *call = call_of_op(ops[i]);
-        Served *served = (Served *) call;
-        Entry entry;
-        TRY(enter(served, tx, &entry, error));
-        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
-        if (entry != ENTRY_GO)
-            continue;
-        tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
-        TRY(reply_conclude(served, work(served, tx), error));
-        TRY(leave(served, tx, error));
-    }
-    tx->actor = (Uuid){ { 0 } };
-    return ERR_OK;
-}
-
 // is_late says that the writer's thread would have much to decide anew. How much is written tells
 // nothing: what a thousand triggers do not want is one row.
 static bool is_late(const Served *served, const Tx *tx)
@@ -149,17 +121,6 @@ static Err leave(Served *served, Tx *tx, Error *error)
     return ERR_OK;
 }
 
-static void write_done(Op *op, Err err, const Error *error)
-{
-    Call *call = call_of_op(op);
-    Served *served = (Served *) call;
-    bool is_good = err == ERR_OK && served->refused == ERR_OK && call->reply.status < 300;
-    if (is_good && call->route->run.after)
-        call->route->run.after(call);
-    else
-        answer_later(served, err, error);
-}
-
 static void set_done(Op *op, Err err, const Error *error)
 {
     Served *served = (Served *) call_of_op(op);
@@ -190,9 +151,10 @@ static void answer_at_server(Exchange *exchange)
     answer(exchange->with);
 }
 
-// answer_later answers somewhere else than on the writer's thread, for which another batch waits.
-// Answers of a set are short to write, unless they are long: the server's thread does so when it
-// sends them. All others cost too much there; but it never turns one away.
+// answer_later has the answer written elsewhere than on the pen's thread, for which another batch
+// waits. A set's answers cost little, unless many pairs were decided: the server's thread writes
+// them when it sends them. All others cost too much there and go to the thinkers; where too many
+// wait for those, the server's thread does it all the same. No answer is turned away.
 static void answer_later(Served *served, Err err, const Error *error)
 {
     Call *call = &served->call;
@@ -203,6 +165,65 @@ static void answer_later(Served *served, Err err, const Error *error)
     bool is_short_set = !is_long && call->route->run.set;
     if (is_short_set || !call_aside(served, is_long ? DESK_SLOW : DESK_QUICK, answer_as_task))
         exchange_wake(call->exchange, answer_at_server);
+}
+
+// work does what the call asks for; of one that was turned down only the refusal is left to keep.
+static Err work(Served *served, Tx *tx)
+{
+    Call *call = &served->call;
+    if (!served->refusal)
+        return call->route->run.write(call, tx, &served->error);
+    served->error = *served->refusal;
+    return served->refusal->err;
+}
+
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        Call *call = call_of_op(ops[i]);
+        Served *served = (Served *) call;
+        Entry entry;
+        TRY(enter(served, tx, &entry, error));
+        assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
+        if (entry != ENTRY_GO)
+            continue;
+        tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
+        TRY(reply_conclude(served, work(served, tx), error));
+        TRY(leave(served, tx, error));
+    }
+    tx->actor = (Uuid){ { 0 } };
+    return ERR_OK;
+}
+
+static void write_done(Op *op, Err err, const Error *error)
+{
+    Call *call = call_of_op(op);
+    Served *served = (Served *) call;
+    bool is_good = err == ERR_OK && served->refused == ERR_OK && call->reply.status < 300;
+    if (is_good && call->route->run.after)
+        call->route->run.after(call);
+    else
+        answer_later(served, err, error);
+}
+
+static void refusal_done(Op *op, Err err, const Error *error)
+{
+    answer_later((Served *) call_of_op(op), err, error);
+}
+
+void call_turn_down(Call *call, Err err, const Error *error)
+{
+    static const OpKind refusal = { .name = "refusal", .apply = apply };
+    Served *served = (Served *) call;
+    if (!call->idempotency_key.at || !once_is_kept(err_http(err))) {
+        call_fail(call, err, error);
+        return;
+    }
+    Error *told = arena_copy(call->arena, error, sizeof *error);
+    told->err = err;
+    served->refusal = told;
+    call->op = (Op){ .kind = &refusal, .done = refusal_done };
+    writer_submit(api_writer(call->api), &call->op);
 }
 
 static Err apply_keep(Tx *tx, Op **ops, size_t count, Error *error)
@@ -230,25 +251,5 @@ void call_keep(Call *call, Err (*tell)(Call *call, Error *error))
         return;
     }
     call->op = (Op){ .kind = &keep, .done = keep_done, .is_urgent = call->route->run.is_first };
-    writer_submit(api_writer(call->api), &call->op);
-}
-
-static void refusal_done(Op *op, Err err, const Error *error)
-{
-    answer_later((Served *) call_of_op(op), err, error);
-}
-
-void call_turn_down(Call *call, Err err, const Error *error)
-{
-    static const OpKind refusal = { .name = "refusal", .apply = apply };
-    Served *served = (Served *) call;
-    if (!call->idempotency_key.at || !once_is_kept(err_http(err))) {
-        call_fail(call, err, error);
-        return;
-    }
-    Error *told = arena_copy(call->arena, error, sizeof *error);
-    told->err = err;
-    served->refusal = told;
-    call->op = (Op){ .kind = &refusal, .done = refusal_done };
     writer_submit(api_writer(call->api), &call->op);
 }
