@@ -7,10 +7,10 @@
 // shared among them (window.h); the store takes the oldest of each lane, up to its share.
 //
 // A lane can start what its channel's concurrency and rate leave free: so many parcels, each of as
-// many deliveries as its type takes in one. One whose attempts take
-// milliseconds is claimed ahead, by what it does in the next AHEAD, so that it need not wait for
-// the store between them. What waits is ours, and can be called off by nobody else; so it waits for
-// WAIT_MAX at most (dispatch.c), and a lane that turns slow is not claimed ahead any more.
+// many deliveries as its type takes in one. One whose attempts take milliseconds is claimed ahead,
+// by what it does in the next AHEAD, so that it need not wait for the store between them. What
+// waits here no other node can send; so it waits for WAIT_MAX at most (dispatch.c), and a lane that
+// turns slow is not claimed ahead any more.
 //
 // With the claim goes a probe: when the lanes that were asked fall due next. All lanes are probed
 // where something may have changed that nobody told of, and now and then in any case.
@@ -19,6 +19,80 @@ enum { WISHES_MAX = 4096 };
 
 #define PAUSE ((Span) 50 * SPAN_MILLISECOND)   // of a lane that is due and gives nothing
 #define PAUSE_FAILED ((Span) 30 * SPAN_SECOND) // of a lane whose claims fail
+
+static void ask_lanes(Engine *engine, Round *round, Instant now);
+static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret);
+static int64_t want(Engine *engine, LaneState *lane, Instant now);
+static void ask_probe(Engine *engine, Round *round);
+static void unask(Engine *engine, const Round *round);
+static void learn_probed(Engine *engine, const Round *round);
+static void pause_empty(Engine *engine, const Round *round, Instant now);
+
+bool claim_ask(Engine *engine, Round *round, Instant now)
+{
+    if (engine_sends(engine))
+        ask_lanes(engine, round, now);
+    ask_probe(engine, round);
+    return round->claim.lane_count > 0 || round->probes;
+}
+
+static ClaimLane ask_of(const Engine *engine, const Wish *wish)
+{
+    const ChannelType *type = lane_type(engine, registry_lane(engine->registry, wish->lane));
+    return (ClaimLane){ .lane = wish->lane,
+                        .free = (int) wish->given.rows,
+                        .bytes = wish->given.bytes,
+                        .has_targets = type && type->has_targets };
+}
+
+static void ask_lanes(Engine *engine, Round *round, Instant now)
+{
+    Wish *wishes;
+    size_t count = list_wishes(engine, &round->arena, now, &wishes);
+    if (count == 0)
+        return;
+    int64_t row = (int64_t) engine->options.payload_max;
+    Window window = { .max = { (int64_t) engine->options.flights_max,
+                               later(WINDOW_BYTES, row * WINDOW_PAYLOADS) },
+                      .held = engine->use,
+                      .rows = CLAIM_MAX,
+                      .bytes_row = row,
+                      .turn = engine->lanes.turn++ };
+    window_share(&window, wishes, count);
+    round->wishes = ARENA_ARRAY(&round->arena, Wish, count);
+    round->lanes = ARENA_ARRAY(&round->arena, ClaimLane, count);
+    for (size_t i = 0; i < count; i++) {
+        const Wish *wish = &wishes[i];
+        if (wish->given.rows == 0)
+            continue;
+        LaneState *lane = lane_at(engine, wish->lane);
+        lane->asked += wish->given.rows;
+        lane_hold(engine, lane, wish->given);
+        round->lanes[round->claim.lane_count] = ask_of(engine, wish);
+        round->wishes[round->claim.lane_count++] = *wish;
+    }
+}
+
+// list_wishes asks the lanes that are due, in turns where there are very many of them.
+static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret)
+{
+    Lanes *lanes = &engine->lanes;
+    size_t count = 0, max = lanes->due_count < WISHES_MAX ? lanes->due_count : WISHES_MAX;
+    LaneState **due = ARENA_ARRAY(arena, LaneState *, max + 1);
+    *ret = ARENA_ARRAY(arena, Wish, max + 1);
+    for (size_t i = 0; i < max; i++) // want() changes the list
+        due[i] = lanes->due[(lanes->turn + i) % lanes->due_count];
+    for (size_t i = 0; i < max; i++) {
+        int64_t wanted = want(engine, due[i], now);
+        if (wanted > 0)
+            (*ret)[count++] = (Wish){ .lane = due[i]->number,
+                                      .tenant = due[i]->tenant,
+                                      .want = wanted,
+                                      .held = due[i]->use,
+                                      .tenant_held = lane_tenant_use(engine, due[i]) };
+    }
+    return count < lanes->max ? count : lanes->max;
+}
 
 static int64_t ahead(const LaneState *lane, int at_once)
 {
@@ -64,64 +138,6 @@ static int64_t want(Engine *engine, LaneState *lane, Instant now)
     return free < rate ? free : rate;
 }
 
-// list_wishes asks the lanes that are due, in turns where there are very many of them.
-static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret)
-{
-    Lanes *lanes = &engine->lanes;
-    size_t count = 0, max = lanes->due_count < WISHES_MAX ? lanes->due_count : WISHES_MAX;
-    LaneState **due = ARENA_ARRAY(arena, LaneState *, max + 1);
-    *ret = ARENA_ARRAY(arena, Wish, max + 1);
-    for (size_t i = 0; i < max; i++) // want() changes the list
-        due[i] = lanes->due[(lanes->turn + i) % lanes->due_count];
-    for (size_t i = 0; i < max; i++) {
-        int64_t wanted = want(engine, due[i], now);
-        if (wanted > 0)
-            (*ret)[count++] = (Wish){ .lane = due[i]->number,
-                                      .tenant = due[i]->tenant,
-                                      .want = wanted,
-                                      .held = due[i]->use,
-                                      .tenant_held = lane_tenant_use(engine, due[i]) };
-    }
-    return count < lanes->max ? count : lanes->max;
-}
-
-static ClaimLane ask_of(const Engine *engine, const Wish *wish)
-{
-    const ChannelType *type = lane_type(engine, registry_lane(engine->registry, wish->lane));
-    return (ClaimLane){ .lane = wish->lane,
-                        .free = (int) wish->given.rows,
-                        .bytes = wish->given.bytes,
-                        .has_targets = type && type->has_targets };
-}
-
-static void ask_lanes(Engine *engine, Round *round, Instant now)
-{
-    Wish *wishes;
-    size_t count = list_wishes(engine, &round->arena, now, &wishes);
-    if (count == 0)
-        return;
-    int64_t row = (int64_t) engine->options.payload_max;
-    Window window = { .max = { (int64_t) engine->options.flights_max,
-                               later(WINDOW_BYTES, row * WINDOW_PAYLOADS) },
-                      .held = engine->use,
-                      .rows = CLAIM_MAX,
-                      .bytes_row = row,
-                      .turn = engine->lanes.turn++ };
-    window_share(&window, wishes, count);
-    round->wishes = ARENA_ARRAY(&round->arena, Wish, count);
-    round->lanes = ARENA_ARRAY(&round->arena, ClaimLane, count);
-    for (size_t i = 0; i < count; i++) {
-        const Wish *wish = &wishes[i];
-        if (wish->given.rows == 0)
-            continue;
-        LaneState *lane = lane_at(engine, wish->lane);
-        lane->asked += wish->given.rows;
-        lane_hold(engine, lane, wish->given);
-        round->lanes[round->claim.lane_count] = ask_of(engine, wish);
-        round->wishes[round->claim.lane_count++] = *wish;
-    }
-}
-
 static size_t lanes_claimed(Round *round, int64_t **ret)
 {
     *ret = ARENA_ARRAY(&round->arena, int64_t, round->claim.lane_count);
@@ -150,14 +166,6 @@ static void ask_probe(Engine *engine, Round *round)
         engine->wants_probe = false;
     if (polls)
         engine->polled_at = monotonic;
-}
-
-bool claim_ask(Engine *engine, Round *round, Instant now)
-{
-    if (engine_sends(engine))
-        ask_lanes(engine, round, now);
-    ask_probe(engine, round);
-    return round->claim.lane_count > 0 || round->probes;
 }
 
 void claim_apply(Tx *tx, Round *round)
@@ -193,8 +201,27 @@ Err claim_check(Tx *tx, Round *round, Error *error)
     return ERR_OK;
 }
 
-// give_back ends what the round had asked for, whether it got it or not.
-static void give_back(Engine *engine, const Round *round)
+void claim_take(Engine *engine, Round *round, Instant now)
+{
+    unask(engine, round);
+    engine->tally.claimed += (int64_t) round->claim.count;
+    for (size_t i = 0; i < round->claim.count; i++) {
+        LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
+        measure_claimed(&round->claim.claimed[i].live, now);
+        lane->spent++;
+        lane->got++;
+    }
+    if (round->probes) {
+        engine->is_probing = false;
+        learn_probed(engine, round);
+        pause_empty(engine, round, now);
+    }
+    if (round->claim.lane_count > 0 && engine->lanes.max < WISHES_MAX)
+        engine->lanes.max *= 2;
+}
+
+// unask ends what the round had asked for, whether it got it or not.
+static void unask(Engine *engine, const Round *round)
 {
     for (size_t i = 0; i < round->claim.lane_count; i++) {
         const Use *given = &round->wishes[i].given;
@@ -205,6 +232,18 @@ static void give_back(Engine *engine, const Round *round)
         lane_freed(engine, lane);
         lane->got = 0;
     }
+}
+
+static void learn_probed(Engine *engine, const Round *round)
+{
+    const QueueNext *upcoming = &round->upcoming;
+    if (round->probes_all)
+        lanes_learn(engine, upcoming, round->news);
+    for (size_t i = 0; i < upcoming->lane_count && !round->probes_all; i++)
+        lane_learn(engine, upcoming->lanes[i], upcoming->lane_due[i], round->news);
+    DutyState *expire = &engine->duties[DUTY_EXPIRE];
+    Instant due_at = round->upcoming.sweep_due;
+    expire->due_at = expire->told > round->news ? earlier(expire->due_at, due_at) : due_at;
 }
 
 // pause_empty keeps the engine from asking a lane again and again that is due and gives nothing:
@@ -220,40 +259,9 @@ static void pause_empty(Engine *engine, const Round *round, Instant now)
     }
 }
 
-static void learn(Engine *engine, const Round *round)
-{
-    const QueueNext *upcoming = &round->upcoming;
-    if (round->probes_all)
-        lanes_learn(engine, upcoming, round->news);
-    for (size_t i = 0; i < upcoming->lane_count && !round->probes_all; i++)
-        lane_learn(engine, upcoming->lanes[i], upcoming->lane_due[i], round->news);
-    DutyState *expire = &engine->duties[DUTY_EXPIRE];
-    Instant due_at = round->upcoming.sweep_due;
-    expire->due_at = expire->told > round->news ? earlier(expire->due_at, due_at) : due_at;
-}
-
-void claim_take(Engine *engine, Round *round, Instant now)
-{
-    give_back(engine, round);
-    engine->tally.claimed += (int64_t) round->claim.count;
-    for (size_t i = 0; i < round->claim.count; i++) {
-        LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
-        measure_claimed(&round->claim.claimed[i].live, now);
-        lane->spent++;
-        lane->got++;
-    }
-    if (round->probes) {
-        engine->is_probing = false;
-        learn(engine, round);
-        pause_empty(engine, round, now);
-    }
-    if (round->claim.lane_count > 0 && engine->lanes.max < WISHES_MAX)
-        engine->lanes.max *= 2;
-}
-
 void claim_failed(Engine *engine, Round *round, Instant now)
 {
-    give_back(engine, round);
+    unask(engine, round);
     if (round->probes) {
         engine->is_probing = false;
         engine->wants_probe = true;

@@ -6,15 +6,18 @@
 // The engine goes round. Each time it looks at what it was told, takes in the rounds that are back
 // from the writer, and sends another where there is anything to do:
 //
+//   note.c      what was told: lanes that fall due, deliveries that were called off
 //   claim.c     what is due and free, shared fairly (window.c) over tenants and lanes (lane.c)
-//   dispatch.c  each claimed delivery goes out over its channel and is judged
+//   dispatch.c  each claimed delivery starts, or is given back
+//   parcel.c    it goes out over its channel, with others where that takes several, and is judged
 //   settle.c    what became of it goes to the store
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
-//   duty.c      what else has to be done now and then, a row each: beat, sweep, operations
+//   duty.c      what else has to be done now and then, a row each: beat, sweep, operations, purge
 //
-// All of it is asked for together, travels in one transaction (round.c), and is taken in together:
-// every part has an ask(), an apply(), a take() and a failed(). ask, take and failed run here;
-// apply runs on the writer's thread and touches the round alone.
+// What a round does is asked for together, travels in one transaction (round.c), and is taken in
+// together. Settles, duties and claims each have an ask(), an apply(), a take() and a failed(), and
+// a check() where the store has to answer first; renewals are asked for anew when they fail. ask,
+// take and failed run here; apply and check run on a pen's thread and touch the round alone.
 //
 // What may be due is known from three sources: notes (somebody committed something), settles, and
 // probes of the store. lane.c says how they are kept from contradicting each other.
@@ -24,17 +27,34 @@
 // whatever is wrong fails alone, can be blamed, and keeps nothing else from happening. Where the
 // store goes on failing it does the same, blaming nobody: one thing may be all that it cannot do.
 
-void tally_add(Tally *tally, const Tally *more)
+static void watch_clock(Engine *engine, Instant now);
+static void take_registry(Engine *engine);
+static void take_rounds(Engine *engine, Instant now);
+static void take_round(Engine *engine, Round *round, Instant now);
+static void note_health(Engine *engine, const Round *round);
+static void take_failed(Engine *engine, Round *round, Instant now);
+static bool begin_round(Engine *engine, Instant now);
+static bool ask_all(Engine *engine, Round *round, Instant now);
+static bool ask_narrowly(Engine *engine, Round *round, Instant now);
+static Instant wake_at(const Engine *engine, Instant now);
+static Instant fall_asleep(Engine *engine, Instant wake);
+
+Instant engine_round(Engine *engine)
 {
-    tally->claimed += more->claimed;
-    tally->delivered += more->delivered;
-    tally->retried += more->retried;
-    tally->parked += more->parked;
-    tally->expired += more->expired;
-    tally->lapsed += more->lapsed;
-    tally->stale += more->stale;
-    tally->released += more->released;
-    tally->purged += more->purged;
+    Instant now = clock_now(engine->options.clock);
+    EngineCommand *quiets = command_take_quiets(engine); // before what they are to have seen
+    watch_clock(engine, now);
+    take_registry(engine);
+    notes_take(engine);
+    take_rounds(engine, now); // first: results free the room that claims need
+    dispatch_late(engine);
+    command_tell_quiet(engine, quiets);
+    lanes_wake(engine, now);
+    while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
+        ;
+    if (command_run(engine, now))
+        return now;
+    return fall_asleep(engine, wake_at(engine, now));
 }
 
 // watch_clock notices a clock that jumps, before anything is claimed by it. The server, where there
@@ -69,42 +89,36 @@ static void take_registry(Engine *engine)
     registry_drop(old);
 }
 
-// keep_called_off remembers them for the rounds that are out: one that was claimed and called off
-// in one transaction comes back after the word of it.
-static void keep_called_off(Engine *engine, const Uuid *ids, size_t count)
+static void take_rounds(Engine *engine, Instant now)
 {
-    for (size_t i = 0; i < count && i < CALLED_OFF_MAX; i++)
-        engine->off[engine->off_count++ % CALLED_OFF_MAX] = ids[i];
-    if (count > 0)
-        engine->off_rounds = engine->rounds_out;
-    if (engine->off_rounds == 0)
-        engine->off_count = 0;
+    pthread_mutex_lock(&engine->lock);
+    Round *arrived = engine->arrived;
+    engine->arrived = NULL;
+    pthread_mutex_unlock(&engine->lock);
+    while (arrived) {
+        Round *round = arrived;
+        arrived = round->next;
+        take_round(engine, round, now);
+    }
 }
 
-static void take_notes(Engine *engine)
+static void take_round(Engine *engine, Round *round, Instant now)
 {
-    Uuid called_off[CALLED_OFF_MAX];
-    pthread_mutex_lock(&engine->lock);
-    size_t called_off_count = engine->called_off_count;
-    memcpy(called_off, engine->called_off, sizeof called_off);
-    engine->called_off_count = 0;
-    for (size_t i = 0; i < engine->note_count; i++)
-        lane_falls_due(engine, engine->notes[i].lane, engine->notes[i].due_at);
-    engine->note_count = 0;
-    if (engine->is_poked)
-        engine->wants_probe = true;
-    if (engine->is_poked || engine->is_asked)
-        engine->duties[DUTY_OPERATE].is_wanted = true;
-    if (engine->has_heard && engine->other_nodes == 0)
-        engine->duties[DUTY_BEAT].is_wanted = true;
-    if (engine->has_done)
-        duties_have_news(engine);
-    engine->is_poked = engine->is_asked = engine->has_heard = engine->has_done = false;
-    engine->shown = engine->tally;
-    engine->health.is_clock_off = engine->watch.is_off;
-    pthread_mutex_unlock(&engine->lock);
-    dispatch_called_off(engine, called_off, called_off_count);
-    keep_called_off(engine, called_off, called_off_count);
+    engine->rounds_out--;
+    assert(engine->rounds_out >= 0);
+    note_health(engine, round);
+    if (round->err != ERR_OK) {
+        take_failed(engine, round, now);
+        return;
+    }
+    engine->failures = 0;
+    renew_take(engine, round);
+    settle_take(engine, round);
+    duty_take(engine, round);
+    claim_take(engine, round, now);
+    dispatch(engine, round);
+    if (engine->off_rounds > 0 && --engine->off_rounds == 0)
+        engine->off_count = 0;
 }
 
 static void note_health(Engine *engine, const Round *round)
@@ -146,61 +160,6 @@ static void take_failed(Engine *engine, Round *round, Instant now)
     round_release(round);
 }
 
-static void take_round(Engine *engine, Round *round, Instant now)
-{
-    engine->rounds_out--;
-    assert(engine->rounds_out >= 0);
-    note_health(engine, round);
-    if (round->err != ERR_OK) {
-        take_failed(engine, round, now);
-        return;
-    }
-    engine->failures = 0;
-    renew_take(engine, round);
-    settle_take(engine, round);
-    duty_take(engine, round);
-    claim_take(engine, round, now);
-    dispatch(engine, round);
-    if (engine->off_rounds > 0 && --engine->off_rounds == 0)
-        engine->off_count = 0;
-}
-
-static void take_rounds(Engine *engine, Instant now)
-{
-    pthread_mutex_lock(&engine->lock);
-    Round *arrived = engine->arrived;
-    engine->arrived = NULL;
-    pthread_mutex_unlock(&engine->lock);
-    while (arrived) {
-        Round *round = arrived;
-        arrived = round->next;
-        take_round(engine, round, now);
-    }
-}
-
-// ask_narrowly asks for one thing, in turns.
-static bool ask_narrowly(Engine *engine, Round *round, Instant now)
-{
-    enum { PARTS = 3 };
-    round->is_narrow = true;
-    for (size_t tries = 0; tries < PARTS; tries++) {
-        size_t part = engine->part++ % PARTS;
-        if ((part == 0 && settle_ask(engine, round)) ||
-            (part == 1 && duty_ask(engine, round, now, true)) ||
-            (part == 2 && claim_ask(engine, round, now)))
-            return true;
-    }
-    return false;
-}
-
-static bool ask_all(Engine *engine, Round *round, Instant now)
-{
-    bool settles = settle_ask(engine, round);
-    bool works = duty_ask(engine, round, now, false);
-    bool claims = claim_ask(engine, round, now);
-    return settles || works || claims;
-}
-
 // begin_round sends a round if there is anything to do, and says whether it did.
 static bool begin_round(Engine *engine, Instant now)
 {
@@ -216,6 +175,29 @@ static bool begin_round(Engine *engine, Instant now)
     else
         round_release(round);
     return asks || renews;
+}
+
+static bool ask_all(Engine *engine, Round *round, Instant now)
+{
+    bool settles = settle_ask(engine, round);
+    bool works = duty_ask(engine, round, now, false);
+    bool claims = claim_ask(engine, round, now);
+    return settles || works || claims;
+}
+
+// ask_narrowly asks for one thing, in turns.
+static bool ask_narrowly(Engine *engine, Round *round, Instant now)
+{
+    enum { PARTS = 3 };
+    round->is_narrow = true;
+    for (size_t tries = 0; tries < PARTS; tries++) {
+        size_t part = engine->part++ % PARTS;
+        if ((part == 0 && settle_ask(engine, round)) ||
+            (part == 1 && duty_ask(engine, round, now, true)) ||
+            (part == 2 && claim_ask(engine, round, now)))
+            return true;
+    }
+    return false;
 }
 
 // wake_at is when the next round is wanted if nothing else happens: as an instant of the clock.
@@ -236,8 +218,8 @@ static Instant wake_at(const Engine *engine, Instant now)
     return earlier(wake, earlier(lanes_later(engine), duties_next(engine, now)));
 }
 
-// settle_down tells the others until when the engine sleeps: what is due later needs no waking.
-static Instant settle_down(Engine *engine, Instant wake)
+// fall_asleep tells the others until when the engine sleeps: what is due later needs no waking.
+static Instant fall_asleep(Engine *engine, Instant wake)
 {
     pthread_mutex_lock(&engine->lock);
     for (size_t i = 0; i < engine->note_count; i++)
@@ -245,24 +227,6 @@ static Instant settle_down(Engine *engine, Instant wake)
     engine->wakes_at = wake;
     pthread_mutex_unlock(&engine->lock);
     return wake;
-}
-
-Instant engine_round(Engine *engine)
-{
-    Instant now = clock_now(engine->options.clock);
-    EngineCommand *quiets = command_take_quiets(engine); // before what they are to have seen
-    watch_clock(engine, now);
-    take_registry(engine);
-    take_notes(engine);
-    take_rounds(engine, now); // first: results free the room that claims need
-    dispatch_late(engine);
-    command_tell_quiet(engine, quiets);
-    lanes_wake(engine, now);
-    while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
-        ;
-    if (command_run(engine, now))
-        return now;
-    return settle_down(engine, wake_at(engine, now));
 }
 
 Engine *engine_new(const EngineOptions *options)
@@ -309,22 +273,6 @@ void engine_free(Engine *engine)
     free(engine);
 }
 
-bool engine_is_idle(Engine *engine)
-{
-    pthread_mutex_lock(&engine->lock);
-    bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
-    pthread_mutex_unlock(&engine->lock);
-    return engine->in_flight == 0 && engine->rounds_out == 0 && !is_told;
-}
-
-void engine_wait(Engine *engine, Instant until)
-{
-    Span wait = until - clock_now(engine->options.clock);
-    if (wait > SPAN_SECOND)
-        wait = SPAN_SECOND;
-    transport_wait(engine->options.transport, wait > 0 ? wait : 0);
-}
-
 static void *engine_main(void *with)
 {
     Engine *engine = with;
@@ -362,91 +310,38 @@ bool engine_stop(Engine *engine, Span grace)
     return engine->rounds_out == 0;
 }
 
-// note_lane keeps the earliest time for each lane; true where it says more than what was there:
-// unread notes that say as much have woken the engine already.
-static bool note_lane(Engine *engine, int64_t lane, Instant due_at)
+bool engine_is_idle(Engine *engine)
 {
-    for (size_t i = 0; i < engine->note_count; i++) {
-        Note *note = &engine->notes[i];
-        if (note->lane != lane)
-            continue;
-        bool is_news = due_at < note->due_at;
-        note->due_at = earlier(note->due_at, due_at);
-        return is_news;
-    }
-    if (engine->note_count < NOTES_MAX)
-        engine->notes[engine->note_count++] = (Note){ lane, due_at };
-    else
-        engine->is_poked = true;
-    return true;
-}
-
-// note_called_off keeps who was called off while it was claimed; past the most, only that some
-// were.
-static void note_called_off(Engine *engine, const Move *move)
-{
-    if (engine->called_off_count < CALLED_OFF_MAX)
-        engine->called_off[engine->called_off_count] = move->delivery;
-    if (engine->called_off_count <= CALLED_OFF_MAX)
-        engine->called_off_count++;
-}
-
-// learn takes moves in; has is set for whoever made them.
-static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
-{
-    bool wakes = count == 0;
     pthread_mutex_lock(&engine->lock);
-    *has = true;
-    engine->is_poked |= count == 0;
-    for (size_t i = 0; i < count; i++) {
-        const Move *move = &moves[i];
-        bool is_called_off = move->to == DELIVERY_CANCELLED || move->to == DELIVERY_COMPLETED;
-        if (move->from == DELIVERY_SENDING && is_called_off) {
-            note_called_off(engine, move);
-            wakes = true;
-        } else if (move->due_at != INSTANT_NONE && note_lane(engine, move->lane, move->due_at)) {
-            wakes |= move->due_at < engine->wakes_at;
-        }
-    }
+    bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
     pthread_mutex_unlock(&engine->lock);
-    if (wakes)
-        transport_wake(engine->options.transport);
+    return engine->in_flight == 0 && engine->rounds_out == 0 && !is_told;
 }
 
-void engine_moved(void *with, const Move *moves, size_t count)
+void engine_wait(Engine *engine, Instant until)
 {
-    Engine *engine = with;
-    if (count > 0) {
-        learn(engine, &engine->has_done, moves, count);
-        return;
-    }
-    // What else was done here makes nothing due: no lane is looked at because a trigger was saved.
-    pthread_mutex_lock(&engine->lock);
-    engine->has_done = engine->is_asked = true;
-    pthread_mutex_unlock(&engine->lock);
-    transport_wake(engine->options.transport);
-}
-
-// knows_lanes: a lane that we have not heard of is another's news, and so may be anything.
-static bool knows_lanes(const Engine *engine, const Move *moves, size_t count)
-{
-    Registry *registry = writer_registry(engine->options.writer);
-    bool knows = true;
-    for (size_t i = 0; i < count; i++)
-        knows &= registry_lane(registry, moves[i].lane) != NULL;
-    registry_drop(registry);
-    return knows;
-}
-
-void engine_heard(void *with, const Move *moves, size_t count)
-{
-    Engine *engine = with;
-    learn(engine, &engine->has_heard, moves, knows_lanes(engine, moves, count) ? count : 0);
+    Span wait = until - clock_now(engine->options.clock);
+    if (wait > SPAN_SECOND)
+        wait = SPAN_SECOND;
+    transport_wait(engine->options.transport, wait > 0 ? wait : 0);
 }
 
 bool engine_has_company(Engine *engine)
 {
     return engine->other_nodes > 0;
+}
+
+void tally_add(Tally *tally, const Tally *more)
+{
+    tally->claimed += more->claimed;
+    tally->delivered += more->delivered;
+    tally->retried += more->retried;
+    tally->parked += more->parked;
+    tally->expired += more->expired;
+    tally->lapsed += more->lapsed;
+    tally->stale += more->stale;
+    tally->released += more->released;
+    tally->purged += more->purged;
 }
 
 Tally engine_tally(Engine *engine)

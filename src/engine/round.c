@@ -5,6 +5,39 @@
 // claim of the next cost one round trip and a commit. The order matters: leases are renewed before
 // anything is swept, what is settled or swept can be claimed again, and the probe sees it all.
 
+static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
+static void done(Op *op, Err err, const Error *error);
+
+static const OpKind round_kind = { .name = "round", .apply = apply };
+
+Round *round_new(Engine *engine)
+{
+    Round *round = engine->free_rounds;
+    if (round)
+        engine->free_rounds = round->next;
+    else
+        round = memory_new(sizeof *round);
+    Arena arena = round->arena;
+    arena_reset(&arena);
+    *round = (Round){ .engine = engine, .arena = arena };
+    round->op.kind = &round_kind;
+    round->op.done = done;
+    round->op.patience = SPAN_SECOND;
+    round->op.is_urgent = true;
+    return round;
+}
+
+void round_submit(Round *round)
+{
+    Engine *engine = round->engine;
+    assert(engine->rounds_out < ROUNDS_MAX);
+    engine->rounds_out++;
+    round->news = engine->news;
+    round->asked_at = engine_monotonic(engine);
+    round->op.weight = round->settles.count + 1;
+    writer_submit(engine->options.writer, &round->op);
+}
+
 static Err apply_one(Tx *tx, Round *round, Error *error)
 {
     TRY(renew_apply(tx, round, error));
@@ -38,39 +71,9 @@ static void done(Op *op, Err err, const Error *error)
     transport_wake(engine->options.transport);
 }
 
-static const OpKind round_kind = { .name = "round", .apply = apply };
-
-Round *round_new(Engine *engine)
-{
-    Round *round = engine->free_rounds;
-    if (round)
-        engine->free_rounds = round->next;
-    else
-        round = memory_new(sizeof *round);
-    Arena arena = round->arena;
-    arena_reset(&arena);
-    *round = (Round){ .engine = engine, .arena = arena };
-    round->op.kind = &round_kind;
-    round->op.done = done;
-    round->op.patience = SPAN_SECOND;
-    round->op.is_urgent = true;
-    return round;
-}
-
 void round_release(Round *round)
 {
     queue_claim_drop(&round->claim);
     round->next = round->engine->free_rounds;
     round->engine->free_rounds = round;
-}
-
-void round_submit(Round *round)
-{
-    Engine *engine = round->engine;
-    assert(engine->rounds_out < ROUNDS_MAX);
-    engine->rounds_out++;
-    round->news = engine->news;
-    round->asked_at = engine_monotonic(engine);
-    round->op.weight = round->settles.count + 1;
-    writer_submit(engine->options.writer, &round->op);
 }

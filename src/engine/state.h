@@ -230,6 +230,9 @@ static inline Instant engine_monotonic(const Engine *engine)
 
 void tally_add(Tally *tally, const Tally *more); // engine.c
 
+// note.c
+void notes_take(Engine *engine); // what others have told since the last round
+
 // lane.c
 LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
 void lane_falls_due(Engine *engine, int64_t number, Instant due_at);
