@@ -15,6 +15,79 @@
 _Static_assert((int) ACCEPT_RULES_MAX <= (int) DECISION_MISSES_MAX,
                "whatever an event misses fits into a row");
 
+static Err check_size(const Accept *accept, const Registry *registry, Error *error);
+static void name_events(Accept *accept, Random *random);
+static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
+                        Random *random);
+static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
+                         Random *random);
+static void decide_identity(const Accept *accept, AcceptItem *item);
+
+Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
+{
+    if (accept->depth > ACCEPT_DEPTH_MAX)
+        return fail(error, ERR_CONFLICT, "events make events at most %d times in a row",
+                    ACCEPT_DEPTH_MAX);
+    int64_t moved = registry_moved(registry, accept->tenant);
+    if (accept->decided == moved)
+        return ERR_OK;
+    TRY(check_size(accept, registry, error));
+    if (accept->decided == 0)
+        name_events(accept, random);
+    accept->decided = moved;
+    accept->weight = 0;
+    for (size_t i = 0; i < accept->count; i++) {
+        AcceptItem *item = &accept->items[i];
+        if (item->err != ERR_OK)
+            continue;
+        decide_item(accept, item, registry, random);
+        // An event is a row, a delivery three: itself, its place, its key. A decision takes as
+        // long.
+        accept->weight += 1 + item->pair_count + 2 * item->created_count;
+    }
+    return ERR_OK;
+}
+
+// rules_of counts the triggers that look at an item: those that may make a delivery of it, and
+// those whose deliveries it may call off.
+static size_t rules_of(const Registry *registry, const AcceptItem *item, int64_t tenant,
+                       size_t *ret_recallers)
+{
+    size_t triggers;
+    registry_triggers(registry, tenant, item->event.kind, &triggers);
+    registry_recallers(registry, tenant, item->event.kind, ret_recallers);
+    return triggers;
+}
+
+size_t accept_pairs(const Accept *accept, const Registry *registry)
+{
+    size_t pairs = 0, recallers;
+    for (size_t i = 0; i < accept->count; i++)
+        if (accept->items[i].err == ERR_OK)
+            pairs += rules_of(registry, &accept->items[i], accept->tenant, &recallers) + recallers;
+    return pairs;
+}
+
+// check_size refuses what would take too much memory and time for one transaction.
+static Err check_size(const Accept *accept, const Registry *registry, Error *error)
+{
+    for (size_t i = 0; i < accept->count; i++) {
+        const AcceptItem *item = &accept->items[i];
+        size_t recallers, rules = rules_of(registry, item, accept->tenant, &recallers);
+        if (item->err == ERR_OK && rules > ACCEPT_RULES_MAX)
+            return fail(error, ERR_TOO_LARGE,
+                        "%zu triggers listen to \"%.*s\"; one event can meet %d", rules,
+                        STR_ARG(item->event.kind), ACCEPT_RULES_MAX);
+    }
+    size_t pairs = accept_pairs(accept, registry);
+    if (pairs > ACCEPT_PAIRS_MAX)
+        return fail(error, ERR_TOO_LARGE,
+                    "%zu events times the triggers that look at them make %zu decisions; at most %d"
+                    " fit in a request: send smaller batches",
+                    accept->count, pairs, ACCEPT_PAIRS_MAX);
+    return ERR_OK;
+}
+
 static void name_events(Accept *accept, Random *random)
 {
     for (size_t i = 0; i < accept->count; i++) {
@@ -25,18 +98,17 @@ static void name_events(Accept *accept, Random *random)
     }
 }
 
-static void decide_identity(const Accept *accept, AcceptItem *item)
+static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
+                        Random *random)
 {
-    if (!item->event.identity.len)
-        return;
-    Buf text = buf_new(accept->arena, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
-    buf_add(&text, item->event.source);
-    buf_add_char(&text, 0x1f);
-    buf_add(&text, item->event.identity);
-    Sha256 hash = sha256(buf_str(&text));
-    item->identity = (DedupKey){ .tenant = accept->tenant,
-                                 .key = dedup_key(DEDUP_SCOPE_EVENT, &hash),
-                                 .wanted_by = item->event.id };
+    const RegistryKind *kind = registry_kind(registry, accept->tenant, item->event.kind);
+    assert(!kind || kind->count <= ACCEPT_RULES_MAX);
+    item->pairs = NULL;
+    item->pair_count = item->created_count = 0;
+    item->missed = STR_NONE;
+    if (kind)
+        ask_triggers(accept, item, kind, random);
+    decide_identity(accept, item);
 }
 
 static Miss miss_of(const Decision *decision)
@@ -100,82 +172,18 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
     item->missed = decision_end(&missed);
 }
 
-static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
-                        Random *random)
+static void decide_identity(const Accept *accept, AcceptItem *item)
 {
-    const RegistryKind *kind = registry_kind(registry, accept->tenant, item->event.kind);
-    assert(!kind || kind->count <= ACCEPT_RULES_MAX);
-    item->pairs = NULL;
-    item->pair_count = item->created_count = 0;
-    item->missed = STR_NONE;
-    if (kind)
-        ask_triggers(accept, item, kind, random);
-    decide_identity(accept, item);
-}
-
-// rules_of counts the triggers that look at an item: those that may make a delivery of it, and
-// those whose deliveries it may call off.
-static size_t rules_of(const Registry *registry, const AcceptItem *item, int64_t tenant,
-                       size_t *ret_recallers)
-{
-    size_t triggers;
-    registry_triggers(registry, tenant, item->event.kind, &triggers);
-    registry_recallers(registry, tenant, item->event.kind, ret_recallers);
-    return triggers;
-}
-
-size_t accept_pairs(const Accept *accept, const Registry *registry)
-{
-    size_t pairs = 0, recallers;
-    for (size_t i = 0; i < accept->count; i++)
-        if (accept->items[i].err == ERR_OK)
-            pairs += rules_of(registry, &accept->items[i], accept->tenant, &recallers) + recallers;
-    return pairs;
-}
-
-// check_size refuses what would take too much memory and time for one transaction.
-static Err check_size(const Accept *accept, const Registry *registry, Error *error)
-{
-    for (size_t i = 0; i < accept->count; i++) {
-        const AcceptItem *item = &accept->items[i];
-        size_t recallers, rules = rules_of(registry, item, accept->tenant, &recallers);
-        if (item->err == ERR_OK && rules > ACCEPT_RULES_MAX)
-            return fail(error, ERR_TOO_LARGE,
-                        "%zu triggers listen to \"%.*s\"; one event can meet %d", rules,
-                        STR_ARG(item->event.kind), ACCEPT_RULES_MAX);
-    }
-    size_t pairs = accept_pairs(accept, registry);
-    if (pairs > ACCEPT_PAIRS_MAX)
-        return fail(error, ERR_TOO_LARGE,
-                    "%zu events times the triggers that look at them make %zu decisions; at most %d"
-                    " fit in a request: send smaller batches",
-                    accept->count, pairs, ACCEPT_PAIRS_MAX);
-    return ERR_OK;
-}
-
-Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
-{
-    if (accept->depth > ACCEPT_DEPTH_MAX)
-        return fail(error, ERR_CONFLICT, "events make events at most %d times in a row",
-                    ACCEPT_DEPTH_MAX);
-    int64_t moved = registry_moved(registry, accept->tenant);
-    if (accept->decided == moved)
-        return ERR_OK;
-    TRY(check_size(accept, registry, error));
-    if (accept->decided == 0)
-        name_events(accept, random);
-    accept->decided = moved;
-    accept->weight = 0;
-    for (size_t i = 0; i < accept->count; i++) {
-        AcceptItem *item = &accept->items[i];
-        if (item->err != ERR_OK)
-            continue;
-        decide_item(accept, item, registry, random);
-        // An event is a row, a delivery three: itself, its place, its key. A decision takes as
-        // long.
-        accept->weight += 1 + item->pair_count + 2 * item->created_count;
-    }
-    return ERR_OK;
+    if (!item->event.identity.len)
+        return;
+    Buf text = buf_new(accept->arena, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
+    buf_add(&text, item->event.source);
+    buf_add_char(&text, 0x1f);
+    buf_add(&text, item->event.identity);
+    Sha256 hash = sha256(buf_str(&text));
+    item->identity = (DedupKey){ .tenant = accept->tenant,
+                                 .key = dedup_key(DEDUP_SCOPE_EVENT, &hash),
+                                 .wanted_by = item->event.id };
 }
 
 bool accept_skipped(const AcceptPair *pair)
@@ -213,6 +221,32 @@ typedef struct Batch {
     Awaiting *awaiting;
     size_t event_count, delivery_count, decision_count, miss_count, filed_count, awaiting_count;
 } Batch;
+
+static void flatten(Batch *batch, Accept *const *accepts, size_t count);
+static void make_room(Batch *batch);
+static Err take_identities(Batch *batch, Error *error);
+static Err take_keys(Batch *batch, Error *error);
+static void part_waves(Batch *batch);
+static Err write_waves(Batch *batch, Error *error);
+static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error);
+static void write_rows(Batch *batch, const Entry *entries, size_t count);
+static void write_item(Batch *batch, const Entry *entry);
+static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair);
+static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pair);
+static void tell_holders(const Batch *batch);
+
+Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error)
+{
+    Batch batch = { .tx = tx };
+    flatten(&batch, accepts, count);
+    make_room(&batch);
+    TRY(take_identities(&batch, error));
+    TRY(take_keys(&batch, error));
+    part_waves(&batch);
+    TRY(write_waves(&batch, error));
+    tell_holders(&batch);
+    return ERR_OK;
+}
 
 static bool calls_off(const Tx *tx, const AcceptItem *item)
 {
@@ -443,6 +477,89 @@ static void part_waves(Batch *batch)
     qsort(batch->entries, batch->count, sizeof *batch->entries, by_wave);
 }
 
+static Err write_waves(Batch *batch, Error *error)
+{
+    for (size_t from = 0, to; from < batch->count; from = to) {
+        const Entry *entries = &batch->entries[from];
+        for (to = from; to < batch->count && batch->entries[to].wave == entries->wave;)
+            to++;
+        TRY(call_off(batch->tx, entries, to - from, error));
+        write_rows(batch, entries, to - from);
+    }
+    return ERR_OK;
+}
+
+// call_off cancels what a wave's events call off.
+static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error)
+{
+    size_t room = 0, used = 0;
+    for (size_t i = 0; i < count; i++)
+        room += entries[i].call_count;
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, room + 1);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < entries[i].call_count; k++)
+            keys[used++] = entries[i].calls[k];
+    return recall_call(tx, keys, used, error);
+}
+
+static void write_rows(Batch *batch, const Entry *entries, size_t count)
+{
+    Tx *tx = batch->tx;
+    Batch from = *batch; // what earlier waves have written
+    for (size_t i = 0; i < count; i++) {
+        if (!entries[i].item->is_duplicate)
+            write_item(batch, &entries[i]);
+    }
+    event_insert(tx, batch->events + from.event_count, batch->event_count - from.event_count);
+    delivery_insert(tx, batch->deliveries + from.delivery_count,
+                    batch->delivery_count - from.delivery_count);
+    queue_insert(tx, batch->queue + from.delivery_count,
+                 batch->delivery_count - from.delivery_count);
+    decision_insert(tx, batch->decisions + from.decision_count,
+                    batch->decision_count - from.decision_count);
+    recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
+    awaiting_file(tx, batch->awaiting + from.awaiting_count,
+                  batch->awaiting_count - from.awaiting_count);
+}
+
+// write_item turns an event and what was decided into rows.
+static void write_item(Batch *batch, const Entry *entry)
+{
+    const AcceptItem *item = entry->item;
+    const Miss *misses = batch->misses + batch->miss_count;
+    batch->events[batch->event_count++] = &item->event;
+    for (size_t p = 0; p < item->pair_count; p++)
+        write_pair(batch, entry, &item->pairs[p]);
+    size_t count = (size_t) (batch->misses + batch->miss_count - misses);
+    if (count > 0 || item->missed.at)
+        batch->decisions[batch->decision_count++] =
+            (DecisionRow){ entry->accept->tenant, item->event.id, item->missed, misses, count };
+}
+
+// write_pair turns a decision into rows, now that the keys are known.
+static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
+{
+    const Decision *decision = &pair->decision;
+    const Trigger *trigger = decision->trigger;
+    if (accept_made(entry->item, pair)) {
+        add_delivery(batch, entry, pair);
+        if (trigger->rule.plan.await_answer)
+            batch->awaiting[batch->awaiting_count++] =
+                (Awaiting){ entry->accept->tenant, pair->public_id, pair->delivery };
+        if (trigger->cancel_kind.len)
+            batch->filed[batch->filed_count++] =
+                recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
+        return;
+    }
+    Miss miss = miss_of(decision);
+    if (accept_skipped(pair)) {
+        miss.kind = DECISION_DUPLICATE;
+        miss.reason = DECISION_REASON_DUPLICATE_KEY;
+        miss.holder = pair->key.holder;
+    }
+    batch->misses[batch->miss_count++] = miss;
+}
+
 static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pair)
 {
     const Accept *accept = entry->accept;
@@ -471,89 +588,6 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .bytes = (int) entry->item->event.payload.len,
         .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };
-}
-
-// write_pair turns a decision into rows, now that the keys are known.
-static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
-{
-    const Decision *decision = &pair->decision;
-    const Trigger *trigger = decision->trigger;
-    if (accept_made(entry->item, pair)) {
-        add_delivery(batch, entry, pair);
-        if (trigger->rule.plan.await_answer)
-            batch->awaiting[batch->awaiting_count++] =
-                (Awaiting){ entry->accept->tenant, pair->public_id, pair->delivery };
-        if (trigger->cancel_kind.len)
-            batch->filed[batch->filed_count++] =
-                recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
-        return;
-    }
-    Miss miss = miss_of(decision);
-    if (accept_skipped(pair)) {
-        miss.kind = DECISION_DUPLICATE;
-        miss.reason = DECISION_REASON_DUPLICATE_KEY;
-        miss.holder = pair->key.holder;
-    }
-    batch->misses[batch->miss_count++] = miss;
-}
-
-// write_item turns an event and what was decided into rows.
-static void write_item(Batch *batch, const Entry *entry)
-{
-    const AcceptItem *item = entry->item;
-    const Miss *misses = batch->misses + batch->miss_count;
-    batch->events[batch->event_count++] = &item->event;
-    for (size_t p = 0; p < item->pair_count; p++)
-        write_pair(batch, entry, &item->pairs[p]);
-    size_t count = (size_t) (batch->misses + batch->miss_count - misses);
-    if (count > 0 || item->missed.at)
-        batch->decisions[batch->decision_count++] =
-            (DecisionRow){ entry->accept->tenant, item->event.id, item->missed, misses, count };
-}
-
-static void write_rows(Batch *batch, const Entry *entries, size_t count)
-{
-    Tx *tx = batch->tx;
-    Batch from = *batch; // what earlier waves have written
-    for (size_t i = 0; i < count; i++) {
-        if (!entries[i].item->is_duplicate)
-            write_item(batch, &entries[i]);
-    }
-    event_insert(tx, batch->events + from.event_count, batch->event_count - from.event_count);
-    delivery_insert(tx, batch->deliveries + from.delivery_count,
-                    batch->delivery_count - from.delivery_count);
-    queue_insert(tx, batch->queue + from.delivery_count,
-                 batch->delivery_count - from.delivery_count);
-    decision_insert(tx, batch->decisions + from.decision_count,
-                    batch->decision_count - from.decision_count);
-    recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
-    awaiting_file(tx, batch->awaiting + from.awaiting_count,
-                  batch->awaiting_count - from.awaiting_count);
-}
-
-// call_off cancels what a wave's events call off.
-static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error)
-{
-    size_t room = 0, used = 0;
-    for (size_t i = 0; i < count; i++)
-        room += entries[i].call_count;
-    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, room + 1);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < entries[i].call_count; k++)
-            keys[used++] = entries[i].calls[k];
-    return recall_call(tx, keys, used, error);
-}
-
-static Err write_waves(Batch *batch, Error *error)
-{
-    for (size_t from = 0, to; from < batch->count; from = to) {
-        const Entry *entries = &batch->entries[from];
-        for (to = from; to < batch->count && batch->entries[to].wave == entries->wave;)
-            to++;
-        TRY(call_off(batch->tx, entries, to - from, error));
-        write_rows(batch, entries, to - from);
-    }
-    return ERR_OK;
 }
 
 static int by_id(const void *a, const void *b)
@@ -596,17 +630,4 @@ static void tell_holders(const Batch *batch)
                 key->public_id = str_dup(arena, key->public_id);
         }
     }
-}
-
-Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error)
-{
-    Batch batch = { .tx = tx };
-    flatten(&batch, accepts, count);
-    make_room(&batch);
-    TRY(take_identities(&batch, error));
-    TRY(take_keys(&batch, error));
-    part_waves(&batch);
-    TRY(write_waves(&batch, error));
-    tell_holders(&batch);
-    return ERR_OK;
 }

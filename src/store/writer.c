@@ -55,9 +55,10 @@ static void *pen_main(void *with);
 static size_t take_batch(Pen *pen);
 static void come_free(Pen *pen);
 static void run_batch(Pen *pen, Op **ops, size_t count);
-static void tell(Pen *pen);
-static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error);
+static void log_outage(Writer *writer, bool is_up, const Error *error);
 static bool connect_pen(Pen *pen, Error *error);
+static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error);
+static void tell(Pen *pen);
 
 Registry *writer_registry(Writer *writer)
 {
@@ -185,6 +186,19 @@ void writer_close(Writer *writer)
     free(writer);
 }
 
+void writer_follow(Writer *writer, WriterFollower *follower, void *with)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->follower = follower;
+    writer->follower_with = with;
+    pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_set_node(Writer *writer, int64_t node)
+{
+    writer->node = node;
+}
+
 void writer_submit(Writer *writer, Op *op)
 {
     op->waits_until =
@@ -217,19 +231,6 @@ bool writer_step(Writer *writer)
     run_batch(pen, pen->batch, take_batch(pen));
     come_free(pen);
     return true;
-}
-
-void writer_follow(Writer *writer, WriterFollower *follower, void *with)
-{
-    pthread_mutex_lock(&writer->lock);
-    writer->follower = follower;
-    writer->follower_with = with;
-    pthread_mutex_unlock(&writer->lock);
-}
-
-void writer_set_node(Writer *writer, int64_t node)
-{
-    writer->node = node;
 }
 
 // Errand is an operation whose submitter waits for it.
@@ -334,6 +335,68 @@ static void finish(Op **ops, size_t count, Err err, const Error *error)
         ops[i]->done(ops[i], err, error);
 }
 
+// stops ends the program where the disk broke its promise: what is in memory and what is on disk
+// may differ, and only recovery can tell. It returns true only in a simulation.
+static bool stops(const Pen *pen, const Error *error)
+{
+    const WriterSeams *seams = &pen->writer->options.seams;
+    if (!pen->db || !pen->db->is_fatal)
+        return false;
+    log_error("store.fatal", "detail=%s", log_quote(str_from(error->detail)));
+    if (!seams->stop)
+        _exit(1);
+    seams->stop(seams->with);
+    return true;
+}
+
+// Run is a batch on its way: the operations that are not done yet, and what the last try left.
+typedef struct Run {
+    Pen *pen;
+    Op **ops;
+    size_t count;
+    Err err;
+    Error error;
+    bool is_open; // the pen's open COMMIT is of this batch
+    int replays;
+} Run;
+
+static bool reach(Run *run, bool *ret_committed);
+static void part(Run *run);
+static bool wants_replay(Run *run);
+static void give_up(Run *run);
+
+static void run_batch(Pen *pen, Op **ops, size_t count)
+{
+    Run run = { .pen = pen, .ops = ops, .count = count };
+    pen->tx.is_careful = false;
+    while (run.count > 0) {
+        bool is_committed = false;
+        if (!reach(&run, &is_committed))
+            continue;
+        if (!is_committed)
+            run.err = try_batch(pen, run.ops, run.count, &run.error);
+        if (is_committed || run.err == ERR_OK) {
+            tell(pen);
+            finish(run.ops, run.count, ERR_OK, NULL);
+            (void) stops(pen, &run.error); // told first: what was committed is on disk
+            return;
+        }
+        if (stops(pen, &run.error))
+            return;
+        run.is_open = pen->is_open = pen->db->commit_unknown;
+        if (pen->db->is_broken) {
+            db_close(pen->db);
+            pen->db = NULL;
+            pen->writer->has_been_away = true;
+            log_outage(pen->writer, false, &run.error);
+        } else if (pen->db->has_timed_out) {
+            part(&run);
+        } else if (!wants_replay(&run)) {
+            give_up(&run);
+        }
+    }
+}
+
 // drop_impatient fails the operations that have waited long enough and keeps the rest.
 static size_t drop_impatient(const Pen *pen, Op **ops, size_t count, Err err, const Error *error)
 {
@@ -346,6 +409,11 @@ static size_t drop_impatient(const Pen *pen, Op **ops, size_t count, Err err, co
             ops[kept++] = ops[i];
     }
     return kept;
+}
+
+static void drop_impatient_of(Run *run, Err err)
+{
+    run->count = drop_impatient(run->pen, run->ops, run->count, err, &run->error);
 }
 
 static void log_outage(Writer *writer, bool is_up, const Error *error)
@@ -395,29 +463,6 @@ static bool connect_pen(Pen *pen, Error *error)
     return true;
 }
 
-// stops ends the program where the disk broke its promise: what is in memory and what is on disk
-// may differ, and only recovery can tell. It returns true only in a simulation.
-static bool stops(const Pen *pen, const Error *error)
-{
-    const WriterSeams *seams = &pen->writer->options.seams;
-    if (!pen->db || !pen->db->is_fatal)
-        return false;
-    log_error("store.fatal", "detail=%s", log_quote(str_from(error->detail)));
-    if (!seams->stop)
-        _exit(1);
-    seams->stop(seams->with);
-    return true;
-}
-
-static void pause_pen(const Pen *pen)
-{
-    const WriterSeams *seams = &pen->writer->options.seams;
-    if (seams->pause)
-        seams->pause(seams->with, RECONNECT_EVERY);
-    else
-        usleep((useconds_t) RECONNECT_EVERY);
-}
-
 // resolve finds out what became of a COMMIT whose reply was lost.
 static bool resolve(Pen *pen, bool *ret_committed, Error *error)
 {
@@ -428,20 +473,13 @@ static bool resolve(Pen *pen, bool *ret_committed, Error *error)
     return !*ret_committed || writer_refresh(pen->writer, pen->db, error) == ERR_OK;
 }
 
-// Run is a batch on its way: the operations that are not done yet, and what the last try left.
-typedef struct Run {
-    Pen *pen;
-    Op **ops;
-    size_t count;
-    Err err;
-    Error error;
-    bool is_open; // the pen's open COMMIT is of this batch
-    int replays;
-} Run;
-
-static void drop_impatient_of(Run *run, Err err)
+static void pause_pen(const Pen *pen)
 {
-    run->count = drop_impatient(run->pen, run->ops, run->count, err, &run->error);
+    const WriterSeams *seams = &pen->writer->options.seams;
+    if (seams->pause)
+        seams->pause(seams->with, RECONNECT_EVERY);
+    else
+        usleep((useconds_t) RECONNECT_EVERY);
 }
 
 // reach connects where that is needed and finds out about a lost COMMIT, be it of a batch before:
@@ -468,6 +506,103 @@ static bool reach(Run *run, bool *ret_committed)
         pause_pen(pen);
     }
     return ok;
+}
+
+// take_number makes sure that the pen has a number of its own in the journal: a stranger's until
+// the node is known.
+static Err take_number(Pen *pen, Error *error)
+{
+    Writer *writer = pen->writer;
+    int64_t node = writer->node, number = node * PENS_OF_A_NODE + pen->index;
+    if (node == 0 ? pen->number < 0 : pen->number == number)
+        return ERR_OK;
+    if (node == 0)
+        number = journal_stranger(writer->options.random);
+    DEFER(arena_done) Arena arena = { 0 };
+    TRY(journal_last(pen->db, &arena, number, &pen->last_n, error));
+    pen->number = number;
+    return ERR_OK;
+}
+
+// apply_by_kind applies the batch kind by kind, in the order in which kinds first appear.
+static Err apply_by_kind(Pen *pen, Op **ops, size_t count, Error *error)
+{
+    Op *group[BATCH_OPS_MAX];
+    for (size_t i = 0; i < count; i++)
+        pen->sorted[i] = ops[i];
+    for (size_t left = count; left > 0;) {
+        const OpKind *kind = pen->sorted[0]->kind;
+        size_t taken = 0, kept = 0;
+        for (size_t i = 0; i < left; i++) {
+            if (pen->sorted[i]->kind == kind)
+                group[taken++] = pen->sorted[i];
+            else
+                pen->sorted[kept++] = pen->sorted[i];
+        }
+        left = kept;
+        TRY(kind->apply(&pen->tx, group, taken, error));
+    }
+    return ERR_OK;
+}
+
+static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
+{
+    Writer *writer = pen->writer;
+    Tx *tx = &pen->tx;
+    tx->db = pen->db;
+    tx->now = clock_now(writer->options.clock);
+    TRY(take_number(pen, error));
+    tx->writer = pen->number;
+    tx->n = ++pen->last_n;
+    tx->registry = writer_registry(writer);
+    tx->versions = writer->versions;
+    tx->random = writer->options.random;
+    Instant begun_at = clock_monotonic(writer->options.clock);
+    tx_begin(tx);
+    Err err = apply_by_kind(pen, ops, count, error);
+    if (err == ERR_OK)
+        err = tx_finish(tx, error);
+    if (err == ERR_OK) {
+        metric_observe(METRIC_COMMIT, METRIC_ALONE,
+                       clock_monotonic(writer->options.clock) - begun_at);
+        metric_observe(METRIC_COMMIT_OPERATIONS, METRIC_ALONE, (int64_t) count);
+    }
+    if (err != ERR_OK)
+        db_rollback(tx->db);
+    registry_drop(tx->registry);
+    tx->registry = NULL;
+    // The snapshot is renewed before anyone is answered: a publish is seen by what comes next.
+    Error ignored = { 0 };
+    if (err == ERR_OK && tx->changes_definitions &&
+        writer_refresh(writer, pen->db, &ignored) != ERR_OK)
+        log_warn("registry.refresh", "detail=%s", log_quote(str_from(ignored.detail)));
+    return err;
+}
+
+static void count_made(const Tx *tx)
+{
+    int64_t created = 0;
+    for (size_t i = 0; i < tx->move_count; i++)
+        created += tx->moves[i].from == MOVE_NOWHERE;
+    metric_count(METRIC_EVENTS, METRIC_ALONE, tx->event_count);
+    metric_count(METRIC_CREATED, METRIC_ALONE, created);
+}
+
+// tell counts what the transaction made and lets the follower know what it did.
+static void tell(Pen *pen)
+{
+    Writer *writer = pen->writer;
+    const Tx *tx = &pen->tx;
+    count_made(tx);
+    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions;
+    pthread_mutex_lock(&writer->lock);
+    WriterFollower *follower = writer->follower;
+    void *with = writer->follower_with;
+    pthread_mutex_unlock(&writer->lock);
+    if (follower && tx->move_count > 0)
+        follower(with, tx->moves, tx->move_count);
+    if (follower && did_more)
+        follower(with, NULL, 0);
 }
 
 // split_kind moves the operations of one kind to the front and returns how many they are.
@@ -564,133 +699,4 @@ static void give_up(Run *run)
     else
         finish(run->ops, run->count, run->err, &run->error);
     run->count = 0;
-}
-
-static void count_made(const Tx *tx)
-{
-    int64_t created = 0;
-    for (size_t i = 0; i < tx->move_count; i++)
-        created += tx->moves[i].from == MOVE_NOWHERE;
-    metric_count(METRIC_EVENTS, METRIC_ALONE, tx->event_count);
-    metric_count(METRIC_CREATED, METRIC_ALONE, created);
-}
-
-// tell counts what the transaction made and lets the follower know what it did.
-static void tell(Pen *pen)
-{
-    Writer *writer = pen->writer;
-    const Tx *tx = &pen->tx;
-    count_made(tx);
-    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions;
-    pthread_mutex_lock(&writer->lock);
-    WriterFollower *follower = writer->follower;
-    void *with = writer->follower_with;
-    pthread_mutex_unlock(&writer->lock);
-    if (follower && tx->move_count > 0)
-        follower(with, tx->moves, tx->move_count);
-    if (follower && did_more)
-        follower(with, NULL, 0);
-}
-
-static void run_batch(Pen *pen, Op **ops, size_t count)
-{
-    Run run = { .pen = pen, .ops = ops, .count = count };
-    pen->tx.is_careful = false;
-    while (run.count > 0) {
-        bool is_committed = false;
-        if (!reach(&run, &is_committed))
-            continue;
-        if (!is_committed)
-            run.err = try_batch(pen, run.ops, run.count, &run.error);
-        if (is_committed || run.err == ERR_OK) {
-            tell(pen);
-            finish(run.ops, run.count, ERR_OK, NULL);
-            (void) stops(pen, &run.error); // told first: what was committed is on disk
-            return;
-        }
-        if (stops(pen, &run.error))
-            return;
-        run.is_open = pen->is_open = pen->db->commit_unknown;
-        if (pen->db->is_broken) {
-            db_close(pen->db);
-            pen->db = NULL;
-            pen->writer->has_been_away = true;
-            log_outage(pen->writer, false, &run.error);
-        } else if (pen->db->has_timed_out) {
-            part(&run);
-        } else if (!wants_replay(&run)) {
-            give_up(&run);
-        }
-    }
-}
-
-// apply_by_kind applies the batch kind by kind, in the order in which kinds first appear.
-static Err apply_by_kind(Pen *pen, Op **ops, size_t count, Error *error)
-{
-    Op *group[BATCH_OPS_MAX];
-    for (size_t i = 0; i < count; i++)
-        pen->sorted[i] = ops[i];
-    for (size_t left = count; left > 0;) {
-        const OpKind *kind = pen->sorted[0]->kind;
-        size_t taken = 0, kept = 0;
-        for (size_t i = 0; i < left; i++) {
-            if (pen->sorted[i]->kind == kind)
-                group[taken++] = pen->sorted[i];
-            else
-                pen->sorted[kept++] = pen->sorted[i];
-        }
-        left = kept;
-        TRY(kind->apply(&pen->tx, group, taken, error));
-    }
-    return ERR_OK;
-}
-
-// take_number makes sure that the pen has a number of its own in the journal: a stranger's until
-// the node is known.
-static Err take_number(Pen *pen, Error *error)
-{
-    Writer *writer = pen->writer;
-    int64_t node = writer->node, number = node * PENS_OF_A_NODE + pen->index;
-    if (node == 0 ? pen->number < 0 : pen->number == number)
-        return ERR_OK;
-    if (node == 0)
-        number = journal_stranger(writer->options.random);
-    DEFER(arena_done) Arena arena = { 0 };
-    TRY(journal_last(pen->db, &arena, number, &pen->last_n, error));
-    pen->number = number;
-    return ERR_OK;
-}
-
-static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
-{
-    Writer *writer = pen->writer;
-    Tx *tx = &pen->tx;
-    tx->db = pen->db;
-    tx->now = clock_now(writer->options.clock);
-    TRY(take_number(pen, error));
-    tx->writer = pen->number;
-    tx->n = ++pen->last_n;
-    tx->registry = writer_registry(writer);
-    tx->versions = writer->versions;
-    tx->random = writer->options.random;
-    Instant begun_at = clock_monotonic(writer->options.clock);
-    tx_begin(tx);
-    Err err = apply_by_kind(pen, ops, count, error);
-    if (err == ERR_OK)
-        err = tx_finish(tx, error);
-    if (err == ERR_OK) {
-        metric_observe(METRIC_COMMIT, METRIC_ALONE,
-                       clock_monotonic(writer->options.clock) - begun_at);
-        metric_observe(METRIC_COMMIT_OPERATIONS, METRIC_ALONE, (int64_t) count);
-    }
-    if (err != ERR_OK)
-        db_rollback(tx->db);
-    registry_drop(tx->registry);
-    tx->registry = NULL;
-    // The snapshot is renewed before anyone is answered: a publish is seen by what comes next.
-    Error ignored = { 0 };
-    if (err == ERR_OK && tx->changes_definitions &&
-        writer_refresh(writer, pen->db, &ignored) != ERR_OK)
-        log_warn("registry.refresh", "detail=%s", log_quote(str_from(ignored.detail)));
-    return err;
 }
