@@ -152,7 +152,7 @@ static void answer_at_server(Exchange *exchange)
 }
 
 // answer_later has the answer written elsewhere than on the pen's thread, for which another batch
-// waits. A set's answers cost little, unless many pairs were decided: the server's thread writes
+// waits. A set's answers cost little, unless the call is heavy: the server's thread writes
 // them when it sends them. All others cost too much there and go to the thinkers; where too many
 // wait for those, the server's thread does it all the same. No answer is turned away.
 static void answer_later(Served *served, Err err, const Error *error)
