@@ -7,6 +7,18 @@
 // The verbs that all definitions share; a route names its kind. A body is kept as it was given, but
 // for secrets (store/secret.h) and for names: what has two of them is kept under one.
 
+static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error);
+static Err named(const Call *call, const Json *given, const Json **ret, Error *error);
+static Err patched(const Call *call, const Json *old, const Json **ret, Error *error);
+static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error);
+static Err read_body(Edit *edit, const Json *given, Error *error);
+static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error);
+static Err answer_row(Call *call, int status, const Definition *row, Str warning);
+static Err tell_row(Call *call, Error *error);
+static Err put_row(Call *call, const Definition *row, Str warning, Error *error);
+static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
+                        Str except);
+
 static const Noun *noun(const Call *call)
 {
     assert(call->route->definition);
@@ -18,35 +30,32 @@ static Str kind_text(const Call *call)
     return str_from(call->route->definition->kind);
 }
 
-static bool may_edit(const Call *call)
+Err definition_post(Call *call, Tx *tx, Error *error)
 {
-    return call->key && (call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN);
+    Edit edit = { .call = call, .tx = tx };
+    TRY(call_body(call, error));
+    return save(&edit, call->body, true, false, error);
 }
 
-static bool is_secrets(const Noun *of, Str member)
+Err definition_put(Call *call, Tx *tx, Error *error)
 {
-    return of->secrets && str_eq(member, str_from(of->secrets));
+    Edit edit = { .call = call, .tx = tx };
+    const Json *given;
+    TRY(call_body(call, error));
+    TRY(named(call, call->body, &given, error));
+    if (noun(call)->secrets)
+        TRY(find_old(call, tx, &edit.old, error));
+    return save(&edit, given, false, false, error);
 }
 
-// put_members writes a stored body with marks for its secrets, but without the member except.
-static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
-                        Str except)
+Err definition_patch(Call *call, Tx *tx, Error *error)
 {
-    const Noun *of = noun(call);
-    for (JsonIter it = json_each(body); json_next(&it);) {
-        const Shape *shape = NULL;
-        Error unknown = { 0 };
-        if (str_eq(it.key, except))
-            continue;
-        json_key(out, it.key);
-        if (!is_secrets(of, it.key)) {
-            json_add_raw(out, json_text(call->arena, it.value));
-            continue;
-        }
-        if (of->find_shape(call->arena, body, &shape, &unknown) != ERR_OK)
-            shape = NULL;
-        secret_show(out, call->arena, shape, it.value, shows_all);
-    }
+    Edit edit = { .call = call, .tx = tx };
+    const Json *given;
+    TRY(call_body(call, error));
+    TRY(find_old(call, tx, &edit.old, error));
+    TRY(patched(call, edit.old, &given, error));
+    return save(&edit, given, false, true, error);
 }
 
 static Err parse_row(const Call *call, Str id, Str text, const Json **ret, Error *error)
@@ -58,87 +67,65 @@ static Err parse_row(const Call *call, Str id, Str text, const Json **ret, Error
                 unreadable.detail);
 }
 
-// put_row shows a definition: what was given, what was not but matters, and what Peal adds.
-static Err put_row(Call *call, const Definition *row, Str warning, Error *error)
+// find_old returns the definition as it is stored, under the lock: a patch changes what it read,
+// and a secret that a PUT leaves out is kept.
+static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error)
 {
-    JsonOut *out = &call->json;
-    const Json *body;
-    TRY(parse_row(call, row->id, row->body, &body, error));
-    json_open(out, '{');
-    put_members(call, out, body, may_edit(call), S("enabled"));
-    const Json *enabled = json_get(body, S("enabled"));
-    json_put_bool(out, S("enabled"), json_type(enabled) != JSON_BOOL || json_bool(enabled));
-    json_put_i64(out, S("version"), row->version);
-    json_put_time(out, S("createdAt"), row->created_at);
-    json_put_time(out, S("updatedAt"), row->updated_at);
-    if (warning.at) {
-        json_key(out, S("warnings"));
-        json_open(out, '[');
-        json_add_str(out, warning);
-        json_close(out, ']');
+    Definition old;
+    Str id = call->params[0];
+    TRY(definition_lock(tx, error));
+    TRY(definition_get(tx->db, &tx->arena, call->tenant, kind_text(call), id, &old, error));
+    return parse_row(call, id, old.body, ret, error);
+}
+
+// named returns a body with the id that the path says, which may be left out of it but not differ.
+static Err named(const Call *call, const Json *given, const Json **ret, Error *error)
+{
+    const DefinitionKind *kind = call->route->definition;
+    Str member = str_from(kind->id_member), id = call->params[0];
+    const Json *value = json_get(given, member);
+    if (json_type(value) == JSON_STRING && !str_eq(json_str(value), id)) {
+        Members members = members_open(given, S(""), error);
+        members_note(&members, member, "bad-value",
+                     "must be as in the path; a %s cannot be renamed", kind->kind);
+        return members_close(&members, kind->shape->invalid);
     }
-    json_close(out, '}');
-    return ERR_OK;
+    *ret = given;
+    if (value && json_type(value) != JSON_NULL)
+        return ERR_OK;
+    Buf text = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_str(&out, member, id);
+    for (JsonIter it = json_each(given); json_next(&it);)
+        if (!str_eq(it.key, member))
+            json_put_raw(&out, it.key, json_text(call->arena, it.value));
+    json_close(&out, '}');
+    return json_parse(call->arena, buf_str(&text), ret, error);
 }
 
-// Shown is a definition that is to be told of.
-typedef struct Shown {
-    int status;
-    Definition row;
-    Str warning;
-} Shown;
-
-static Err tell_row(Call *call, Error *error)
+// rewrite puts a body under the names of its rows.
+static Err rewrite(Arena *arena, const Shape *shape, const Json *given, bool keeps_null,
+                   const Json **ret, Error *error)
 {
-    const Shown *shown = call->with;
-    call_json(call, shown->status);
-    call_header(call, S("ETag"),
-                str_format(call->arena, "\"%lld\"", (long long) shown->row.version));
-    if (shown->status == 201)
-        call_header(call, S("Location"),
-                    str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
-                               STR_ARG(shown->row.id)));
-    return put_row(call, &shown->row, shown->warning, error);
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    fields_write(&out, arena, shape, given, keeps_null);
+    return json_parse(arena, buf_str(&text), ret, error);
 }
 
-static Err answer_row(Call *call, int status, const Definition *row, Str warning)
+// patched returns what a merge patch makes of the definition as it is shown, marks and all.
+static Err patched(const Call *call, const Json *old, const Json **ret, Error *error)
 {
-    Shown *shown = ARENA_NEW(call->arena, Shown);
-    *shown = (Shown){ .status = status, .row = *row, .warning = warning };
-    shown->row.id = str_dup(call->arena, row->id);
-    shown->row.body = str_dup(call->arena, row->body);
-    call->with = shown;
-    call_later(call, tell_row);
-    return ERR_OK;
-}
-
-static Str warning_of(Call *call, Str id)
-{
-    const Noun *of = noun(call);
-    return of->warn ? of->warn(call, id) : STR_NONE;
-}
-
-Err definition_list(Call *call, Db *db, Error *error)
-{
-    Walk walk;
-    Seen seen;
-    Definition *rows;
-    TRY(call_walk(call, &walk, error));
-    TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
-                        error));
-    page_open(call);
-    for (size_t i = 0; i < seen.count; i++)
-        TRY(put_row(call, &rows[i], warning_of(call, rows[i].id), error));
-    page_close(call, &seen);
-    return ERR_OK;
-}
-
-Err definition_show(Call *call, Db *db, Error *error)
-{
-    Definition row;
-    TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
-                       error));
-    return answer_row(call, 200, &row, warning_of(call, row.id));
+    Buf shown = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&shown);
+    const Json *patch, *merged;
+    json_open(&out, '{');
+    put_members(call, &out, old, true, STR_NONE);
+    json_close(&out, '}');
+    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &patch, error));
+    TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
+    return named(call, merged, ret, error);
 }
 
 // expected_version reads If-Match: "7" or 7. What names no version at all never matches.
@@ -153,15 +140,33 @@ static int64_t expected_version(const Call *call)
     return str_to_i64(given, 1, INT64_MAX, &version) ? version : 0;
 }
 
-Err definition_delete(Call *call, Tx *tx, Error *error)
+// save makes the definition or its next version, and answers with it.
+static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
 {
+    Call *call = edit->call;
     const Noun *of = noun(call);
-    Str id = call->params[0];
-    if (of->may_delete)
-        TRY(of->may_delete(id, error));
-    TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
-    call->reply = (Reply){ .status = 204 };
-    return ERR_OK;
+    Str kind = kind_text(call), text;
+    Definition row;
+    TRY(read_body(edit, given, error));
+    TRY(text_of(edit, is_patched, &text, error));
+    Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
+    if (is_new)
+        TRY(definition_create(edit->tx, call->tenant, kind, id, text, &row, error));
+    else
+        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, &row,
+                               error));
+    if (of->touch)
+        TRY(of->touch(edit, error));
+    return answer_row(call, is_new ? 201 : 200, &row, edit->warning);
+}
+
+// read_body checks what was given and puts it under the names of its rows.
+static Err read_body(Edit *edit, const Json *given, Error *error)
+{
+    Arena *arena = edit->call->arena;
+    const DefinitionKind *kind = edit->call->route->definition;
+    TRY(kind->check(arena, given, error));
+    return rewrite(arena, kind->shape, given, false, &edit->body, error);
 }
 
 // seal returns the member with secrets as it is to be stored. Where it is_patched, what is not in
@@ -218,120 +223,127 @@ static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
     return ERR_OK;
 }
 
-// rewrite puts a body under the names of its rows.
-static Err rewrite(Arena *arena, const Shape *shape, const Json *given, bool keeps_null,
-                   const Json **ret, Error *error)
+Err definition_delete(Call *call, Tx *tx, Error *error)
 {
-    Buf text = buf_new(arena, BUF_WHOLE);
-    JsonOut out = json_out(&text);
-    fields_write(&out, arena, shape, given, keeps_null);
-    return json_parse(arena, buf_str(&text), ret, error);
-}
-
-// read_body checks what was given and puts it under the names of its rows.
-static Err read_body(Edit *edit, const Json *given, Error *error)
-{
-    Arena *arena = edit->call->arena;
-    const DefinitionKind *kind = edit->call->route->definition;
-    TRY(kind->check(arena, given, error));
-    return rewrite(arena, kind->shape, given, false, &edit->body, error);
-}
-
-// save makes the definition or its next version, and answers with it.
-static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
-{
-    Call *call = edit->call;
     const Noun *of = noun(call);
-    Str kind = kind_text(call), text;
-    Definition row;
-    TRY(read_body(edit, given, error));
-    TRY(text_of(edit, is_patched, &text, error));
-    Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
-    if (is_new)
-        TRY(definition_create(edit->tx, call->tenant, kind, id, text, &row, error));
-    else
-        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, &row,
-                               error));
-    if (of->touch)
-        TRY(of->touch(edit, error));
-    return answer_row(call, is_new ? 201 : 200, &row, edit->warning);
-}
-
-// named returns a body with the id that the path says, which may be left out of it but not differ.
-static Err named(const Call *call, const Json *given, const Json **ret, Error *error)
-{
-    const DefinitionKind *kind = call->route->definition;
-    Str member = str_from(kind->id_member), id = call->params[0];
-    const Json *value = json_get(given, member);
-    if (json_type(value) == JSON_STRING && !str_eq(json_str(value), id)) {
-        Members members = members_open(given, S(""), error);
-        members_note(&members, member, "bad-value",
-                     "must be as in the path; a %s cannot be renamed", kind->kind);
-        return members_close(&members, kind->shape->invalid);
-    }
-    *ret = given;
-    if (value && json_type(value) != JSON_NULL)
-        return ERR_OK;
-    Buf text = buf_new(call->arena, BUF_WHOLE);
-    JsonOut out = json_out(&text);
-    json_open(&out, '{');
-    json_put_str(&out, member, id);
-    for (JsonIter it = json_each(given); json_next(&it);)
-        if (!str_eq(it.key, member))
-            json_put_raw(&out, it.key, json_text(call->arena, it.value));
-    json_close(&out, '}');
-    return json_parse(call->arena, buf_str(&text), ret, error);
-}
-
-// find_old returns the definition as it is stored, under the lock: a patch changes what it read,
-// and a secret that a PUT leaves out is kept.
-static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error)
-{
-    Definition old;
     Str id = call->params[0];
-    TRY(definition_lock(tx, error));
-    TRY(definition_get(tx->db, &tx->arena, call->tenant, kind_text(call), id, &old, error));
-    return parse_row(call, id, old.body, ret, error);
+    if (of->may_delete)
+        TRY(of->may_delete(id, error));
+    TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
+    call->reply = (Reply){ .status = 204 };
+    return ERR_OK;
 }
 
-Err definition_post(Call *call, Tx *tx, Error *error)
+// Shown is a definition that is to be told of.
+typedef struct Shown {
+    int status;
+    Definition row;
+    Str warning;
+} Shown;
+
+static Err answer_row(Call *call, int status, const Definition *row, Str warning)
 {
-    Edit edit = { .call = call, .tx = tx };
-    TRY(call_body(call, error));
-    return save(&edit, call->body, true, false, error);
+    Shown *shown = ARENA_NEW(call->arena, Shown);
+    *shown = (Shown){ .status = status, .row = *row, .warning = warning };
+    shown->row.id = str_dup(call->arena, row->id);
+    shown->row.body = str_dup(call->arena, row->body);
+    call->with = shown;
+    call_later(call, tell_row);
+    return ERR_OK;
 }
 
-Err definition_put(Call *call, Tx *tx, Error *error)
+static Err tell_row(Call *call, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
-    const Json *given;
-    TRY(call_body(call, error));
-    TRY(named(call, call->body, &given, error));
-    if (noun(call)->secrets)
-        TRY(find_old(call, tx, &edit.old, error));
-    return save(&edit, given, false, false, error);
+    const Shown *shown = call->with;
+    call_json(call, shown->status);
+    call_header(call, S("ETag"),
+                str_format(call->arena, "\"%lld\"", (long long) shown->row.version));
+    if (shown->status == 201)
+        call_header(call, S("Location"),
+                    str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
+                               STR_ARG(shown->row.id)));
+    return put_row(call, &shown->row, shown->warning, error);
 }
 
-// patched returns what a merge patch makes of the definition as it is shown, marks and all.
-static Err patched(const Call *call, const Json *old, const Json **ret, Error *error)
+static bool is_secrets(const Noun *of, Str member)
 {
-    Buf shown = buf_new(call->arena, BUF_WHOLE);
-    JsonOut out = json_out(&shown);
-    const Json *patch, *merged;
-    json_open(&out, '{');
-    put_members(call, &out, old, true, STR_NONE);
-    json_close(&out, '}');
-    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &patch, error));
-    TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
-    return named(call, merged, ret, error);
+    return of->secrets && str_eq(member, str_from(of->secrets));
 }
 
-Err definition_patch(Call *call, Tx *tx, Error *error)
+static bool may_edit(const Call *call)
 {
-    Edit edit = { .call = call, .tx = tx };
-    const Json *given;
-    TRY(call_body(call, error));
-    TRY(find_old(call, tx, &edit.old, error));
-    TRY(patched(call, edit.old, &given, error));
-    return save(&edit, given, false, true, error);
+    return call->key && (call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN);
+}
+
+// put_row shows a definition: what was given, what was not but matters, and what Peal adds.
+static Err put_row(Call *call, const Definition *row, Str warning, Error *error)
+{
+    JsonOut *out = &call->json;
+    const Json *body;
+    TRY(parse_row(call, row->id, row->body, &body, error));
+    json_open(out, '{');
+    put_members(call, out, body, may_edit(call), S("enabled"));
+    const Json *enabled = json_get(body, S("enabled"));
+    json_put_bool(out, S("enabled"), json_type(enabled) != JSON_BOOL || json_bool(enabled));
+    json_put_i64(out, S("version"), row->version);
+    json_put_time(out, S("createdAt"), row->created_at);
+    json_put_time(out, S("updatedAt"), row->updated_at);
+    if (warning.at) {
+        json_key(out, S("warnings"));
+        json_open(out, '[');
+        json_add_str(out, warning);
+        json_close(out, ']');
+    }
+    json_close(out, '}');
+    return ERR_OK;
+}
+
+// put_members writes a stored body with marks for its secrets, but without the member except.
+static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
+                        Str except)
+{
+    const Noun *of = noun(call);
+    for (JsonIter it = json_each(body); json_next(&it);) {
+        const Shape *shape = NULL;
+        Error unknown = { 0 };
+        if (str_eq(it.key, except))
+            continue;
+        json_key(out, it.key);
+        if (!is_secrets(of, it.key)) {
+            json_add_raw(out, json_text(call->arena, it.value));
+            continue;
+        }
+        if (of->find_shape(call->arena, body, &shape, &unknown) != ERR_OK)
+            shape = NULL;
+        secret_show(out, call->arena, shape, it.value, shows_all);
+    }
+}
+
+static Str warning_of(Call *call, Str id)
+{
+    const Noun *of = noun(call);
+    return of->warn ? of->warn(call, id) : STR_NONE;
+}
+
+Err definition_list(Call *call, Db *db, Error *error)
+{
+    Walk walk;
+    Seen seen;
+    Definition *rows;
+    TRY(call_walk(call, &walk, error));
+    TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
+                        error));
+    page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
+        TRY(put_row(call, &rows[i], warning_of(call, rows[i].id), error));
+    page_close(call, &seen);
+    return ERR_OK;
+}
+
+Err definition_show(Call *call, Db *db, Error *error)
+{
+    Definition row;
+    TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
+                       error));
+    return answer_row(call, 200, &row, warning_of(call, row.id));
 }

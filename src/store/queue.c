@@ -644,19 +644,61 @@ Settle settle_called_off(const QueueRow *row, Settlement to, Instant now)
     static const Outcome outcome = { .verdict = VERDICT_UNKNOWN, .reason = REASON_CALLED_OFF };
     if (row->live.state != DELIVERY_SENDING)
         return settle_from(row, to);
-    // The clock may have been put back since, by a little.
-    return settle_tried(row, to, &outcome, later(now, row->live.started_at));
+    return settle_tried(row, to, &outcome, now);
 }
 
-// send_attempts records those of deliveries that go on: one that ends a delivery stands there.
-static void send_attempts(Tx *tx, const SettleBatch *batch)
+static void settle_trusting(Tx *tx, SettleBatch *batch);
+static void send_passage(Tx *tx, SettleBatch *batch, int from, int to);
+static void send_attempts(Tx *tx, const SettleBatch *batch);
+static void send_targets(Tx *tx, const Settle *settles, size_t count);
+static Err settle_carefully(Tx *tx, Settle *settle, Error *error);
+
+// stands_for_its_delivery: number and send of an attempt are those of the row it is written with.
+static bool stands_for_its_delivery(const Settle *settle)
 {
-    const void **rows = ARENA_ARRAY(&tx->arena, const void *, batch->count);
-    size_t count = 0;
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->rows[i].has_attempt && goes(&batch->rows[i], true, true))
-            rows[count++] = &batch->rows[i];
-    db_send_picked(tx->db, &tx->arena, &attempt_insert, &attempt_columns, rows, count, NULL);
+    return !settle->has_attempt ||
+           (settle->was == DELIVERY_SENDING && settle->attempt.number == settle->to.live.attempt &&
+            settle->attempt.send == settle->to.live.send);
+}
+
+// cause_after is what the delivery fails of from now on: nothing, where it does not.
+static int64_t cause_after(Arena *arena, const Settle *settle)
+{
+    const Outcome *outcome = &settle->attempt.outcome;
+    DeliveryState state = settle->to.live.state;
+    if (state == DELIVERY_SENDING || (!settle->has_attempt && delivery_is_live(state)))
+        return CAUSE_AS_IT_WAS; // what becomes of it is not known, or nothing was tried
+    if (state != DELIVERY_PARKED && state != DELIVERY_RETRYING)
+        return 0;
+    if (!settle->has_attempt)
+        return cause_of(settle->lane, settle->to.reason, 0, STR_NONE);
+    return cause_of(settle->lane, outcome->reason, outcome->code,
+                    cause_sample(arena, outcome->detail));
+}
+
+Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        assert(stands_for_its_delivery(&batch->rows[i]));
+        batch->rows[i].cause = cause_after(&tx->arena, &batch->rows[i]);
+        batch->rows[i].at = tx->now;
+        batch->rows[i].is_stale = false;
+        if (tx->is_careful)
+            TRY(settle_carefully(tx, &batch->rows[i], error));
+    }
+    if (!tx->is_careful)
+        settle_trusting(tx, batch);
+    return ERR_OK;
+}
+
+// settle_trusting sends everything at once; the counts tell afterwards whether every guard fitted.
+static void settle_trusting(Tx *tx, SettleBatch *batch)
+{
+    for (int from = 0; from < 2; from++)
+        for (int to = 0; to < 2; to++)
+            send_passage(tx, batch, from, to);
+    send_attempts(tx, batch);
+    send_targets(tx, batch->rows, batch->count);
 }
 
 // send_entering enters what left; it reorders the rows.
@@ -693,6 +735,17 @@ static void send_passage(Tx *tx, SettleBatch *batch, int from, int to)
     send_entering(tx, passage, rows, count);
 }
 
+// send_attempts records those of deliveries that go on: one that ends a delivery stands there.
+static void send_attempts(Tx *tx, const SettleBatch *batch)
+{
+    const void **rows = ARENA_ARRAY(&tx->arena, const void *, batch->count);
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->rows[i].has_attempt && goes(&batch->rows[i], true, true))
+            rows[count++] = &batch->rows[i];
+    db_send_picked(tx->db, &tx->arena, &attempt_insert, &attempt_columns, rows, count, NULL);
+}
+
 // send_targets writes what is told of the targets of settles.
 static void send_targets(Tx *tx, const Settle *settles, size_t count)
 {
@@ -709,16 +762,6 @@ static void send_targets(Tx *tx, const Settle *settles, size_t count)
                                   .target = settles[i].targets[j],
                                   .told_at = settles[i].at };
     target_tell(tx, rows, row_count);
-}
-
-// settle_trusting sends everything at once; the counts tell afterwards whether every guard fitted.
-static void settle_trusting(Tx *tx, SettleBatch *batch)
-{
-    for (int from = 0; from < 2; from++)
-        for (int to = 0; to < 2; to++)
-            send_passage(tx, batch, from, to);
-    send_attempts(tx, batch);
-    send_targets(tx, batch->rows, batch->count);
 }
 
 // is_undecided: like a claim, to give one back or to leave it with somebody outside decides
@@ -769,44 +812,6 @@ static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
     }
     note_attempt(tx, settle);
     return tx_sync(tx, error);
-}
-
-// stands_for_its_delivery: number and send of an attempt are those of the row it is written with.
-static bool stands_for_its_delivery(const Settle *settle)
-{
-    return !settle->has_attempt ||
-           (settle->was == DELIVERY_SENDING && settle->attempt.number == settle->to.live.attempt &&
-            settle->attempt.send == settle->to.live.send);
-}
-
-// cause_after is what the delivery fails of from now on: nothing, where it does not.
-static int64_t cause_after(Arena *arena, const Settle *settle)
-{
-    const Outcome *outcome = &settle->attempt.outcome;
-    DeliveryState state = settle->to.live.state;
-    if (state == DELIVERY_SENDING || (!settle->has_attempt && delivery_is_live(state)))
-        return CAUSE_AS_IT_WAS; // what becomes of it is not known, or nothing was tried
-    if (state != DELIVERY_PARKED && state != DELIVERY_RETRYING)
-        return 0;
-    if (!settle->has_attempt)
-        return cause_of(settle->lane, settle->to.reason, 0, STR_NONE);
-    return cause_of(settle->lane, outcome->reason, outcome->code,
-                    cause_sample(arena, outcome->detail));
-}
-
-Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)
-{
-    for (size_t i = 0; i < batch->count; i++) {
-        assert(stands_for_its_delivery(&batch->rows[i]));
-        batch->rows[i].cause = cause_after(&tx->arena, &batch->rows[i]);
-        batch->rows[i].at = tx->now;
-        batch->rows[i].is_stale = false;
-        if (tx->is_careful)
-            TRY(settle_carefully(tx, &batch->rows[i], error));
-    }
-    if (!tx->is_careful)
-        settle_trusting(tx, batch);
-    return ERR_OK;
 }
 
 static bool all_fitted(const SettleBatch *batch)

@@ -81,6 +81,22 @@ typedef struct Making {
 // stamps are given out once in the life of the process.
 static _Atomic int64_t stamps = REGISTRY_UNMOVED;
 
+// kind_of_edit is what the edits are put in order by.
+typedef Str KindOf(const RegistryTrigger *trigger);
+
+typedef void TakeRow(Making *making, const Value *row);
+
+static Err make(Db *db, Registry *begun, int64_t since, Registry **ret, Error *error);
+static Err read_changes(Making *making, Db *db, int64_t since, Error *error);
+static void take_tenant(Making *making, const Value *row);
+static void take_key(Making *making, const Value *row);
+static void take_lane(Making *making, const Value *row);
+static void take_hold(Registry *registry, const Rows *rows);
+static Err take_definitions(Making *making, Db *db, Rows *page, Error *error);
+static void take_definition(Making *making, const Value *row);
+static void finish(Making *making);
+static void edits_done(Edits *edits);
+
 static Registry *registry_new(const KeyRing *ring)
 {
     Registry *registry = memory_new(sizeof *registry);
@@ -102,6 +118,62 @@ static Registry *registry_copy(const Registry *from)
     registry->lanes = trie_hold(&from->lanes);
     registry->sealed = trie_hold(&from->sealed);
     return registry;
+}
+
+Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
+{
+    return make(db, registry_new(ring), 0, ret, error);
+}
+
+Err registry_renew(Db *db, const Registry *old, Registry **ret, Error *error)
+{
+    return make(db, registry_copy(old), old->generation, ret, error);
+}
+
+// make fills a snapshot that was begun by what changed after since.
+static Err make(Db *db, Registry *begun, int64_t since, Registry **ret, Error *error)
+{
+    Making making = { .registry = begun };
+    Err err = read_changes(&making, db, since, error);
+    if (err == ERR_OK)
+        finish(&making);
+    edits_done(&making.kinds);
+    edits_done(&making.off_kinds);
+    if (err == ERR_OK)
+        *ret = begun;
+    else
+        registry_drop(begun);
+    return err;
+}
+
+static void take_rows(Making *making, const Rows *rows, TakeRow *take)
+{
+    making->registry->rows_read += rows->count;
+    for (size_t i = 0; i < rows->count; i++)
+        take(making, rows_at(rows, i));
+}
+
+// read_changes takes in what changed after since.
+static Err read_changes(Making *making, Db *db, int64_t since, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Rows tenants, keys, lanes, definitions, hold;
+    Value after[] = { value_i64(since), value_i64(INT64_MAX), value_text(S("")), value_text(S("")),
+                      value_i64(PAGE_ROWS) };
+    // The generation comes first: where something changes in between, the snapshot is older than
+    // it could be, never newer than it says.
+    TRY(generation_read(db, &making->registry->generation, error));
+    db_send(db, &arena, &load_tenants, after, &tenants);
+    db_send(db, &arena, &load_keys, after, &keys);
+    db_send(db, &arena, &load_lanes, after, &lanes);
+    db_send(db, &arena, &load_definitions, after, &definitions);
+    db_send(db, &arena, &load_hold, NULL, &hold);
+    TRY(db_sync(db, error));
+    take_rows(making, &tenants, take_tenant);
+    take_rows(making, &keys, take_key);
+    take_rows(making, &lanes, take_lane);
+    take_hold(making->registry, &hold);
+    return take_definitions(making, db, &definitions, error);
 }
 
 // put_tenant puts a tenant that this load made in place of the one before.
@@ -169,12 +241,61 @@ static void take_lane(Making *making, const Value *row)
     put_lane(registry, number, tenant, key);
 }
 
+static void take_hold(Registry *registry, const Rows *rows)
+{
+    registry->is_held = rows->count > 0;
+    if (!registry->is_held)
+        return;
+    Str reason = value_to_str(&rows->values[0]);
+    char *copy = memory_new(reason.len + 1);
+    if (reason.len)
+        memcpy(copy, reason.at, reason.len);
+    registry->hold_reason = (Str){ copy, reason.len };
+    registry->is_doubted = str_eq(reason, value_to_str(&rows->values[1]));
+}
+
 // DefinitionRow is a row of load_definitions.
 typedef struct DefinitionRow {
     int64_t tenant, version, rule;
     Str kind, id, body;
     bool is_hidden;
 } DefinitionRow;
+
+static void take_channel(Making *making, const DefinitionRow *row);
+static void take_trigger(Making *making, const DefinitionRow *row);
+
+// take_definitions reads those that changed after since, page by page; the first is there already.
+static Err take_definitions(Making *making, Db *db, Rows *page, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 }, last = { 0 };
+    Rows rows = *page;
+    take_rows(making, &rows, take_definition);
+    while (rows.count == PAGE_ROWS) {
+        const Value *row = rows_at(&rows, rows.count - 1);
+        arena_reset(&last);
+        Value after[] = { row[0], row[1], value_text(str_dup(&last, value_to_str(&row[2]))),
+                          value_text(str_dup(&last, value_to_str(&row[3]))), value_i64(PAGE_ROWS) };
+        arena_reset(&arena);
+        TRY(db_query(db, &arena, &load_definitions, after, &rows, error));
+        take_rows(making, &rows, take_definition);
+    }
+    return ERR_OK;
+}
+
+static void take_definition(Making *making, const Value *row)
+{
+    DefinitionRow definition = { .tenant = value_to_i64(&row[1]),
+                                 .kind = value_to_str(&row[2]),
+                                 .id = value_to_str(&row[3]),
+                                 .version = value_to_i64(&row[4]),
+                                 .is_hidden = value_to_i64(&row[5]) != 0,
+                                 .body = value_to_str(&row[6]),
+                                 .rule = value_to_i64(&row[7]) };
+    if (str_eq(definition.kind, S("channel")))
+        take_channel(making, &definition);
+    else if (str_eq(definition.kind, S("trigger")) && definition.rule > 0)
+        take_trigger(making, &definition);
+}
 
 // make_channel returns NULL for one that is hidden, or cannot be read any more.
 static RegistryChannel *make_channel(const Registry *registry, const DefinitionRow *row)
@@ -277,24 +398,6 @@ static void take_trigger(Making *making, const DefinitionRow *row)
         trie_remove(&tenant->triggers, &old->item);
 }
 
-static void take_definition(Making *making, const Value *row)
-{
-    DefinitionRow definition = { .tenant = value_to_i64(&row[1]),
-                                 .kind = value_to_str(&row[2]),
-                                 .id = value_to_str(&row[3]),
-                                 .version = value_to_i64(&row[4]),
-                                 .is_hidden = value_to_i64(&row[5]) != 0,
-                                 .body = value_to_str(&row[6]),
-                                 .rule = value_to_i64(&row[7]) };
-    if (str_eq(definition.kind, S("channel")))
-        take_channel(making, &definition);
-    else if (str_eq(definition.kind, S("trigger")) && definition.rule > 0)
-        take_trigger(making, &definition);
-}
-
-// kind_of_edit is what the edits are put in order by.
-typedef Str KindOf(const RegistryTrigger *trigger);
-
 static Str listened_kind(const RegistryTrigger *trigger)
 {
     return trigger->kind;
@@ -393,13 +496,6 @@ static void apply_edits(Making *making, const Edits *edits, KindOf *kind_of, boo
     }
 }
 
-static void edits_done(Edits *edits)
-{
-    for (size_t i = 0; i < edits->count; i++)
-        trie_item_drop(&part_triggers, &edits->edits[i].trigger->item);
-    free(edits->edits);
-}
-
 // finish puts the triggers that came and went among those who listen.
 static void finish(Making *making)
 {
@@ -412,91 +508,9 @@ static void finish(Making *making)
     apply_edits(making, off_kinds, called_off_kind, true);
 }
 
-static void take_hold(Registry *registry, const Rows *rows)
+static void edits_done(Edits *edits)
 {
-    registry->is_held = rows->count > 0;
-    if (!registry->is_held)
-        return;
-    Str reason = value_to_str(&rows->values[0]);
-    char *copy = memory_new(reason.len + 1);
-    if (reason.len)
-        memcpy(copy, reason.at, reason.len);
-    registry->hold_reason = (Str){ copy, reason.len };
-    registry->is_doubted = str_eq(reason, value_to_str(&rows->values[1]));
-}
-
-typedef void TakeRow(Making *making, const Value *row);
-
-static void take_rows(Making *making, const Rows *rows, TakeRow *take)
-{
-    making->registry->rows_read += rows->count;
-    for (size_t i = 0; i < rows->count; i++)
-        take(making, rows_at(rows, i));
-}
-
-// take_definitions reads those that changed after since, page by page; the first is there already.
-static Err take_definitions(Making *making, Db *db, Rows *page, Error *error)
-{
-    DEFER(arena_done) Arena arena = { 0 }, last = { 0 };
-    Rows rows = *page;
-    take_rows(making, &rows, take_definition);
-    while (rows.count == PAGE_ROWS) {
-        const Value *row = rows_at(&rows, rows.count - 1);
-        arena_reset(&last);
-        Value after[] = { row[0], row[1], value_text(str_dup(&last, value_to_str(&row[2]))),
-                          value_text(str_dup(&last, value_to_str(&row[3]))), value_i64(PAGE_ROWS) };
-        arena_reset(&arena);
-        TRY(db_query(db, &arena, &load_definitions, after, &rows, error));
-        take_rows(making, &rows, take_definition);
-    }
-    return ERR_OK;
-}
-
-// read_changes takes in what changed after since.
-static Err read_changes(Making *making, Db *db, int64_t since, Error *error)
-{
-    DEFER(arena_done) Arena arena = { 0 };
-    Rows tenants, keys, lanes, definitions, hold;
-    Value after[] = { value_i64(since), value_i64(INT64_MAX), value_text(S("")), value_text(S("")),
-                      value_i64(PAGE_ROWS) };
-    // The generation comes first: where something changes in between, the snapshot is older than
-    // it could be, never newer than it says.
-    TRY(generation_read(db, &making->registry->generation, error));
-    db_send(db, &arena, &load_tenants, after, &tenants);
-    db_send(db, &arena, &load_keys, after, &keys);
-    db_send(db, &arena, &load_lanes, after, &lanes);
-    db_send(db, &arena, &load_definitions, after, &definitions);
-    db_send(db, &arena, &load_hold, NULL, &hold);
-    TRY(db_sync(db, error));
-    take_rows(making, &tenants, take_tenant);
-    take_rows(making, &keys, take_key);
-    take_rows(making, &lanes, take_lane);
-    take_hold(making->registry, &hold);
-    return take_definitions(making, db, &definitions, error);
-}
-
-// make fills a snapshot that was begun by what changed after since.
-static Err make(Db *db, Registry *begun, int64_t since, Registry **ret, Error *error)
-{
-    Making making = { .registry = begun };
-    Err err = read_changes(&making, db, since, error);
-    if (err == ERR_OK)
-        finish(&making);
-    edits_done(&making.kinds);
-    edits_done(&making.off_kinds);
-    if (err == ERR_OK)
-        *ret = begun;
-    else
-        registry_drop(begun);
-    return err;
-}
-
-Err registry_load(Db *db, const KeyRing *ring, Registry **ret, Error *error)
-{
-    return make(db, registry_new(ring), 0, ret, error);
-}
-
-Err registry_renew(Db *db, const Registry *old, Registry **ret, Error *error)
-{
-    return make(db, registry_copy(old), old->generation, ret, error);
+    for (size_t i = 0; i < edits->count; i++)
+        trie_item_drop(&part_triggers, &edits->edits[i].trigger->item);
+    free(edits->edits);
 }

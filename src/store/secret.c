@@ -65,64 +65,6 @@ static Str binding(Arena *arena, const SecretOwner *owner, Str path)
                       STR_ARG(owner->id), STR_ARG(path));
 }
 
-// Opening is what is stored, being opened.
-typedef struct Opening {
-    Arena *arena;
-    const KeyRing *ring;
-    const SecretOwner *owner;
-    JsonOut json;
-} Opening;
-
-static Err open_value(Opening *opening, Str path, const Json *value, Error *error);
-
-static Err open_members(Opening *opening, Str path, const Json *object, Error *error)
-{
-    Arena *arena = opening->arena;
-    json_open(&opening->json, '{');
-    for (JsonIter it = json_each(object); json_next(&it);) {
-        Str inside =
-            path.len ? str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)) : it.key;
-        json_key(&opening->json, it.key);
-        TRY(open_value(opening, inside, it.value, error));
-    }
-    json_close(&opening->json, '}');
-    return ERR_OK;
-}
-
-// open_value writes a value with what each {"$sealed":…} in it hides.
-static Err open_value(Opening *opening, Str path, const Json *value, Error *error)
-{
-    Arena *arena = opening->arena;
-    Str sealed = json_str(json_get(value, SEALED)), opened;
-    if (sealed.at) {
-        TRY(crypto_open(arena, opening->ring, binding(arena, opening->owner, path), sealed, &opened,
-                        error));
-        json_add_raw(&opening->json, opened);
-        return ERR_OK;
-    }
-    if (json_type(value) == JSON_OBJECT)
-        return open_members(opening, path, value, error);
-    json_add_raw(&opening->json, json_text(arena, value));
-    return ERR_OK;
-}
-
-Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, const Json *stored,
-                const Json **ret, Error *error)
-{
-    enum { OPENED_BYTES_MAX = 1 << 20 };
-    static const KeyRing no_keys = { 0 };
-    if (!stored) {
-        *ret = NULL;
-        return ERR_OK;
-    }
-    Buf out = buf_new(arena, OPENED_BYTES_MAX);
-    Opening opening = { arena, ring ? ring : &no_keys, owner, json_out(&out) };
-    TRY(open_members(&opening, S(""), stored, error));
-    if (out.overflowed)
-        return fail(error, ERR_CORRUPT, "the settings are too large");
-    return json_parse(arena, buf_str(&out), ret, error);
-}
-
 // Sealing is members on their way in, twice: open for the shape to check, and with their secrets
 // sealed to be stored.
 typedef struct Sealing {
@@ -142,6 +84,12 @@ typedef struct Slot {
     const Json *old; // as it is stored; NULL
 } Slot;
 
+static void read_all(Sealing *sealing);
+static void read_member(Sealing *sealing, Str name, const Json *value);
+static void read_secret(Sealing *sealing, const Slot *slot, const Json *value);
+static void keep_unnamed(Sealing *sealing);
+static Err check(const Sealing *sealing, Str pointer, Error *error);
+
 static void add_key(Sealing *sealing, Str name)
 {
     json_key(&sealing->open, name);
@@ -160,6 +108,86 @@ static void add_both(Sealing *sealing, const Json *value)
     Str text = json_text(sealing->sealer->arena, value);
     json_add_raw(&sealing->open, text);
     json_add_raw(&sealing->sealed, text);
+}
+
+Err secret_seal(const Sealer *sealer, const Shape *shape, const Json *given, Str pointer, Str *ret,
+                Error *error)
+{
+    enum { SETTINGS_BYTES_MAX = 4 << 20 }; // a body's usual limit, and what sealing adds to it
+    Sealing sealing = {
+        .sealer = sealer,
+        .shape = shape,
+        .given = members_open(given, pointer, error),
+        .open_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
+        .sealed_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
+    };
+    sealing.open = json_out(&sealing.open_text);
+    sealing.sealed = json_out(&sealing.sealed_text);
+    read_all(&sealing);
+    TRY(check(&sealing, pointer, error));
+    *ret = buf_str(&sealing.sealed_text);
+    return ERR_OK;
+}
+
+// holds_seal finds what only Peal may write, wherever it stands.
+static bool holds_seal(const Json *value)
+{
+    if (json_get(value, SEALED))
+        return true;
+    for (JsonIter it = json_each(value); json_next(&it);)
+        if (holds_seal(it.value))
+            return true;
+    return false;
+}
+
+static void read_all(Sealing *sealing)
+{
+    add_bracket(sealing, json_open, '{');
+    for (JsonIter it = json_each(sealing->given.object); json_next(&it);) {
+        if (json_type(it.value) == JSON_NULL)
+            continue; // it is as good as absent, and a secret is removed by it
+        if (holds_seal(it.value))
+            members_note(&sealing->given, it.key, "bad-value", "\"$sealed\" is Peal's own");
+        else
+            read_member(sealing, it.key, it.value);
+    }
+    if (!sealing->sealer->drops_unnamed)
+        keep_unnamed(sealing);
+    add_bracket(sealing, json_close, '}');
+}
+
+// read_map reads an object each of whose members is a secret.
+static void read_map(Sealing *sealing, Str name, const Json *map)
+{
+    Arena *arena = sealing->sealer->arena;
+    Members members =
+        members_open(map, members_pointer(&sealing->given, name), sealing->given.error);
+    const Json *old = json_get(sealing->sealer->old, name);
+    add_key(sealing, name);
+    if (json_type(map) != JSON_OBJECT) {
+        add_both(sealing, map); // the shape will complain
+        return;
+    }
+    add_bracket(sealing, json_open, '{');
+    for (JsonIter it = json_each(map); json_next(&it);) {
+        Str path = str_format(arena, "%.*s/%.*s", STR_ARG(name), STR_ARG(it.key));
+        Slot slot = { &members, it.key, path, json_get(old, it.key) };
+        read_secret(sealing, &slot, it.value);
+    }
+    add_bracket(sealing, json_close, '}');
+}
+
+static void read_member(Sealing *sealing, Str name, const Json *value)
+{
+    Slot slot = { &sealing->given, name, name, json_get(sealing->sealer->old, name) };
+    if (is_map_of_secrets(sealing->shape, name)) {
+        read_map(sealing, name, value);
+    } else if (is_secret(sealing->shape, name)) {
+        read_secret(sealing, &slot, value);
+    } else {
+        add_key(sealing, name);
+        add_both(sealing, value);
+    }
 }
 
 static Str slot_binding(const Sealing *sealing, const Slot *slot)
@@ -234,40 +262,6 @@ static void read_secret(Sealing *sealing, const Slot *slot, const Json *value)
         put_sealed(sealing, slot, text);
 }
 
-// read_map reads an object each of whose members is a secret.
-static void read_map(Sealing *sealing, Str name, const Json *map)
-{
-    Arena *arena = sealing->sealer->arena;
-    Members members =
-        members_open(map, members_pointer(&sealing->given, name), sealing->given.error);
-    const Json *old = json_get(sealing->sealer->old, name);
-    add_key(sealing, name);
-    if (json_type(map) != JSON_OBJECT) {
-        add_both(sealing, map); // the shape will complain
-        return;
-    }
-    add_bracket(sealing, json_open, '{');
-    for (JsonIter it = json_each(map); json_next(&it);) {
-        Str path = str_format(arena, "%.*s/%.*s", STR_ARG(name), STR_ARG(it.key));
-        Slot slot = { &members, it.key, path, json_get(old, it.key) };
-        read_secret(sealing, &slot, it.value);
-    }
-    add_bracket(sealing, json_close, '}');
-}
-
-static void read_member(Sealing *sealing, Str name, const Json *value)
-{
-    Slot slot = { &sealing->given, name, name, json_get(sealing->sealer->old, name) };
-    if (is_map_of_secrets(sealing->shape, name)) {
-        read_map(sealing, name, value);
-    } else if (is_secret(sealing->shape, name)) {
-        read_secret(sealing, &slot, value);
-    } else {
-        add_key(sealing, name);
-        add_both(sealing, value);
-    }
-}
-
 // keep_unnamed keeps the secrets that were left out.
 static void keep_unnamed(Sealing *sealing)
 {
@@ -277,33 +271,6 @@ static void keep_unnamed(Sealing *sealing)
             !json_get(sealing->given.object, it.key))
             keep_secret(sealing, &slot);
     }
-}
-
-// holds_seal finds what only Peal may write, wherever it stands.
-static bool holds_seal(const Json *value)
-{
-    if (json_get(value, SEALED))
-        return true;
-    for (JsonIter it = json_each(value); json_next(&it);)
-        if (holds_seal(it.value))
-            return true;
-    return false;
-}
-
-static void read_all(Sealing *sealing)
-{
-    add_bracket(sealing, json_open, '{');
-    for (JsonIter it = json_each(sealing->given.object); json_next(&it);) {
-        if (json_type(it.value) == JSON_NULL)
-            continue; // it is as good as absent, and a secret is removed by it
-        if (holds_seal(it.value))
-            members_note(&sealing->given, it.key, "bad-value", "\"$sealed\" is Peal's own");
-        else
-            read_member(sealing, it.key, it.value);
-    }
-    if (!sealing->sealer->drops_unnamed)
-        keep_unnamed(sealing);
-    add_bracket(sealing, json_close, '}');
 }
 
 static Err check(const Sealing *sealing, Str pointer, Error *error)
@@ -324,21 +291,61 @@ static Err check(const Sealing *sealing, Str pointer, Error *error)
     return ERR_OK;
 }
 
-Err secret_seal(const Sealer *sealer, const Shape *shape, const Json *given, Str pointer, Str *ret,
-                Error *error)
+// Opening is what is stored, being opened.
+typedef struct Opening {
+    Arena *arena;
+    const KeyRing *ring;
+    const SecretOwner *owner;
+    JsonOut json;
+} Opening;
+
+static Err open_members(Opening *opening, Str path, const Json *object, Error *error);
+static Err open_value(Opening *opening, Str path, const Json *value, Error *error);
+
+Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, const Json *stored,
+                const Json **ret, Error *error)
 {
-    enum { SETTINGS_BYTES_MAX = 4 << 20 }; // a body's usual limit, and what sealing adds to it
-    Sealing sealing = {
-        .sealer = sealer,
-        .shape = shape,
-        .given = members_open(given, pointer, error),
-        .open_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
-        .sealed_text = buf_new(sealer->arena, SETTINGS_BYTES_MAX),
-    };
-    sealing.open = json_out(&sealing.open_text);
-    sealing.sealed = json_out(&sealing.sealed_text);
-    read_all(&sealing);
-    TRY(check(&sealing, pointer, error));
-    *ret = buf_str(&sealing.sealed_text);
+    enum { OPENED_BYTES_MAX = 1 << 20 };
+    static const KeyRing no_keys = { 0 };
+    if (!stored) {
+        *ret = NULL;
+        return ERR_OK;
+    }
+    Buf out = buf_new(arena, OPENED_BYTES_MAX);
+    Opening opening = { arena, ring ? ring : &no_keys, owner, json_out(&out) };
+    TRY(open_members(&opening, S(""), stored, error));
+    if (out.overflowed)
+        return fail(error, ERR_CORRUPT, "the settings are too large");
+    return json_parse(arena, buf_str(&out), ret, error);
+}
+
+static Err open_members(Opening *opening, Str path, const Json *object, Error *error)
+{
+    Arena *arena = opening->arena;
+    json_open(&opening->json, '{');
+    for (JsonIter it = json_each(object); json_next(&it);) {
+        Str inside =
+            path.len ? str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)) : it.key;
+        json_key(&opening->json, it.key);
+        TRY(open_value(opening, inside, it.value, error));
+    }
+    json_close(&opening->json, '}');
+    return ERR_OK;
+}
+
+// open_value writes a value with what each {"$sealed":…} in it hides.
+static Err open_value(Opening *opening, Str path, const Json *value, Error *error)
+{
+    Arena *arena = opening->arena;
+    Str sealed = json_str(json_get(value, SEALED)), opened;
+    if (sealed.at) {
+        TRY(crypto_open(arena, opening->ring, binding(arena, opening->owner, path), sealed, &opened,
+                        error));
+        json_add_raw(&opening->json, opened);
+        return ERR_OK;
+    }
+    if (json_type(value) == JSON_OBJECT)
+        return open_members(opening, path, value, error);
+    json_add_raw(&opening->json, json_text(arena, value));
     return ERR_OK;
 }
