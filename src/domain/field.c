@@ -139,15 +139,20 @@ static void read_bool(const Spot *spot, const Field *field)
         keep(spot, &value, sizeof value);
 }
 
+static void note_range(const Spot *spot, const Field *field, const char *what)
+{
+    members_note(spot->members, spot->name, "bad-value", "must be %s from %lld to %lld, not %.*s",
+                 what, (long long) field->min, (long long) field->max,
+                 STR_ARG(members_shown(json_number_text(spot->value))));
+}
+
 static void read_count(const Spot *spot, const Field *field)
 {
     int64_t number = 0;
     if (json_type(spot->value) != JSON_NUMBER)
         note_type(spot, "a number");
     else if (!json_i64(spot->value, &number) || number < field->min || number > field->max)
-        members_note(spot->members, spot->name, "bad-value",
-                     "must be a whole number from %lld to %lld, not %.*s", (long long) field->min,
-                     (long long) field->max, STR_ARG(members_shown(json_number_text(spot->value))));
+        note_range(spot, field, "a whole number");
     else
         keep(spot, &number, sizeof number);
 }
@@ -170,9 +175,7 @@ static void read_number(const Spot *spot, const Field *field)
     if (json_type(spot->value) != JSON_NUMBER)
         note_type(spot, "a number");
     else if (number < (double) field->min || number > (double) field->max)
-        members_note(spot->members, spot->name, "bad-value",
-                     "must be a number from %lld to %lld, not %.*s", (long long) field->min,
-                     (long long) field->max, STR_ARG(members_shown(json_number_text(spot->value))));
+        note_range(spot, field, "a number");
     else
         keep(spot, &number, sizeof number);
 }

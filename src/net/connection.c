@@ -16,7 +16,7 @@ static bool has_too_many(const Server *server, const Connection *from)
     if (remote_is_loopback(from->client))
         return false;
     for (const Connection *each = server->connections; each; each = each->next)
-        count += each->is_counted && remote_same_host(each->client, from->client);
+        count += each->is_counted && remote_same_client(each->client, from->client);
     return count > server->options.connections_per_address_max;
 }
 

@@ -74,14 +74,14 @@ bool remote_is_loopback(Remote remote)
     return memcmp(&remote, &v6_loopback, sizeof remote) == 0;
 }
 
-Remote remote_host(Remote remote)
+Remote remote_client(Remote remote)
 {
     if (!is_v4(remote))
         memset(remote.bytes + 8, 0, 8);
     return remote;
 }
 
-bool remote_same_host(Remote a, Remote b)
+bool remote_same_client(Remote a, Remote b)
 {
     return memcmp(a.bytes, b.bytes, is_v4(a) ? sizeof a.bytes : REMOTE_PREFIX_BITS / 8) == 0;
 }

@@ -1,12 +1,12 @@
 #include "net/strikes.h"
 
-enum { WAYS = 4 }; // rows where a host may stand
+enum { WAYS = 4 }; // rows where a client may stand
 
-// first_row mixes the host and the seed.
-static size_t first_row(const Strikes *strikes, Remote host)
+// first_row mixes the client and the seed.
+static size_t first_row(const Strikes *strikes, Remote client)
 {
     uint64_t halves[2], mixed = strikes->seed;
-    memcpy(halves, host.bytes, sizeof halves);
+    memcpy(halves, client.bytes, sizeof halves);
     for (int i = 0; i < 2; i++) {
         mixed = (mixed ^ halves[i]) * 0x9e3779b97f4a7c15u;
         mixed ^= mixed >> 32;
@@ -14,29 +14,29 @@ static size_t first_row(const Strikes *strikes, Remote host)
     return mixed % (STRIKES_ROWS / WAYS) * WAYS;
 }
 
-static bool is_at(const Strike *row, Remote host)
+static bool is_at(const Strike *row, Remote client)
 {
-    return memcmp(&row->host, &host, sizeof host) == 0;
+    return memcmp(&row->client, &client, sizeof client) == 0;
 }
 
 void strikes_add(Strikes *strikes, Remote remote, Instant now)
 {
-    Remote host = remote_host(remote);
-    Strike *rows = strikes->rows + first_row(strikes, host), *row = rows;
-    for (int i = 0; i < WAYS && !is_at(row, host); i++)
-        if (is_at(&rows[i], host) || rows[i].clear_at < row->clear_at)
+    Remote client = remote_client(remote);
+    Strike *rows = strikes->rows + first_row(strikes, client), *row = rows;
+    for (int i = 0; i < WAYS && !is_at(row, client); i++)
+        if (is_at(&rows[i], client) || rows[i].clear_at < row->clear_at)
             row = &rows[i];
-    if (!is_at(row, host))
-        *row = (Strike){ .host = host, .clear_at = now };
+    if (!is_at(row, client))
+        *row = (Strike){ .client = client, .clear_at = now };
     row->clear_at = later(row->clear_at, now) + STRIKES_EVERY;
 }
 
 bool strikes_out(const Strikes *strikes, Remote remote, Instant now)
 {
-    Remote host = remote_host(remote);
-    const Strike *rows = strikes->rows + first_row(strikes, host);
+    Remote client = remote_client(remote);
+    const Strike *rows = strikes->rows + first_row(strikes, client);
     for (int i = 0; i < WAYS; i++)
-        if (is_at(&rows[i], host))
+        if (is_at(&rows[i], client))
             return rows[i].clear_at - now > (STRIKES_MAX - 1) * STRIKES_EVERY;
     return false;
 }

@@ -1,8 +1,10 @@
 // strikes.h - who keeps asking with a key that is not one.
 //
-// Each 401 is a strike against its host. After STRIKES_MAX of them a host is out: its failures are
-// no longer looked into. One strike is forgiven every STRIKES_EVERY. The table has a fixed size;
-// where it is full, those that are nearest to being forgiven make room.
+// Each 401 is a strike against its client. After STRIKES_MAX of them a client is out: whatever else
+// fails for want of a key is told 429, so that keys cannot be guessed by the thousand; a key that
+// is known gets through all the same. One strike is forgiven every STRIKES_EVERY. The table has a
+// fixed size, for who asks from many addresses must not fill the memory; where it is full, those
+// that are nearest to being forgiven make room.
 #pragma once
 
 #include "net/remote.h"
@@ -11,7 +13,7 @@ enum { STRIKES_MAX = 20, STRIKES_ROWS = 4096 };
 #define STRIKES_EVERY (2 * SPAN_SECOND)
 
 typedef struct Strike {
-    Remote host;
+    Remote client;
     Instant clear_at; // when all is forgiven
 } Strike;
 

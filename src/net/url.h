@@ -1,4 +1,5 @@
-// url.h - URLs as a transfer will read them.
+// url.h - URLs as a transfer will read them: by the same parser, so that what is checked here is
+// what is asked for later. Two that read one URL differently are how a check is got around.
 #pragma once
 
 #include "base/str.h"

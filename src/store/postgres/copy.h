@@ -1,4 +1,5 @@
-// copy.h - Peal's schema of a PostgreSQL database as an archive, by PostgreSQL's own pg_dump.
+// copy.h - Peal's schema of a PostgreSQL database as an archive, by PostgreSQL's own pg_dump: what
+// restores it is there wherever PostgreSQL is.
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
-// copy.h - a SQLite database as it stands, in another file, whoever uses it meanwhile.
+// copy.h - a SQLite database as it stands, in another file, whoever uses it meanwhile. A copy of
+// the file alone would lack what is in the WAL, and mix pages of different moments.
 #pragma once
 
 #include "base/arena.h"

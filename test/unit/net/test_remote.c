@@ -82,10 +82,10 @@ static void only_what_our_own_proxies_say_is_believed(void)
 
 static void an_ipv6_network_is_one_host(void)
 {
-    CHECK(remote_same_host(remote("2001:db8:1:2::3"), remote("2001:db8:1:2:ffff::4")));
-    CHECK(!remote_same_host(remote("2001:db8:1:2::3"), remote("2001:db8:1:3::3")));
-    CHECK(!remote_same_host(remote("192.0.2.1"), remote("192.0.2.2")));
-    CHECK(!remote_same_host(remote("192.0.2.1"), remote("::1")));
+    CHECK(remote_same_client(remote("2001:db8:1:2::3"), remote("2001:db8:1:2:ffff::4")));
+    CHECK(!remote_same_client(remote("2001:db8:1:2::3"), remote("2001:db8:1:3::3")));
+    CHECK(!remote_same_client(remote("192.0.2.1"), remote("192.0.2.2")));
+    CHECK(!remote_same_client(remote("192.0.2.1"), remote("::1")));
     CHECK(remote_is_loopback(remote("127.3.2.1")) && remote_is_loopback(remote("::1")));
     CHECK(!remote_is_loopback(remote("::")) && !remote_is_loopback(remote("128.0.0.1")));
 }
