@@ -3,6 +3,7 @@
 #include "channels/channel.h"
 #include "net/url.h"
 #include "store/definition.h"
+#include "store/lane.h"
 #include "store/tenant.h"
 
 // warn_of_channel tells that a trigger names a channel that is not there: its deliveries would be

@@ -1,6 +1,7 @@
 #include "app/demo.h"
 
 #include "store/definition.h"
+#include "store/lane.h"
 #include "store/tenant.h"
 
 typedef struct Demo {

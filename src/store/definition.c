@@ -64,18 +64,9 @@ static const Statement hide = {
     .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4, generation = $5"
            " WHERE tenant = $1 AND kind = $2 AND id = $3",
 };
-// The select has a condition because SQLite would read its ON as a join's.
-static const Statement lane_insert = {
-    .name = "lane_insert",
-    .scope = STATEMENT_TENANT,
-    .params = "iti",
-    .sql = "INSERT INTO lane (lane, tenant, channel, generation)"
-           " SELECT COALESCE(MAX(lane), 0) + 1, $1, $2, $3 FROM lane WHERE 1 = 1"
-           " ON CONFLICT (tenant, channel) DO NOTHING",
-};
 
 const Statement *const definition_statements[] = {
-    &get, &edge, &page, &body_get, &head_put, &version_insert, &hide, &lane_insert, NULL,
+    &get, &edge, &page, &body_get, &head_put, &version_insert, &hide, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -289,16 +280,4 @@ Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error)
     json_close(&json, '}');
     return definition_replace(tx, tenant, kind, id, current.version, buf_str(&out), &disabled,
                               error);
-}
-
-Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error)
-{
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_text(channel_key),
-                     value_i64(definition_generation(tx)) };
-    TRY(definition_lock(tx, error));
-    TRY(tx_query(tx, &lane_insert, args, &rows, error));
-    if (rows.changed > 0)
-        tx->changes_definitions = true;
-    return ERR_OK;
 }

@@ -61,7 +61,4 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
 // happens where it is hidden or disabled already.
 Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error) MUST_USE;
 
-// lane_ensure gives a channel key its number, if it has none yet.
-Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error) MUST_USE;
-
 extern const Statement *const definition_statements[]; // ends with NULL

@@ -1,5 +1,7 @@
 #include "store/lane.h"
 
+#include "store/definition.h"
+
 // Step 1 is a send's and state 1 means that it is under way (domain/delivery.h). Each step of the
 // recursion is one look into the index queue_send, for the next higher lane.
 #define USED                                                                                       \
@@ -23,7 +25,29 @@ static const Statement next = {
                 " FROM used u WHERE u.lane IS NOT NULL",
 };
 
-const Statement *const lane_statements[] = { &used, &next, NULL };
+// The select has a condition because SQLite would read its ON as a join's.
+static const Statement insert = {
+    .name = "lane_insert",
+    .scope = STATEMENT_TENANT,
+    .params = "iti",
+    .sql = "INSERT INTO lane (lane, tenant, channel, generation)"
+           " SELECT COALESCE(MAX(lane), 0) + 1, $1, $2, $3 FROM lane WHERE 1 = 1"
+           " ON CONFLICT (tenant, channel) DO NOTHING",
+};
+
+const Statement *const lane_statements[] = { &used, &next, &insert, NULL };
+
+Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(channel_key),
+                     value_i64(definition_generation(tx)) };
+    TRY(definition_lock(tx, error));
+    TRY(tx_query(tx, &insert, args, &rows, error));
+    if (rows.changed > 0)
+        tx->changes_definitions = true;
+    return ERR_OK;
+}
 
 Err lane_used(Tx *tx, int64_t **ret, size_t *ret_count, Error *error)
 {

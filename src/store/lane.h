@@ -1,13 +1,18 @@
-// lane.h - the lanes of the queue in which anything stands to be sent.
+// lane.h - the lanes of the queue: the number that a channel key has, and in which of them anything
+// stands to be sent.
 //
 // There may be tens of thousands of channels, most of them with nothing to do. Whoever looks at all
-// lanes looks at these: the queue's index is walked from lane to lane, not row by row, and lanes
-// that are empty cost nothing.
+// lanes looks at those in use: the queue's index is walked from lane to lane, not row by row, and
+// lanes that are empty cost nothing.
 #pragma once
 
 #include "store/tx.h"
 
-// lane_used lists them by number.
+// lane_ensure gives a channel key its number, if it has none yet: for good, and before the channel
+// itself, where a trigger names it first.
+Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error) MUST_USE;
+
+// lane_used lists those in which anything stands to be sent, by number.
 Err lane_used(Tx *tx, int64_t **ret, size_t *ret_count, Error *error) MUST_USE;
 
 // LaneNext is when something falls due in each of them: sent with others, taken after the sync.

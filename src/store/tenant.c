@@ -2,6 +2,7 @@
 
 #include "domain/definition.h"
 #include "store/definition.h"
+#include "store/lane.h"
 
 static const Statement insert = {
     .name = "tenant_insert",

@@ -2,6 +2,7 @@
 
 #include "store/act.h"
 #include "store/definition.h"
+#include "store/lane.h"
 #include "store/meta.h"
 
 // What is asked of Peal. Spans are short, so that a run of some minutes sees everything fall due.

@@ -4,6 +4,7 @@
 #include "store/act.h"
 #include "store/definition.h"
 #include "store/key.h"
+#include "store/lane.h"
 #include "store/migrate.h"
 #include "store/tenant.h"
 

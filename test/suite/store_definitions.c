@@ -2,6 +2,7 @@
 
 #include "store/definition.h"
 #include "store/key.h"
+#include "store/lane.h"
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"

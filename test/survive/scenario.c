@@ -6,6 +6,7 @@
 #include "store/definition.h"
 #include "store/idempotency.h"
 #include "store/key.h"
+#include "store/lane.h"
 #include "store/migrate.h"
 #include "store/node.h"
 #include "store/operation.h"
