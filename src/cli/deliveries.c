@@ -264,7 +264,7 @@ const Command command_deliveries = {
     .details =
         "Examples:\n"
         "  peal deliveries --state parked\n"
-        "  peal deliveries retry --state parked --channel email:ops --dry-run\n"
+        "  peal deliveries retry --state parked --channel http:crm --dry-run\n"
         "  peal deliveries retry --cause 5f0c61a9be20d1c4        one that peal causes told\n"
         "  peal deliveries discard 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --reason 'test data'",
     .options = deliveries_options,
