@@ -197,7 +197,8 @@ static void on_claim(Sim *sim, Track *track, const Row *was, const Row *is)
     if (!was_due)
         broken(sim, "I21", "track %d is claimed %lld ms early", name_of(sim, track),
                (long long) ((was->due_at - is->started_at) / SPAN_MILLISECOND));
-    if (!was || was->state != DELIVERY_SENDING) // else given back and claimed again at once
+    bool is_again = was && was->state == DELIVERY_SENDING && is->attempt == was->attempt;
+    if (!is_again) // else given back and claimed again at once
         track->before = was ? *was : *is;
     track->is_claimed[is->attempt] = true;
     track->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
@@ -308,6 +309,8 @@ static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
     bool is_refused = is->state == DELIVERY_PARKED || is->state == DELIVERY_EXPIRED;
     if (is_called_off || is_refused)
         return true; // in the same batch, or there was no way out, or time for one
+    if (before->state == DELIVERY_SENDING)
+        return true; // it was settled and claimed again at once: nobody saw it between the two
     if (is->state != before->state || is->due_at != before->due_at || is->send != before->send ||
         is->failures != before->failures || is->reminders_left != before->reminders_left)
         broken(sim, "I11", "track %d is given back changed", name_of(sim, track));
@@ -610,6 +613,17 @@ static Span backlog_of(const Sim *sim, int64_t number)
     return 0;
 }
 
+// is_at_its_rate: the lane sends as fast as it may, however far the clock jumped over its backlog.
+static bool is_at_its_rate(const Sim *sim, int64_t number)
+{
+    for (int i = 0; i < sim->lane_count; i++) {
+        const Lane *lane = &sim->lanes[i];
+        if (lane->number == number && lane->rate_max)
+            return !is_idle(sim, i, sim->now - lane->rate_per - PROMPT_SECONDS * SPAN_SECOND);
+    }
+    return false;
+}
+
 // I20: once troubles are over, what is due is sent, and lapsed leases are found.
 void laws_at_peace(Sim *sim)
 {
@@ -619,6 +633,8 @@ void laws_at_peace(Sim *sim)
         if (!delivery_is_live(row->state))
             continue;
         bool is_sending = row->state == DELIVERY_SENDING;
+        if (!is_sending && is_at_its_rate(sim, row->lane))
+            continue;
         Instant due = is_sending ? row->lease_until : row->due_at;
         if (due < now - 2 * LEASE - backlog_of(sim, row->lane))
             broken(sim, "I20", "track %zu is %s, and due since %lld s", i,
