@@ -521,9 +521,6 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
     }
 }
 
-// How long after it was called off an attempt that was never made may be on record.
-#define UNTRIED_SPAN (20 * SPAN_SECOND)
-
 // I11, I19: an attempt is a try. One of which nobody knows the end was begun, or its node is gone;
 // what a living node was told is not forgotten.
 static void i11_unknown(Sim *sim, const Tried *tried)
@@ -534,8 +531,7 @@ static void i11_unknown(Sim *sim, const Tried *tried)
     if (tried->verdict != VERDICT_UNKNOWN || !node || !track->is_claimed[tried->number])
         return;
     if (could_lapse(sim, node, track->claimed_at[tried->number]) ||
-        (track->closed_in_flight == tried->number &&
-         (send || sim->now - track->closed_at < UNTRIED_SPAN)))
+        track->closed_in_flight == tried->number)
         return;
     if (!send)
         broken(sim, "I11 one try", "track %d: attempt %d was never made, and counts",
