@@ -33,6 +33,7 @@ static void take_rounds(Engine *engine, Instant now);
 static void take_round(Engine *engine, Round *round, Instant now);
 static void note_health(Engine *engine, const Round *round);
 static void take_failed(Engine *engine, Round *round, Instant now);
+static void show(Engine *engine);
 static bool begin_round(Engine *engine, Instant now);
 static bool ask_all(Engine *engine, Round *round, Instant now);
 static bool ask_narrowly(Engine *engine, Round *round, Instant now);
@@ -48,6 +49,7 @@ Instant engine_round(Engine *engine)
     notes_take(engine);
     take_rounds(engine, now); // first: results free the room that claims need
     dispatch_late(engine);
+    show(engine);
     command_tell_quiet(engine, quiets);
     lanes_wake(engine, now);
     while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
@@ -158,6 +160,16 @@ static void take_failed(Engine *engine, Round *round, Instant now)
     duty_failed(engine, round);
     claim_failed(engine, round, now);
     round_release(round);
+}
+
+// show lets others see how far the engine has come. It follows what the rounds that are back have
+// brought: the next may be a second away.
+static void show(Engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->shown = engine->tally;
+    engine->health.is_clock_off = engine->watch.is_off;
+    pthread_mutex_unlock(&engine->lock);
 }
 
 // begin_round sends a round if there is anything to do, and says whether it did.

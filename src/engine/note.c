@@ -112,8 +112,6 @@ void notes_take(Engine *engine)
     if (engine->has_done)
         duties_have_news(engine);
     engine->is_poked = engine->is_asked = engine->has_heard = engine->has_done = false;
-    engine->shown = engine->tally;
-    engine->health.is_clock_off = engine->watch.is_off;
     pthread_mutex_unlock(&engine->lock);
     dispatch_called_off(engine, called_off, called_off_count);
     keep_called_off(engine, called_off, called_off_count);

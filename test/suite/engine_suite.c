@@ -64,6 +64,21 @@ static void an_answer_that_comes_while_the_store_is_away_is_kept(void)
     CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM ended WHERE detail = 'as told'") == 2);
 }
 
+static void what_is_settled_is_counted_at_once(void)
+{
+    RIG(rig);
+    http(&rig, "slow", ",'timeout':'5m'", "");
+    visits(&rig, "slow", 1);
+    turn(&rig);
+    answer(&rig, 0, 200);
+    while (engine_in_flight(rig.engine) > 0) {
+        engine_round(rig.engine);
+        while (writer_step(rig.store.writer))
+            ;
+    }
+    CHECK(engine_tally(rig.engine).delivered == 1);
+}
+
 static Instant lease_end(Rig *rig)
 {
     return ask_i64(&rig->store, "SELECT MIN(lease_until) FROM queue WHERE state = 1");
@@ -734,6 +749,7 @@ static void a_clock_that_was_long_under_way_is_not_believed(void)
 static const Test tests[] = {
     TEST(an_outage_longer_than_a_lease_sends_nothing_twice),
     TEST(an_answer_that_comes_while_the_store_is_away_is_kept),
+    TEST(what_is_settled_is_counted_at_once),
     TEST(leases_are_renewed_while_attempts_are_under_way),
     TEST(a_claim_that_comes_back_late_is_not_sent_by),
     TEST(leases_of_a_dead_process_are_swept),
