@@ -146,6 +146,25 @@ static void add_pair(Arena *arena, AcceptItem *item, const AcceptPair *pair)
     item->created_count += pair->decision.kind == DECISION_CREATED;
 }
 
+static bool has_pair(const Decision *decision)
+{
+    return decision->kind == DECISION_CREATED || decision->kind == DECISION_FAILED;
+}
+
+// ask decides by one trigger. One that is kept compiled nowhere is compiled aside: there may be
+// sixty thousand of them, and few are needed any longer.
+static Decision ask(const Accept *accept, const AcceptItem *item, const RegistryTrigger *trigger,
+                    Arena *scratch)
+{
+    Arena *arena = accept->arena;
+    arena_reset(scratch);
+    const Trigger *compiled = registry_compiled(trigger, scratch);
+    Decision decision = trigger_decide(arena, compiled, &item->event, accept->now);
+    if (!has_pair(&decision) || registry_keeps(trigger, compiled))
+        return decision;
+    return trigger_decide(arena, registry_compiled(trigger, arena), &item->event, accept->now);
+}
+
 // ask_triggers asks those that the sieve picks; what the others say is known.
 static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
                          Random *random)
@@ -157,11 +176,11 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
     item->missed = sieve_rest(sieve, arena, picked, count);
     if (count == 0)
         return;
+    DEFER(arena_done) Arena scratch = { 0 };
     DecisionPack missed = decision_begin(arena, item->missed);
     for (size_t i = 0; i < count; i++) {
-        const Trigger *trigger = registry_compiled(kind->triggers[picked[i]], arena);
-        Decision decision = trigger_decide(arena, trigger, &item->event, accept->now);
-        if (decision.kind == DECISION_CREATED || decision.kind == DECISION_FAILED) {
+        Decision decision = ask(accept, item, kind->triggers[picked[i]], &scratch);
+        if (has_pair(&decision)) {
             AcceptPair pair = pair_of(accept, item, &decision, picked[i], random);
             add_pair(arena, item, &pair);
         } else {
@@ -353,8 +372,10 @@ static void find_calls(Tx *tx, Entry *entry)
     const RegistryTrigger *const *triggers =
         registry_recallers(tx->registry, event->tenant, event->kind, &count);
     RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 1);
+    DEFER(arena_done) Arena scratch = { 0 };
     for (size_t i = 0; i < count && !entry->item->is_duplicate; i++) {
-        const Trigger *trigger = registry_compiled(triggers[i], &tx->arena);
+        arena_reset(&scratch);
+        const Trigger *trigger = registry_compiled(triggers[i], &scratch);
         if (filter_matches(trigger->cancel_filter, event, trigger->template_id, NULL))
             keys[entry->call_count++] = recall_key(tx, trigger, event, event->id);
     }

@@ -194,6 +194,12 @@ const Trigger *registry_compiled(const RegistryTrigger *trigger, Arena *arena)
     return &known->trigger;
 }
 
+bool registry_keeps(const RegistryTrigger *trigger, const Trigger *compiled)
+{
+    const RegistryCompiled *known = trigger->compiled;
+    return known && &known->trigger == compiled;
+}
+
 static bool same_kind(const TrieItem *a, const TrieItem *b)
 {
     return str_eq(((const RegistryKind *) a)->kind, ((const RegistryKind *) b)->kind);

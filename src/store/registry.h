@@ -167,6 +167,7 @@ const Sieve *registry_sieve(const RegistryKind *kind);
 // kept have grown past REGISTRY_COMPILED_BYTES together, it lies in arena instead and is for the
 // caller alone.
 const Trigger *registry_compiled(const RegistryTrigger *trigger, Arena *arena);
+bool registry_keeps(const RegistryTrigger *trigger, const Trigger *compiled);
 
 enum { REGISTRY_COMPILED_BYTES = 32 << 20, REGISTRY_UNMOVED = 1 };
 

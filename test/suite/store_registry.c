@@ -623,6 +623,51 @@ static void lanes_in_which_nothing_stands_are_not_looked_at(void)
     CHECK(used.next_count == 2 && used.due[0] == INSTANT_NONE); // … and falls due by nothing else
 }
 
+// publish_large publishes a trigger whose filter is as long as one may be; of these a few hundred
+// are more than is kept compiled.
+static Err publish_large(Tx *tx, void *with, Error *error)
+{
+    enum { LARGE = 150, LEAVES = 900 };
+    (void) with;
+    for (int i = 0; i < LARGE; i++) {
+        Buf body = buf_new(&tx->arena, BUF_WHOLE);
+        buf_add_format(&body,
+                       "{\"id\":\"large-%03d\",\"eventKind\":\"visit\","
+                       "\"channel\":\"memory:default\",\"address\":\"templateId\","
+                       "\"filter\":{\"any\":[{\"path\":\"n\",\"op\":\"==\",\"value\":%d}",
+                       i, i);
+        for (int leaf = 0; leaf < LEAVES; leaf++)
+            buf_add_format(&body, ",{\"path\":\"x\",\"op\":\"==\",\"value\":%d}", leaf);
+        buf_add(&body, S("]}}"));
+        TRY(put(tx, TENANT, DEFINITION_TRIGGER, str_format(&tx->arena, "large-%03d", i),
+                buf_str(&body), error));
+    }
+    return ERR_OK;
+}
+
+static void what_is_not_kept_compiled_is_not_kept_by_events(void)
+{
+    STORE(store);
+    MUST(&store, writer_run(store.writer, publish_large, NULL, &store.error));
+    Registry *registry = writer_registry(store.writer);
+    size_t count;
+    const RegistryTrigger *const *triggers =
+        registry_triggers(registry, TENANT, S("visit"), &count);
+    Accept *first = accept_of(&store, TENANT, "{'kind':'visit','payload':{'n':-1}}");
+    MUST(&store, accept_decide(first, registry, &store.random, &store.error));
+    CHECK(count == 150 && triggers[0]->compiled && !triggers[count - 1]->compiled);
+
+    Accept *second = accept_of(&store, TENANT, "{'kind':'visit','payload':{'n':148}}");
+    size_t before = second->arena->bytes;
+    MUST(&store, accept_decide(second, registry, &store.random, &store.error));
+    CHECK(second->arena->bytes - before < 2 << 20);
+    CHECK(second->items[0].pair_count == 1);
+    const Decision *decision = &second->items[0].pairs[0].decision;
+    CHECK(is_text(decision->trigger->rule.id, "large-148"));
+    CHECK(is_text(decision->address, "large-148"));
+    registry_drop(registry);
+}
+
 // Meddler publishes a trigger of a new channel while somebody reads the second page of definitions.
 typedef struct Meddler {
     Store *store;
@@ -662,6 +707,7 @@ static const Test tests[] = {
     TEST(an_old_snapshot_stays_as_it_was),
     TEST(a_tenants_change_is_nobody_elses),
     TEST(one_loads_for_all),
+    TEST(what_is_not_kept_compiled_is_not_kept_by_events),
     TEST(what_was_read_too_early_finds_its_lane),
     TEST(a_store_that_was_put_back_is_read_whole),
     TEST(a_store_that_was_away_is_read_whole),
