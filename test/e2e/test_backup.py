@@ -131,7 +131,7 @@ def test_put_back_at_once_it_is_held_all_the_same(ctx):
 
 @only("sqlite")
 def test_the_store_may_be_at_rest(ctx):
-    make_trigger(ctx.peal)
+    make_trigger(ctx.peal, schedule={"initialDelay": "1d"})
     id = ingest_one(ctx.peal)
     ctx.peal.stop()
     ran = back_up(ctx.peal, "b", "--json")

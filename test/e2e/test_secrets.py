@@ -5,7 +5,7 @@ import pathlib
 import re
 
 from harness import equal, eventually, like, main, only, run_peal
-from steps import (delivery, ingest, ingest_one, make_tenant, make_trigger, make_user,
+from steps import (deliveries, delivery, ingest, ingest_one, make_tenant, make_trigger, make_user,
                    problems, settle, visit)
 
 KEY = "http:out"
@@ -40,7 +40,8 @@ def test_without_its_key_a_channel_waits_and_spends_nothing(ctx):
     make_trigger(peal, "other", eventKind="other")
     waiting = ingest_one(peal)
     equal(ingest(peal, visit(), kind="other")["created"], 1)
-    equal(settle(peal)["delivered"], 1, "the other channel goes on")
+    settle(peal)
+    equal(len(deliveries(peal, "&state=delivered")), 1, "the other channel goes on")
     equal(receiver.received, [])
     like(delivery(peal, waiting), {"state": "pending", "attemptCount": 0})
     peal.stop()
