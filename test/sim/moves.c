@@ -438,6 +438,27 @@ static void trouble_store(Sim *sim, Node *node)
           (long long) (length / SPAN_MILLISECOND), is_all ? "all" : "one");
 }
 
+static bool is_near(Span a, Span b)
+{
+    return a - b <= OBEYED && b - a <= OBEYED;
+}
+
+// doubt_clock notes what the node makes of a jump: near the time that it trusts, it obeys at once.
+// What it has not trusted for long it may have come to trust.
+static void doubt_clock(const Sim *sim, Node *node, Span before)
+{
+    bool is_lost = node->lost_time_at != INSTANT_NONE;
+    if (is_near(node->skew, is_lost ? node->trusted : before)) {
+        node->lost_time_at = INSTANT_NONE;
+        return;
+    }
+    if (is_near(node->skew, before))
+        return; // as lost as it was
+    if (!is_lost || sim->now - node->lost_time_at >= DOUBTED)
+        node->trusted = before;
+    node->lost_time_at = sim->now;
+}
+
 static void jump_clock(Sim *sim, Node *node)
 {
     static const Span jumps[] = { 2 * SPAN_SECOND,   -2 * SPAN_SECOND, 10 * SPAN_SECOND,
@@ -450,13 +471,7 @@ static void jump_clock(Sim *sim, Node *node)
     node->skew += jump;
     clock_set(&node->clock, clock_now(&node->clock) + jump);
     node->jumped_at = sim->now;
-    bool is_small = jump <= OBEYED && jump >= -OBEYED;
-    if (!is_small && node->skew == node->trusted)
-        node->lost_time_at = INSTANT_NONE; // back where it was
-    else if (!is_small)
-        node->lost_time_at = sim->now;
-    if (!is_small || node->lost_time_at == INSTANT_NONE)
-        node->trusted = is_small ? node->skew : node->skew - jump;
+    doubt_clock(sim, node, node->skew - jump);
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }
 

@@ -125,7 +125,6 @@ void node_start(Node *node)
     node->wakes_at = sim->now;
     node->writes_at = INSTANT_NONE;
     node->shaken_until = node->jumped_at = node->lost_time_at = INSTANT_NONE;
-    node->trusted = node->skew;
     memset(node->rate_window, 0, sizeof node->rate_window);
     trace(sim, "n%d starts as node %lld", node->index, (long long) node->number);
     if (chance(sim, 25)) // its very first rounds may fail
