@@ -82,18 +82,10 @@ static void say_late(int fd)
     send_plain(fd, problem_text(&arena, ERR_TIMEOUT, "the request did not arrive in time"));
 }
 
-static void show_life(Server *server)
-{
-    atomic_store_explicit(&server->alive_at, clock_machine_monotonic(), memory_order_relaxed);
-}
-
 static void open_connection(Server *server, struct MHD_Connection *mhd, void **context)
 {
-    show_life(server);
     const struct sockaddr *peer =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-    if (peer->sa_family == AF_UNIX)
-        return;                      // a poke: nobody will speak on it
     tls_serve(&server->certificate); // this is the loop's thread, whose handshakes follow
     *context = connection_open(
         server, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, peer);
@@ -201,7 +193,6 @@ static void leave(ExchangeWire *wire)
 static void *on_request_line(void *with, const char *target, struct MHD_Connection *mhd)
 {
     Server *server = with;
-    show_life(server);
     ExchangeWire *wire = wire_new(server);
     wire->mhd = mhd;
     wire->connection =
@@ -737,6 +728,7 @@ static void *loop_main(void *with)
     thread_become(THREAD_SERVER);
     while (!atomic_load(&server->is_ended)) {
         wait(server, library_fd);
+        atomic_store(&server->alive_at, clock_machine_monotonic());
         MHD_run(server->daemon);
         if (server->options.turn)
             server->options.turn(server->options.with);
@@ -786,7 +778,7 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
     server->listen_fd = fd;
     atomic_store(&server->certificate, options->certificate);
     server->port = listen_port(fd);
-    show_life(server);
+    atomic_store(&server->alive_at, clock_machine_monotonic());
     server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
     server->random = random_system();
     server->strikes.seed = random_u64(&server->random);
@@ -821,17 +813,7 @@ int server_port(const Server *server)
 
 void server_poke(Server *server)
 {
-    static const struct sockaddr nobody = { .sa_family = AF_UNIX };
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-        show_life(server); // what this machine lacks says nothing of the loop
-        return;
-    }
-    // The library takes its end over, whatever comes of it. It takes none when it has all that it
-    // may: who has much to do is not dead.
-    if (MHD_add_connection(server->daemon, ends[0], &nobody, sizeof nobody) != MHD_YES)
-        show_life(server);
-    close(ends[1]);
+    wake_loop(server);
 }
 
 Span server_silence(const Server *server)

@@ -121,8 +121,8 @@ typedef struct ServerOptions {
 Err server_open(const ServerOptions *options, Server **ret, Error *error) MUST_USE;
 int server_port(const Server *server);
 
-// server_poke asks the loop for a sign of life, which it gives by itself only when somebody
-// connects or asks. server_silence is how long ago it gave one. From any thread.
+// server_poke asks the loop for a sign of life, which it gives at each turn: by itself only when
+// somebody connects or asks. server_silence is how long ago it gave one. From any thread.
 void server_poke(Server *server);
 Span server_silence(const Server *server);
 
