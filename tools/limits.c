@@ -273,7 +273,9 @@ static void print_lists(void)
         "delivery, each page in the order of time");
     row("`q=` of a list",
         "%s bytes; finds the text anywhere in address, customer ref, public id or entity; A to Z "
-        "are as a to z, any other letter only as it is written, on both databases",
+        "are as a to z, any other letter only as it is written, on both databases. Refused (403) "
+        "to "
+        "the role read, which sees addresses masked",
         count(DELIVERY_QUERY_MAX));
     row("`/v1/causes`",
         "counts %s deliveries a page, then `\"complete\":false`: the next page may begin with the "

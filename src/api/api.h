@@ -228,5 +228,13 @@ JsonOut *page_open(Call *call);
 void page_close(Call *call, const Seen *seen);
 void page_put(Call *call, const Seen *seen);
 
+// Whoever has the role read sees addresses masked (***@example.org, ***01): call_address is one as
+// the caller may see it, call_recipient a recipient. call_may_search refuses a search in addresses,
+// which would tell them letter by letter; call_sees_recipients is for what quotes a recipient.
+Str call_address(const Call *call, Str address);
+Str call_recipient(const Call *call, Str recipient);
+Err call_may_search(const Call *call, Error *error) MUST_USE;
+bool call_sees_recipients(const Call *call);
+
 // call_tenant_id is the tenant's public id, for answers.
 Str call_tenant_id(const Call *call);

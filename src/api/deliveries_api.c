@@ -72,13 +72,13 @@ static void put_outcome(JsonOut *json, const Outcome *outcome)
     json_put_str(json, S("detail"), shown->detail);
 }
 
-static void put_targets(JsonOut *json, const TargetRow *targets, size_t count)
+static void put_targets(const Call *call, JsonOut *json, const TargetRow *targets, size_t count)
 {
     json_key(json, S("targets"));
     json_open(json, '[');
     for (size_t i = 0; i < count; i++) {
         json_open(json, '{');
-        json_put_str(json, S("address"), targets[i].target.address);
+        json_put_str(json, S("address"), call_address(call, targets[i].target.address));
         put_outcome(json, targets[i].target.send > 0 ? &targets[i].target.outcome : NULL);
         json_put_time(json, S("at"), targets[i].told_at);
         json_close(json, '}');
@@ -101,7 +101,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_i64(json, S("triggerVersion"), view->promise.version);
     json_put_null(json, S("surveyId"));
     json_put_str(json, S("channel"), view->channel);
-    json_put_str(json, S("address"), view->promise.address);
+    json_put_str(json, S("address"), call_address(call, view->promise.address));
     json_put_str(json, S("locale"), view->promise.locale);
     json_put_str(json, S("customerRef"), view->promise.customer_ref);
     json_put_str(json, S("entity"), view->promise.entity);
@@ -124,7 +124,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("dedupHash"), looked->key);
     json_put_stored(json, S("payload"), view->origin.payload);
     if (looked->target_count > 0)
-        put_targets(json, looked->targets, looked->target_count);
+        put_targets(call, json, looked->targets, looked->target_count);
     json_close(json, '}');
 }
 
@@ -206,6 +206,8 @@ Err delivery_list(Call *call, Db *db, Error *error)
     DeliveryView *views;
     DeliveryFilter filter = read_filter(call);
     TRY(check_cause(&filter, error));
+    if (filter.q.at)
+        TRY(call_may_search(call, error));
     TRY(call_walk(call, &walk, error));
     TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);
@@ -322,11 +324,12 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
         .occurred_at = captured->occurred_at,
         .payload = captured->payload,
     };
+    message.promise.address = call_address(call, captured->promise.address);
     json_open(json, '{');
     json_put_time(json, S("at"), captured->started_at);
     put_id(json, S("deliveryId"), captured->promise.id);
     json_put_str(json, S("channel"), captured->channel);
-    json_put_str(json, S("address"), captured->promise.address);
+    json_put_str(json, S("address"), message.promise.address);
     json_put_i64(json, S("send"), captured->send);
     json_put_i64(json, S("attempt"), captured->number);
     json_put_str(json, S("url"), message.url);

@@ -19,7 +19,7 @@ static void put_event(Call *call, JsonOut *json, const Event *event)
     json_put_time(json, S("receivedAt"), event->received_at);
     json_put_time(json, S("occurredAt"), event->occurred_at);
     json_put_stored(json, S("payload"), event->payload);
-    json_put_stored(json, S("recipient"), event->recipient);
+    json_put_stored(json, S("recipient"), call_recipient(call, event->recipient));
     json_close(json, '}');
 }
 

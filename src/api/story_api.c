@@ -153,9 +153,10 @@ static void put_reason(Call *call, JsonOut *json, const Trigger *trigger, int le
 {
     FilterReason reason =
         filter_explain(call->arena, trigger->filter, leaf, event, trigger->template_id);
+    bool is_shown = call_sees_recipients(call) || !str_contains(reason.predicate, S("recipient."));
     json_put_str(json, S("path"), reason.path);
     json_put_str(json, S("predicate"), reason.predicate);
-    json_put_raw(json, S("seen"), reason.seen);
+    json_put_raw(json, S("seen"), is_shown ? reason.seen : STR_NONE);
     json_put_str(json, S("wouldMatchIf"), reason.would_match_if);
 }
 
@@ -400,7 +401,7 @@ static void put_moment(Call *call, JsonOut *json, const Moment *moment)
         json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->promise.id));
         json_put_str(json, S("triggerId"), moment->delivery->rule_id);
         json_put_str(json, S("channel"), moment->delivery->channel);
-        json_put_str(json, S("address"), moment->delivery->promise.address);
+        json_put_str(json, S("address"), call_address(call, moment->delivery->promise.address));
         json_put_time(json, S("dueAt"), moment->due_at);
         break;
     case ATTEMPT:

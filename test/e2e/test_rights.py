@@ -6,7 +6,7 @@ import re
 import uuid
 
 from harness import equal, eventually, like, main
-from steps import (KIND, advance, deliveries, delivery, ingest, ingest_one, make_channel,
+from steps import (ADDRESS, KIND, advance, deliveries, delivery, ingest, ingest_one, make_channel,
                    make_tenant, make_trigger, make_user, moment, settle, trigger_body, visit)
 
 ROLES = ("admin", "operator", "author", "ingest", "worker", "read", "audit-export")
@@ -526,6 +526,29 @@ def test_what_others_may_not_change_stays(ctx):
     equal(reader.post("/v1/ingest", {"eventKind": "x", "items": [visit()]}).status, 403)
     equal(ctx.peal.get("/v1/triggers/visit", expect=200).json["enabled"], True)
     equal(len(deliveries(ctx.peal)), 1)
+
+
+def test_readers_see_addresses_masked(ctx):
+    make_trigger(ctx.peal)
+    make_trigger(ctx.peal, "abroad",
+                 filter={"path": "recipient.address", "op": "startsWith", "value": "+1"})
+    taken = ingest(ctx.peal, visit())["items"][0]
+    event, made = taken["eventId"], taken["deliveries"][0]["deliveryId"]
+    mail = {**visit(), "recipient": {"address": "ada@example.org", "customerRef": "c-1"}}
+    mailed = ingest(ctx.peal, mail)["items"][0]["eventId"]
+    settle(ctx.peal)
+    reader = make_user(ctx.peal, "read")
+    for path in ("/v1/deliveries", f"/v1/deliveries/{made}", "/v1/events", f"/v1/events/{event}",
+                 f"/v1/events/{event}/timeline", f"/v1/events/{event}/explain", "/v1/captured"):
+        whole, masked = ctx.peal.get(path, expect=200).text, reader.get(path, expect=200).text
+        assert ADDRESS in whole, path
+        assert ADDRESS not in masked and "ada@" not in masked, (path, masked)
+    equal(reader.get(f"/v1/deliveries/{made}").json["address"], "***01")
+    equal(reader.get(f"/v1/events/{mailed}").json["recipient"],
+          {"address": "***@example.org", "customerRef": "c-1"})
+    equal(reader.get("/v1/deliveries?q=770").status, 403)
+    equal(make_user(ctx.peal, "operator").get("/v1/deliveries?q=ada@").json["items"][0]["address"],
+          "ada@example.org")
 
 
 if __name__ == "__main__":
