@@ -628,7 +628,7 @@ static void lanes_in_which_nothing_stands_are_not_looked_at(void)
 static Err publish_large(Tx *tx, void *with, Error *error)
 {
     enum { LARGE = 150, LEAVES = 900 };
-    (void) with;
+    int round = *(int *) with;
     for (int i = 0; i < LARGE; i++) {
         Buf body = buf_new(&tx->arena, BUF_WHOLE);
         buf_add_format(&body,
@@ -638,7 +638,7 @@ static Err publish_large(Tx *tx, void *with, Error *error)
                        i, i);
         for (int leaf = 0; leaf < LEAVES; leaf++)
             buf_add_format(&body, ",{\"path\":\"x\",\"op\":\"==\",\"value\":%d}", leaf);
-        buf_add(&body, S("]}}"));
+        buf_add_format(&body, ",{\"path\":\"x\",\"op\":\"==\",\"value\":\"%d\"}]}}", round);
         TRY(put(tx, TENANT, DEFINITION_TRIGGER, str_format(&tx->arena, "large-%03d", i),
                 buf_str(&body), error));
     }
@@ -648,7 +648,8 @@ static Err publish_large(Tx *tx, void *with, Error *error)
 static void what_is_not_kept_compiled_is_not_kept_by_events(void)
 {
     STORE(store);
-    MUST(&store, writer_run(store.writer, publish_large, NULL, &store.error));
+    int round = 1;
+    MUST(&store, writer_run(store.writer, publish_large, &round, &store.error));
     Registry *registry = writer_registry(store.writer);
     size_t count;
     const RegistryTrigger *const *triggers =
@@ -665,6 +666,14 @@ static void what_is_not_kept_compiled_is_not_kept_by_events(void)
     const Decision *decision = &second->items[0].pairs[0].decision;
     CHECK(is_text(decision->trigger->rule.id, "large-148"));
     CHECK(is_text(decision->address, "large-148"));
+    registry_drop(registry);
+
+    round = 2; // others in their place find room
+    MUST(&store, writer_run(store.writer, publish_large, &round, &store.error));
+    registry = writer_registry(store.writer);
+    Accept *third = accept_of(&store, TENANT, "{'kind':'visit','payload':{'n':-1}}");
+    MUST(&store, accept_decide(third, registry, &store.random, &store.error));
+    CHECK(registry_triggers(registry, TENANT, S("visit"), &count)[0]->compiled);
     registry_drop(registry);
 }
 

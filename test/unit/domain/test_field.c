@@ -143,6 +143,7 @@ static void a_mistake_is_noted_at_its_place_and_leaves_the_default(void)
         { "'count':-1", "/count", "bad-value",
           "must be a whole number from 0 to 10000000000, not -1" },
         { "'ratio':1.5", "/ratio", "bad-value", "must be a number from 0 to 1, not 1.5" },
+        { "'ratio':-0.1", "/ratio", "bad-value", "must be a number from 0 to 1, not -0.1" },
         { "'ratio':'1'", "/ratio", "bad-type", "must be a number, not a string" },
         { "'span':'soon'", "/span", "bad-duration",
           "\"soon\" is not a duration; write 30s, 15m, 4h, 2d, 1w or 1d12h" },

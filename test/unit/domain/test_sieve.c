@@ -77,6 +77,8 @@ static void add_rule(World *world)
     Buf buf = buf_new(&world->arena, 1 << 20);
     buf_add_format(&buf, "{\"id\":\"t%zu\",\"eventKind\":\"k\",\"channel\":\"m\",\"enabled\":%s",
                    at, draw(world, 8) ? "true" : "false");
+    if (draw(world, 2)) // one that filters ask for
+        buf_add_format(&buf, ",\"templateId\":\"%s\"", draw(world, 2) ? "a" : "1");
     if (draw(world, 10)) {
         buf_add(&buf, S(",\"filter\":"));
         add_filter(world, &buf, 0);

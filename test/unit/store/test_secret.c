@@ -136,6 +136,12 @@ static void what_moved_takes_no_secret_with_it(void)
     CHECK(seal(&bench, "{" URL ",\"word\":{\"set\":true}}") == ERR_CHANNEL_INVALID);
     CHECK(is_refused(&bench, "/config/word", "secret-moved"));
     CHECK(seal(&bench, "{" URL ",\"word\":null}") == ERR_OK);
+
+    bench.sealer.has_moved = false;
+    CHECK(seal(&bench, "{" URL ",\"headers\":{\"X\":\"1\"}}") == ERR_OK);
+    bench.sealer.has_moved = true;
+    CHECK(seal(&bench, "{" URL ",\"headers\":{\"X\":{\"set\":true}}}") == ERR_CHANNEL_INVALID);
+    CHECK(is_refused(&bench, "/config/headers/X", "secret-moved"));
 }
 
 static void what_cannot_be_kept_or_sealed_is_refused(void)
