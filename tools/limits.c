@@ -166,7 +166,8 @@ static void print_requests(void)
         count(JSON_DEPTH_MAX), count(JSON_NUMBER_MAX));
     row("problems that a refusal names", "%s", count(ERROR_PROBLEMS_MAX));
     row("Idempotency-Key",
-        "%s characters; its answer is given again for %s, a refusal too (but not 400, 401, 403, "
+        "one to a request (400), %s characters; its answer is given again for %s, a refusal too "
+        "(but not 400, 401, 403, "
         "429 and 5xx: mend or wait, and send it again)",
         count(IDEMPOTENCY_KEY_MAX), span(IDEMPOTENCY_SPAN));
     row("key, tenant", "names %s and %s bytes, a tenant's id %s; `PEAL_ADMIN_KEY` %s or more",

@@ -17,12 +17,25 @@ bool once_is_kept(int status)
     return status < 500;
 }
 
+// count_headers tells a header that came twice from one with a comma: exchange_header() joins them.
+static int count_headers(Exchange *exchange, Str name)
+{
+    Header *headers;
+    size_t count = exchange_headers(exchange, &headers);
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += str_eq_nocase(headers[i].name, name);
+    return found;
+}
+
 Err once_read(Served *served, Error *error)
 {
-    const Exchange *exchange = served->call.exchange;
+    Exchange *exchange = served->call.exchange;
     Str key = exchange_header(exchange, S("Idempotency-Key"));
     if (!key.at || !served->call.route->keeps_answer)
         return ERR_OK;
+    if (count_headers(exchange, S("Idempotency-Key")) > 1)
+        return fail(error, ERR_MALFORMED, "there is more than one Idempotency-Key");
     if (key.len == 0 || key.len > IDEMPOTENCY_KEY_MAX || !str_is_utf8(key) ||
         !str_is_printable(key))
         return fail(error, ERR_MALFORMED, "an Idempotency-Key has 1 to %d printable characters",

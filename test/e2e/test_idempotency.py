@@ -1,5 +1,7 @@
 """Idempotency-Key: the same request again gets the same answer, and is done once."""
+import contextlib
 import http.client
+import json
 import re
 import threading
 
@@ -338,6 +340,25 @@ def test_it_is_known_after_a_restart(ctx):
                  post(peal, "/v1/keys", {"role": "read", "name": "k"}, key="c").json]
         equal(again, first)
     equal(count(peal, "events"), 2)
+
+
+def test_two_keys_in_one_request_are_refused(ctx):
+    """The same one twice too; a key with a comma is one key."""
+    make_trigger(ctx.peal)
+    for keys, status in ((("a", "b"), 400), (("a", "a"), 400), (("a, b",), 202)):
+        connection = http.client.HTTPConnection(ctx.peal.host, timeout=60)
+        with contextlib.closing(connection):
+            raw = json.dumps(EVENT).encode()
+            connection.putrequest("POST", "/v1/events")
+            for name, value in (("Authorization", f"Bearer {ctx.peal.key}"),
+                                ("Content-Type", "application/json"),
+                                ("Content-Length", str(len(raw))),
+                                *(("Idempotency-Key", key) for key in keys)):
+                connection.putheader(name, value)
+            connection.endheaders(raw)
+            answer = connection.getresponse()
+            equal((answer.status, b"more than one" in answer.read()), (status, status == 400), keys)
+    equal(count(ctx.peal, "events"), 1)
 
 
 def test_a_get_and_a_put_take_no_notice_of_it(ctx):
