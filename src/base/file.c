@@ -49,10 +49,10 @@ Err file_put(Arena *scratch, Str path, Str text, Error *error)
     return ERR_OK;
 }
 
-Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error)
+// take reads what was opened, or says by errno why it was not, and closes it.
+static Err take(Arena *arena, int fd, Str path, size_t max, Str *ret, Error *error)
 {
     *ret = STR_NONE;
-    int fd = open(str_z(arena, path), O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return ERR_OK;
     char *text = arena_alloc(arena, max);
@@ -65,6 +65,24 @@ Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error)
         return ERR_UNAVAILABLE;
     *ret = (Str){ text, (size_t) len };
     return ERR_OK;
+}
+
+Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error)
+{
+    int fd = open(str_z(arena, path), O_RDONLY | O_CLOEXEC);
+    return take(arena, fd, path, max, ret, error);
+}
+
+Err file_get_regular(Arena *arena, Str path, size_t max, Str *ret, Error *error)
+{
+    struct stat found;
+    // Without O_NONBLOCK, to open a pipe is to wait for its writer.
+    int fd = open(str_z(arena, path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode))) {
+        close(fd);
+        return fail(error, ERR_SETUP, "%.*s is not a regular file", STR_ARG(path));
+    }
+    return take(arena, fd, path, max, ret, error);
 }
 
 bool file_is_open(const char *path)

@@ -15,6 +15,10 @@ Err file_put(Arena *scratch, Str path, Str text, Error *error) MUST_USE;
 // about the file.
 Err file_get(Arena *arena, Str path, size_t max, Str *ret, Error *error) MUST_USE;
 
+// file_get_regular does so where a person names the file and nobody may wait for it: a pipe, a
+// device or a folder is ERR_SETUP, and is not read.
+Err file_get_regular(Arena *arena, Str path, size_t max, Str *ret, Error *error) MUST_USE;
+
 // file_make_folders makes the folders in which path lies, where they are missing, for their owner
 // alone. What cannot be made is noticed by whoever uses it.
 void file_make_folders(Arena *scratch, Str path);

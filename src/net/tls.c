@@ -29,7 +29,7 @@ static gnutls_datum_t datum(Str text)
 
 static Err read_file(Arena *arena, Str path, const char *what, Str *ret, Error *error)
 {
-    TRY(file_get(arena, path, CERTIFICATE_BYTES_MAX, ret, error));
+    TRY(file_get_regular(arena, path, CERTIFICATE_BYTES_MAX, ret, error));
     if (!ret->at)
         return fail(error, ERR_SETUP, "cannot read the %s %.*s", what, STR_ARG(path));
     return ERR_OK;

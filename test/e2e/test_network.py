@@ -123,7 +123,11 @@ def test_certificates_that_cannot_be_used_end_the_start(ctx):
     open_key, empty = ctx.folder / "open.key", ctx.write("empty", "")
     shutil.copy(one[3], open_key)
     open_key.chmod(0o644)
+    pipe = ctx.folder / "pipe"
+    os.mkfifo(pipe, 0o600)
     cases = [
+        (["--tls-cert", pipe, *one[2:]], "not a regular file"),
+        ([*one[:2], "--tls-key", pipe], "not a regular file"),
         ([*one[:2], *two[2:]], "not the certificate's"),
         (["--tls-cert", ctx.folder / "none", *one[2:]], "cannot read the certificate"),
         ([*one[:2], "--tls-key", ctx.folder / "none"], "cannot read the certificate's key"),
@@ -157,6 +161,24 @@ def test_a_renewed_certificate_is_presented_without_a_restart(ctx):
         peal.process.send(signal.SIGHUP)
         eventually(lambda: authority.serial(peal) == 3)
         equal(ask(connection, "/livez")[0], 200)
+
+
+@only("sqlite")
+def test_a_pipe_in_the_place_of_a_certificate_holds_up_nothing(ctx):
+    """Nobody writes to it: whoever waits for its text waits for ever."""
+    authority = Authority(ctx.folder)
+    peal = ctx.start(args=authority.issue("one", serial=1))
+    for serial, name in ((2, "one.crt"), (3, "one.key")):
+        (ctx.folder / name).unlink()
+        os.mkfifo(ctx.folder / name, 0o600)
+        peal.process.send(signal.SIGHUP)
+        said = f"{name} is not a regular file"
+        assert peal.process.err.wait_for(said, seconds=15), peal.log()
+        equal(authority.serial(peal), serial - 1, "the one before stays")
+        (ctx.folder / name).unlink()
+        authority.issue("one", serial=serial)
+        peal.process.send(signal.SIGHUP)
+        eventually(lambda serial=serial: authority.serial(peal) == serial)
 
 
 @only("sqlite")
