@@ -161,6 +161,8 @@ static void print_requests(void)
         bytes((size_t) BODIES_MAX_MIB << 20));
     row("an answer to be taken", "%s and a second for each %s", span(SERVER_REQUEST_DEADLINE),
         bytes(SERVER_ANSWER_BYTES_PER_SECOND));
+    row("answers that are not taken yet", "%s in memory; beyond it reads are told 503 `busy`",
+        bytes(SERVER_ANSWERS_BYTES_MAX));
     row("JSON",
         "depth %s, no duplicate keys, strict UTF-8, no `\\u0000`, numbers up to %s characters",
         count(JSON_DEPTH_MAX), count(JSON_NUMBER_MAX));

@@ -281,6 +281,9 @@ static Err run_read(Read *read, Db *db, Error *error)
     Registry *newest = writer_registry(api_writer(call->api));
     Err err = rights_readmit(served, newest, clock_now(call->api->clock), &served->error);
     registry_drop(newest);
+    if (err == ERR_OK && exchange_is_crowded(call->exchange))
+        err = fail(&served->error, ERR_BUSY,
+                   "answers that their clients do not take fill the memory set aside for them");
     if (err == ERR_OK)
         err = call->route->run.read(call, db, &served->error);
     return reply_conclude(served, err, error);

@@ -11,6 +11,8 @@ static void hand_back(ExchangeWire *wire)
         wire_wake(server, mhd);
 }
 
+enum { COUNTED_BYTES_MIN = 16 * 1024 }; // smaller answers are many connections' own affair
+
 void wire_reply(ExchangeWire *wire, const Reply *reply)
 {
     Arena *arena = &wire->exchange.arena;
@@ -20,7 +22,16 @@ void wire_reply(ExchangeWire *wire, const Reply *reply)
     for (size_t i = 0; i < reply->header_count; i++)
         wire->reply.headers[i] = (Header){ str_dup(arena, reply->headers[i].name),
                                            str_dup(arena, reply->headers[i].value) };
+    if (reply->body.len > COUNTED_BYTES_MIN) {
+        wire->answer_bytes = arena->bytes;
+        atomic_fetch_add(&wire->server->answer_bytes, wire->answer_bytes);
+    }
     hand_back(wire);
+}
+
+bool exchange_is_crowded(const Exchange *exchange)
+{
+    return atomic_load(&exchange->wire->server->answer_bytes) > SERVER_ANSWERS_BYTES_MAX;
 }
 
 void exchange_reply(Exchange *exchange, const Reply *reply)

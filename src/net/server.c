@@ -146,8 +146,19 @@ bool wire_let_go(ExchangeWire *wire)
     return holders == 1;
 }
 
+// forget_answer: it has been taken, or nobody will.
+static void forget_answer(ExchangeWire *wire)
+{
+    if (wire->answer_bytes == 0)
+        return;
+    size_t before = atomic_fetch_sub(&wire->server->answer_bytes, wire->answer_bytes);
+    assert(before >= wire->answer_bytes);
+    wire->answer_bytes = 0;
+}
+
 void wire_end(ExchangeWire *wire)
 {
+    forget_answer(wire);
     stream_free(wire->stream);
     free(wire->body);
     arena_done(&wire->exchange.arena);
@@ -163,6 +174,7 @@ static void wire_keep(ExchangeWire *wire)
         return;
     }
     Arena arena = wire->exchange.arena;
+    forget_answer(wire);
     stream_free(wire->stream);
     free(wire->body);
     if (arena.bytes > SPARE_ARENA_BYTES_MAX)

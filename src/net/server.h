@@ -47,6 +47,10 @@ bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); /
 // static.
 void exchange_reply(Exchange *exchange, const Reply *reply);
 
+// exchange_is_crowded: answers that others are slow to take fill the memory set aside for them.
+// Whoever is about to make a large one had better refuse. From any thread.
+bool exchange_is_crowded(const Exchange *exchange);
+
 // exchange_wake has answer() called on the server's own thread, where it calls exchange_reply():
 // for who must not spend time on writing it. The exchange is no longer the caller's.
 void exchange_wake(Exchange *exchange, void (*answer)(Exchange *exchange));
@@ -78,6 +82,7 @@ enum {
     SERVER_CONNECTIONS_PER_ADDRESS_MAX = 512,
     SERVER_BODY_BYTES_MAX = 8 << 20,
     SERVER_BODIES_BYTES_MAX = 256 << 20,
+    SERVER_ANSWERS_BYTES_MAX = 256 << 20, // that clients have not taken yet
     SERVER_HEADER_BYTES_MAX = 16 << 10,
     SERVER_ANSWER_BYTES_PER_SECOND = 256 << 10,
 };

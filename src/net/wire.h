@@ -83,6 +83,7 @@ struct ExchangeWire {
     size_t body_max, body_room;
     char *body; // on the heap: it grows in place, and its room is known to the byte
     Reply reply;
+    size_t answer_bytes; // that the arena held when it was answered, as counted in the server's
     void (*answer)(Exchange *exchange); // that the loop has to call for it; NULL
 };
 
@@ -109,10 +110,11 @@ struct Server {
     size_t spare_count;
     size_t body_bytes; // the loop thread's: room of all bodies
     _Atomic bool is_quiesced, is_closing;
-    _Atomic Instant alive_at; // the loop's last sign of life
-    _Atomic size_t owed;      // handed over and not yet answered, and streams not yet ended
-    _Atomic size_t sending;   // answers on their way
-    pthread_mutex_t lock;     // guards what follows, and is for the wait in server_close()
+    _Atomic Instant alive_at;    // the loop's last sign of life
+    _Atomic size_t owed;         // handed over and not yet answered, and streams not yet ended
+    _Atomic size_t sending;      // answers on their way
+    _Atomic size_t answer_bytes; // of all answers that are not yet taken
+    pthread_mutex_t lock;        // guards what follows, and is for the wait in server_close()
     pthread_cond_t changed;
     Stream *streams;      // not yet ended
     ExchangeWire *parked; // waiting for something that may never come

@@ -300,7 +300,7 @@ def waiting(peal):
 @only("postgres")
 def test_a_reused_key_undoes_nobodys_batch(ctx):
     """Who reuses a key is refused alone; those in the same transaction do not notice."""
-    peal, posts = ctx.start(clock="system"), 60
+    peal, posts = ctx.start(clock="system"), 150
     make_trigger(peal)
     post(peal, "/v1/events", EVENT, key="mine", expect=202)
     answers = []
@@ -318,10 +318,10 @@ def test_a_reused_key_undoes_nobodys_batch(ctx):
         eventually(lambda: waiting(peal) >= 30)  # the others are with the writers already
     for thread in threads:
         thread.join()
-    equal(sorted(answer.status for answer in answers), [202] * 54 + [409] * 6)
+    equal(sorted(answer.status for answer in answers), [202] * 135 + [409] * 15)
     rows = Cluster.get().query("SELECT COUNT(*), COUNT(DISTINCT xmin::text) FROM peal.event",
                                ctx.store_url)
-    equal(int(rows[0][0]), 1 + 54)
+    equal(int(rows[0][0]), 1 + 135)
     assert int(rows[0][1]) <= 15, f"{rows[0][1]} transactions: the batch was taken apart"
 
 

@@ -1,4 +1,5 @@
 """What Peal takes and gives is bounded in bytes as well as in numbers (H1)."""
+import socket
 import threading
 
 from harness import equal, eventually, main, once, run_peal
@@ -113,6 +114,25 @@ def test_few_descriptors_cost_no_delivery_an_attempt(ctx):
     equal({delivery["attemptCount"] for delivery in deliveries(peal)}, {1})
     log = peal.log(1000)
     assert "descriptors.few" in log and "store.doubted" not in log, log
+
+
+def test_answers_that_nobody_takes_are_bounded(ctx):
+    """A page of 8 MB each, asked for by many who do not read it (limits.md: memory in bytes)."""
+    make_trigger(ctx.peal)
+    ingest(ctx.peal, *[visit(note=LARGE) for _ in range(10)])
+    settle(ctx.peal)
+    ask = (f"GET /v1/deliveries?limit=500 HTTP/1.1\r\nHost: x\r\n"
+           f"Authorization: Bearer {ctx.peal.key}\r\n\r\n").encode()
+    idle = [socket.create_connection(tuple(ctx.peal.host.rsplit(":", 1))) for _ in range(60)]
+    for one in idle:
+        one.sendall(ask)
+    eventually(lambda: ctx.peal.get("/v1/deliveries?limit=500").status == 503)
+    with open(f"/proc/{ctx.peal.process.child.pid}/statm", encoding="ascii") as file:
+        resident = int(file.read().split()[1]) * 4096
+    assert resident < 700 << 20, resident
+    for one in idle:
+        one.close()
+    eventually(lambda: ctx.peal.get("/v1/deliveries?limit=500").status == 200)
 
 
 @once
