@@ -97,14 +97,11 @@ Err inspect_broken(Db *db, Arena *arena, const char **ret, Error *error)
     return ERR_OK;
 }
 
-// Public ids are drawn anew where something is decided anew, as after an outage, and so are not
-// compared.
-#define COLUMNS(table, columns, key)                                                               \
+#define TABLE(table, key)                                                                          \
     {                                                                                              \
         .name = "inspect_" table, .scope = STATEMENT_SYSTEM, .params = "",                         \
-        .sql = "SELECT " columns " FROM " table " ORDER BY " key                                   \
+        .sql = "SELECT * FROM " table " ORDER BY " key                                             \
     }
-#define TABLE(table, key) COLUMNS(table, "*", key)
 
 static const Statement tables[] = {
     TABLE("meta", "key"),
@@ -116,20 +113,17 @@ static const Statement tables[] = {
     TABLE("lane", "lane"),
     TABLE("rule", "rule"),
     TABLE("event", "tenant, id"),
-    COLUMNS("delivery",
-            "tenant, id, event, rule, version, lane, site, triggered_at, address, locale,"
-            " customer_ref, entity",
-            "tenant, id"),
+    TABLE("delivery", "tenant, id"),
     TABLE("queue", "tenant, id"),
     TABLE("ended", "tenant, id"),
     TABLE("attempt", "tenant, delivery, number"),
     TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
-    COLUMNS("awaiting", "tenant, delivery", "tenant, delivery"),
+    TABLE("awaiting", "public_id"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, rule, lane, site, state"),
     TABLE("node", "node"),
-    COLUMNS("idempotency", "tenant, key, request, status, LENGTH(body), created_at", "tenant, key"),
+    TABLE("idempotency", "tenant, key"),
     TABLE("operation", "tenant, id"),
 };
 
