@@ -103,6 +103,8 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
 {
     const RegistryKind *kind = registry_kind(registry, accept->tenant, item->event.kind);
     assert(!kind || kind->count <= ACCEPT_RULES_MAX);
+    item->before = item->pairs;
+    item->before_count = item->pair_count;
     item->pairs = NULL;
     item->pair_count = item->created_count = 0;
     item->missed = STR_NONE;
@@ -120,16 +122,28 @@ static Miss miss_of(const Decision *decision)
                    .leaf = decision->leaf };
 }
 
+// public_id_of keeps what was drawn for a delivery when it was decided before: what is done again
+// after an outage is the same to the last letter. Deliveries come in the order of their ids.
+static Str public_id_of(const Accept *accept, AcceptItem *item, Uuid delivery, Random *random)
+{
+    while (item->before_count > 0 && uuid_cmp(item->before->delivery, delivery) < 0) {
+        item->before++;
+        item->before_count--;
+    }
+    bool is_drawn = item->before_count > 0 && uuid_cmp(item->before->delivery, delivery) == 0;
+    return is_drawn ? item->before->public_id : public_id_new(accept->arena, random);
+}
+
 // pair_of makes a pair of a decision that has to do with the event. place is the trigger's among
 // those that listen.
-static AcceptPair pair_of(const Accept *accept, const AcceptItem *item, const Decision *decision,
+static AcceptPair pair_of(const Accept *accept, AcceptItem *item, const Decision *decision,
                           size_t place, Random *random)
 {
     AcceptPair pair = { .decision = *decision };
     if (decision->kind != DECISION_CREATED)
         return pair;
     pair.delivery = delivery_id_of(item->event.id, (unsigned) place + 1);
-    pair.public_id = public_id_new(accept->arena, random);
+    pair.public_id = public_id_of(accept, item, pair.delivery, random);
     pair.key = (DedupKey){ .tenant = accept->tenant,
                            .key = dedup_key(decision->trigger->rule.number, &decision->key),
                            .wanted_by = pair.delivery };

@@ -35,10 +35,12 @@ typedef struct AcceptItem {
     Error *error; // why
     AcceptPair *pairs;
     size_t pair_count;
-    size_t created_count; // pairs that make a delivery, or would but for their key
-    Str missed;           // what all other triggers decided, packed (domain/decision.h); none
-    DedupKey identity;    // when the event has one
-    bool is_duplicate;    // its identity came before: identity.holder is the first event
+    size_t created_count;     // pairs that make a delivery, or would but for their key
+    const AcceptPair *before; // while it is decided anew: the pairs of the last time, from here on
+    size_t before_count;
+    Str missed;        // what all other triggers decided, packed (domain/decision.h); none
+    DedupKey identity; // when the event has one
+    bool is_duplicate; // its identity came before: identity.holder is the first event
 } AcceptItem;
 
 // Accept is what comes in together: one tenant, one moment.
