@@ -147,18 +147,35 @@ static uint64_t add_value(uint64_t hash, const Value *value)
     return add(hash, value->str.at, value->str.len);
 }
 
-Err inspect_digest(Db *db, uint64_t *ret, Error *error)
+_Static_assert(ARRAY_LEN(tables) == INSPECT_TABLES, "every table is counted");
+
+Err inspect_tables(Db *db, uint64_t ret[INSPECT_TABLES], Error *error)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         Rows rows;
         arena_reset(&arena);
         TRY(db_query(db, &arena, &tables[i], NULL, &rows, error));
-        hash = add(hash, &i, sizeof i);
+        ret[i] = 0xcbf29ce484222325u;
         for (size_t v = 0; v < rows.count * rows.columns; v++)
-            hash = add_value(hash, &rows.values[v]);
+            ret[i] = add_value(ret[i], &rows.values[v]);
     }
-    *ret = hash;
+    return ERR_OK;
+}
+
+const char *inspect_differs(const uint64_t one[INSPECT_TABLES],
+                            const uint64_t other[INSPECT_TABLES])
+{
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        if (one[i] != other[i])
+            return tables[i].name;
+    return NULL;
+}
+
+Err inspect_digest(Db *db, uint64_t *ret, Error *error)
+{
+    uint64_t of[INSPECT_TABLES];
+    TRY(inspect_tables(db, of, error));
+    *ret = add(0xcbf29ce484222325u, of, sizeof of);
     return ERR_OK;
 }
