@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "domain/content.h"
 #include "domain/field.h"
 #include "domain/target.h"
 #include "net/process.h"
@@ -36,8 +37,9 @@ typedef struct Message {
     int send, attempt;
     Str url; // the link, made from the installation's template; none
     Instant occurred_at;
-    Str trace;   // that the event came with (domain/trace.h); none
-    Str payload; // JSON
+    Str trace;       // that the event came with (domain/trace.h); none
+    Str payload;     // JSON
+    Content content; // what it says, where its channel speaks to persons (has_content)
     Target *targets;
     size_t target_count;
 } Message;
@@ -73,6 +75,7 @@ typedef struct ChannelType {
     Carrier carrier;
     int parcel_max;   // messages in one parcel
     bool has_targets; // a message may have several
+    bool has_content; // it speaks to persons: a message that says nothing is not sent
 
     // config is what the settings may hold, and which of them are secret. They are checked when a
     // channel is saved, so that a typo is told to the person who made it.

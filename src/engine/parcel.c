@@ -71,12 +71,20 @@ static void address(Flight *flight)
     take_targets(flight, false);
 }
 
-static Message message_of(Flight *flight)
+// say fills in what a message says, where its channel speaks to persons.
+static void say(const ChannelType *type, Arena *arena, Message *message)
+{
+    const Json *payload;
+    if (type->has_content && json_parse(arena, message->payload, &payload, NULL) == ERR_OK)
+        message->content = content_of_payload(arena, payload, message->url);
+}
+
+static Message message_of(Flight *flight, const ChannelType *type)
 {
     const Claimed *claimed = &flight->claimed;
     Str template = flight->engine->options.url_template;
     address(flight);
-    return (Message){
+    Message message = {
         .promise = claimed->promise,
         .event_kind = claimed->event_kind,
         .trigger_id = claimed->trigger->rule.id,
@@ -89,6 +97,8 @@ static Message message_of(Flight *flight)
         .targets = flight->targets + flight->done_count,
         .target_count = flight->target_count - flight->done_count,
     };
+    say(type, &flight->arena, &message);
+    return message;
 }
 
 static void pack(Flight *first, size_t count, const RegistryChannel *channel)
@@ -101,7 +111,7 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel)
                               .arena = &first->arena,
                               .now = clock_now(first->engine->options.clock) };
     for (Flight *flight = first; flight; flight = flight->also)
-        messages[first->parcel.count++] = message_of(flight);
+        messages[first->parcel.count++] = message_of(flight, first->type);
     assert(first->parcel.count == count);
 }
 
@@ -116,6 +126,7 @@ static void unpack(Flight *first)
         promise->public_id = promise->address = promise->locale = STR_NONE;
         promise->customer_ref = promise->entity = STR_NONE;
         message->event_kind = message->payload = message->trace = STR_NONE;
+        message->content = (Content){ 0 };
         flight->target.address = STR_NONE;
         flight_started(flight);
     }
@@ -174,6 +185,9 @@ static void transfer_done(void *with, const TransferResult *result)
 static Err start_transfer(Flight *first, Span timeout, Error *error)
 {
     Transfer transfer = { 0 };
+    for (size_t i = 0; first->type->has_content && i < first->parcel.count; i++)
+        if (content_is_empty(&first->parcel.messages[i].content))
+            return fail(error, ERR_INVALID, "the message says nothing: its payload has no body");
     TRY(first->type->request(&first->parcel, &transfer, error));
     transfer.timeout = timeout;
     transfer.pool = first->claimed.promise.tenant;
