@@ -86,6 +86,16 @@ static void put_targets(const Call *call, JsonOut *json, const TargetRow *target
     json_close(json, ']');
 }
 
+static void put_rule(JsonOut *json, const DeliveryView *view)
+{
+    json_key(json, S("rule"));
+    json_open(json, '{');
+    json_put_str(json, S("kind"), str_from(rule_kind_text(view->rule_kind)));
+    json_put_str(json, S("id"), view->rule_id);
+    json_put_i64(json, S("version"), view->promise.version);
+    json_close(json, '}');
+}
+
 static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
 {
     const DeliveryView *view = &looked->view;
@@ -97,8 +107,9 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("publicId"), view->promise.public_id);
     put_id(json, S("eventId"), view->promise.event);
     json_put_str(json, S("tenant"), call_tenant_id(call));
-    json_put_str(json, S("triggerId"), view->rule_id);
+    json_put_str(json, S("triggerId"), view->rule_kind == RULE_TRIGGER ? view->rule_id : STR_NONE);
     json_put_i64(json, S("triggerVersion"), view->promise.version);
+    put_rule(json, view);
     json_put_null(json, S("surveyId"));
     json_put_str(json, S("channel"), view->channel);
     json_put_str(json, S("address"), call_address(call, view->promise.address));

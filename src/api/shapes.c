@@ -196,6 +196,19 @@ static const Field target_rows[] = {
 static const Shape target_shape = SHAPE("Target", target_rows);
 static const Field target_row = { NULL, FIELD_OBJECT, .inside = &target_shape };
 
+static const char *const rule_words[] = {
+#define RULE_WORD(name, text) (text),
+    RULE_KIND_TABLE(RULE_WORD)
+#undef RULE_WORD
+    NULL,
+};
+static const Field rule_rows[] = {
+    { "kind",    FIELD_WORD,  ALWAYS, .words = rule_words },
+    { "id",      FIELD_TEXT,  OR_NULL },
+    { "version", FIELD_COUNT, ALWAYS },
+};
+static const Shape rule_shape = SHAPE("Rule", rule_rows);
+
 static const Field delivery_rows[] = {
     { "id",                 FIELD_ID,    ALWAYS },
     { "publicId",           FIELD_TEXT,  ALWAYS },
@@ -203,6 +216,7 @@ static const Field delivery_rows[] = {
     { "tenant",             FIELD_TEXT,  OR_NULL },
     { "triggerId",          FIELD_TEXT,  OR_NULL },
     { "triggerVersion",     FIELD_COUNT, ALWAYS },
+    { "rule",               FIELD_OBJECT, ALWAYS, .inside = &rule_shape, .help = "What made it" },
     { "surveyId",           FIELD_TEXT,  OR_NULL },
     { "channel",            FIELD_TEXT,  OR_NULL },
     { "address",            FIELD_TEXT,  OR_NULL },

@@ -97,7 +97,7 @@ static bool joins(const DecisionPack *pack, const Miss *miss)
 
 void decision_add(DecisionPack *pack, const Miss *miss)
 {
-    assert(miss->rule > 0 && miss->version > 0);
+    assert(miss->rule > 0 && miss->version >= 0);
     if (!joins(pack, miss)) {
         close_group(pack);
         open_group(pack, miss);
@@ -152,7 +152,7 @@ static bool take_head(Str *rest, Miss *ret, bool *ret_has_holder)
     int64_t head, reason, leaf = -1;
     *ret = (Miss){ 0 };
     if (!take_number(rest, 0, KIND_BITS | HAS_LEAF | HAS_HOLDER, &head) ||
-        !take_number(rest, 1, INT64_MAX, &ret->version) ||
+        !take_number(rest, 0, INT64_MAX, &ret->version) ||
         !take_number(rest, 0, ARRAY_LEN(reasons) - 1, &reason))
         return false;
     if ((head & HAS_LEAF) && !take_number(rest, 0, INT32_MAX, &leaf))

@@ -1,5 +1,7 @@
 #include "domain/rule.h"
 
+#include "domain/trigger.h"
+
 static const char *const kinds[] = {
 #define RULE_ROW(name, text) [RULE_##name] = text,
     RULE_KIND_TABLE(RULE_ROW)
@@ -21,4 +23,24 @@ bool rule_kind_parse(Str text, RuleKind *ret)
         }
     }
     return false;
+}
+
+Rule rule_default(RuleKind kind, Str id)
+{
+    return (Rule){ .kind = kind, .id = id, .plan = plan_default(), .retry = retry_default() };
+}
+
+typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
+
+static RuleParse *const parsers[] = {
+    [RULE_TRIGGER] = trigger_parse,
+};
+
+Err rule_parse(RuleKind kind, Arena *arena, Str body, Trigger *ret, Error *error)
+{
+    RuleParse *parse = kind < ARRAY_LEN(parsers) ? parsers[kind] : NULL;
+    if (!parse)
+        return fail(error, ERR_INVALID, "a rule of kind %s has no definition",
+                    rule_kind_text(kind));
+    return parse(arena, body, ret, error);
 }

@@ -3,10 +3,17 @@
 //
 // A rule's name gets a number when it is first mentioned, and keeps it for good: hidden and made
 // again, it is the same rule. History, dedup keys and counters go by the number, which is short and
-// needs no kind beside it; (number, version) names one version. To add a kind, add a row at the
-// end: it is stored as its place in the table.
+// needs no kind beside it; (number, version) names one version. Version 0 is that of a rule which
+// was named and never defined: what is made for it keeps the defaults of its kind.
+//
+// Whatever its kind, a rule is compiled to a Trigger (trigger.h), so that one door decides and one
+// engine sends for all of them. To add a kind, add a row at the end, for it is stored as its place
+// in the table; one that is a definition has the same text there (definition.h) and a row among
+// rule.c's parsers.
 #pragma once
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "domain/backoff.h"
 #include "domain/plan.h"
@@ -19,7 +26,7 @@
     X(SURVEY,       "survey")         \
     X(SUBSCRIBER,   "subscriber")     \
     X(JOB,          "job")            \
-    X(NOTIFY,       "notify")         \
+    X(NOTIFY,       "list")           \
     X(FORWARD,      "forward")        \
     X(POLL,         "poll")           \
     X(AUTOMATION,   "automation")
@@ -44,5 +51,12 @@ typedef struct Rule {
     int64_t lane; // the queue's, of the channel it sends through
     Plan plan;
     bool has_retry;
-    RetryPolicy retry;
+    RetryPolicy retry; // its own, else that of its kind
 } Rule;
+
+// rule_default is a rule of which nothing is known but what it is called.
+Rule rule_default(RuleKind kind, Str id);
+
+// rule_parse compiles the text of a rule's definition, which must live as long as what it makes.
+typedef struct Trigger Trigger;
+Err rule_parse(RuleKind kind, Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;

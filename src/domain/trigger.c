@@ -59,7 +59,7 @@ const Shape trigger_shape = {
 Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error)
 {
     Trigger trigger = {
-        .rule = { .kind = RULE_TRIGGER, .plan = plan_default(), .retry = retry_default() },
+        .rule = rule_default(RULE_TRIGGER, STR_NONE),
         .enabled = true,
         .address_path = S("recipient.address"),
         .locale_path = S("recipient.locale"),

@@ -1,5 +1,8 @@
 // trigger.h - event kind + filter + dedup recipe + plan + channel; compiled from its JSON.
 //
+// It is also the compiled form of every other kind of rule (rule.h: rule_parse); rule.kind tells
+// which it was.
+//
 // trigger_compile() refuses unknown members, bad durations and bad filters, each with its place.
 // trigger_decide() is what one trigger makes of one event: pure, and the only place that says so.
 #pragma once

@@ -21,6 +21,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
                         Random *random);
 static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
                          Random *random);
+static void ask_named(const Accept *accept, AcceptItem *item, Random *random);
 static void decide_identity(const Accept *accept, AcceptItem *item);
 
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
@@ -53,10 +54,11 @@ Err accept_decide(Accept *accept, const Registry *registry, Random *random, Erro
 static size_t rules_of(const Registry *registry, const AcceptItem *item, int64_t tenant,
                        size_t *ret_recallers)
 {
-    size_t triggers;
-    registry_triggers(registry, tenant, item->event.kind, &triggers);
+    size_t rules = item->named_count;
+    if (rules == 0)
+        registry_triggers(registry, tenant, item->event.kind, &rules);
     registry_recallers(registry, tenant, item->event.kind, ret_recallers);
-    return triggers;
+    return rules;
 }
 
 size_t accept_pairs(const Accept *accept, const Registry *registry)
@@ -102,13 +104,15 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
                         Random *random)
 {
     const RegistryKind *kind = registry_kind(registry, accept->tenant, item->event.kind);
-    assert(!kind || kind->count <= ACCEPT_RULES_MAX);
+    assert(item->named_count > 0 || !kind || kind->count <= ACCEPT_RULES_MAX);
     item->before = item->pairs;
     item->before_count = item->pair_count;
     item->pairs = NULL;
     item->pair_count = item->created_count = 0;
     item->missed = STR_NONE;
-    if (kind)
+    if (item->named_count > 0)
+        ask_named(accept, item, random);
+    else if (kind)
         ask_triggers(accept, item, kind, random);
     decide_identity(accept, item);
 }
@@ -179,6 +183,19 @@ static Decision ask(const Accept *accept, const AcceptItem *item, const Registry
     return trigger_decide(arena, registry_compiled(trigger, arena), &item->event, accept->now);
 }
 
+// note keeps a decision: as a pair where it has to do with the event, else among those that missed.
+static void note(const Accept *accept, AcceptItem *item, const Decision *decision, size_t place,
+                 DecisionPack *missed, Random *random)
+{
+    if (has_pair(decision)) {
+        AcceptPair pair = pair_of(accept, item, decision, place, random);
+        add_pair(accept->arena, item, &pair);
+        return;
+    }
+    Miss miss = miss_of(decision);
+    decision_add(missed, &miss);
+}
+
 // ask_triggers asks those that the sieve picks; what the others say is known.
 static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
                          Random *random)
@@ -194,13 +211,19 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
     DecisionPack missed = decision_begin(arena, item->missed);
     for (size_t i = 0; i < count; i++) {
         Decision decision = ask(accept, item, kind->triggers[picked[i]], &scratch);
-        if (has_pair(&decision)) {
-            AcceptPair pair = pair_of(accept, item, &decision, picked[i], random);
-            add_pair(arena, item, &pair);
-        } else {
-            Miss miss = miss_of(&decision);
-            decision_add(&missed, &miss);
-        }
+        note(accept, item, &decision, picked[i], &missed, random);
+    }
+    item->missed = decision_end(&missed);
+}
+
+static void ask_named(const Accept *accept, AcceptItem *item, Random *random)
+{
+    DecisionPack missed = decision_begin(accept->arena, STR_NONE);
+    for (size_t i = 0; i < item->named_count; i++) {
+        assert(item->named[i]->rule.number > 0 && item->named[i]->rule.lane > 0);
+        Decision decision =
+            trigger_decide(accept->arena, item->named[i], &item->event, accept->now);
+        note(accept, item, &decision, i, &missed, random);
     }
     item->missed = decision_end(&missed);
 }

@@ -6,6 +6,11 @@
 // delivery into the transaction at hand, beside whatever else that does: all of it is committed, or
 // nothing.
 //
+// An event is for the triggers that listen to its kind; or, where its item names rules, for those
+// alone: a notification's list, a resend's template. Named rules are the caller's, who fills in all
+// of their Rule (number, version, tenant, lane); they live as long as the accept, and where the
+// registry has moved he names them anew before he decides again.
+//
 // Many accepts are written in sets. An event that calls something off (a trigger's cancelOn) sees
 // what its tenant's earlier events made and not what later ones make; nobody else waits for that.
 #pragma once
@@ -31,8 +36,10 @@ typedef struct AcceptPair {
 
 typedef struct AcceptItem {
     Event event;
-    Err err;      // not ERR_OK: the item is bad and takes no part
-    Error *error; // why
+    const Trigger *const *named; // the rules that it is for, whatever listens to its kind; none
+    size_t named_count;          // 0: it is for those that listen
+    Err err;                     // not ERR_OK: the item is bad and takes no part
+    Error *error;                // why
     AcceptPair *pairs;
     size_t pair_count;
     size_t created_count;     // pairs that make a delivery, or would but for their key

@@ -26,7 +26,7 @@ static const Statement insert = {
 // is the newest of the others. One of queue and ended has a row. A delivery is shown also where its
 // event, its lane or its rule got lost: it parked because of that, and a person decides.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT " PROMISE_OF_D ", r.id, l.channel, d.tenant, d.event, e.kind,"                         \
+    "SELECT " PROMISE_OF_D ", COALESCE(r.kind, 0), r.id, l.channel, d.tenant, d.event, e.kind,"    \
     " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
@@ -359,19 +359,19 @@ typedef struct ViewRow {
 enum { ID_COLUMN = 1 }; // behind the tenant
 
 static const Columns view_columns = COLUMNS(
-    ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_id),
-    COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.origin.tenant),
-    COLUMN(ViewRow, view.origin.id), COLUMN(ViewRow, view.origin.kind),
-    COLUMN(ViewRow, view.origin.source), COLUMN(ViewRow, view.origin.entity),
-    COLUMN(ViewRow, view.origin.correlation_id), COLUMN_TIME(ViewRow, view.origin.occurred_at),
-    COLUMN(ViewRow, view.origin.received_at), COLUMN(ViewRow, view.origin.payload),
-    COLUMN(ViewRow, view.origin.recipient), COLUMN(ViewRow, step), COLUMN(ViewRow, state),
-    COLUMN_TIME(ViewRow, due_at), COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send),
-    COLUMN(ViewRow, view.reminders_left), COLUMN_TIME(ViewRow, view.last_sent_at),
-    COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
-    COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
-    COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason),
-    COLUMN(ViewRow, tried_detail));
+    ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_kind),
+    COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel),
+    COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
+    COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
+    COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
+    COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
+    COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
+    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
+    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
+    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
+    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
+    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict),
+    COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
 
 static Str last_error(const ViewRow *row)
 {

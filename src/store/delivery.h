@@ -48,6 +48,7 @@ Uuid delivery_id_of(Uuid event, unsigned n);
 // the rule's or the lane's did, rule_id or channel is none.
 typedef struct DeliveryView {
     Promise promise;
+    RuleKind rule_kind;
     Str rule_id, channel;
     Event origin; // the event it was made of, but for its identity
     DeliveryState state;

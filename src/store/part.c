@@ -117,9 +117,16 @@ static void free_compiled(RegistryCompiled *compiled)
     free(compiled);
 }
 
+// hash_name is of a rule's name: an id may be of a trigger and of a template.
+static uint64_t hash_name(RuleKind kind, Str id)
+{
+    return str_hash(id) + trie_hash((int64_t) kind);
+}
+
 static bool same_trigger(const TrieItem *a, const TrieItem *b)
 {
-    return ((const RegistryTrigger *) a)->rule == ((const RegistryTrigger *) b)->rule;
+    const RegistryTrigger *x = (const RegistryTrigger *) a, *y = (const RegistryTrigger *) b;
+    return x->rule_kind == y->rule_kind && str_eq(x->id, y->id);
 }
 
 static void free_trigger(TrieItem *item)
@@ -144,7 +151,8 @@ RegistryTrigger *part_trigger(const Trigger *from, Str body)
     trigger->gate_keys = memcpy(at, gate.keys, keys_size); // first: they want to be aligned
     trigger->gate_count = gate.count;
     at += keys_size;
-    trigger->item.hash = trie_hash(rule->number);
+    trigger->item.hash = hash_name(rule->kind, rule->id);
+    trigger->rule_kind = rule->kind;
     trigger->tenant = rule->tenant;
     trigger->rule = rule->number;
     trigger->version = rule->version;
@@ -163,7 +171,7 @@ static Trigger compile(const RegistryTrigger *trigger, Arena *arena)
 {
     Trigger compiled;
     Error error = { .arena = arena };
-    Err err = trigger_parse(arena, trigger->body, &compiled, &error);
+    Err err = rule_parse(trigger->rule_kind, arena, trigger->body, &compiled, &error);
     assert(err == ERR_OK);
     compiled.rule.tenant = trigger->tenant;
     compiled.rule.number = trigger->rule;
@@ -360,9 +368,9 @@ RegistryTenant *part_find_tenant(const Registry *registry, int64_t tenant)
     return (RegistryTenant *) trie_find(&registry->tenants, &wanted.item);
 }
 
-RegistryTrigger *part_find_trigger(const RegistryTenant *tenant, int64_t rule)
+RegistryTrigger *part_find_trigger(const RegistryTenant *tenant, RuleKind kind, Str id)
 {
-    RegistryTrigger wanted = { .item.hash = trie_hash(rule), .rule = rule };
+    RegistryTrigger wanted = { .item.hash = hash_name(kind, id), .rule_kind = kind, .id = id };
     return (RegistryTrigger *) trie_find(&tenant->triggers, &wanted.item);
 }
 

@@ -41,7 +41,7 @@ RegistryWay *part_way(Str channel_key, int64_t lane);
 
 RegistryTenant *part_find_tenant(const Registry *registry, int64_t tenant);
 RegistryKey *part_find_key(const Registry *registry, const Sha256 *hash);
-RegistryTrigger *part_find_trigger(const RegistryTenant *tenant, int64_t rule);
+RegistryTrigger *part_find_trigger(const RegistryTenant *tenant, RuleKind kind, Str id);
 RegistryKind *part_find_kind(const Trie *kinds, Str kind);
 RegistryChannel *part_find_channel(const RegistryTenant *tenant, Str key);
 RegistryWay *part_find_way(const RegistryTenant *tenant, Str channel_key);

@@ -132,7 +132,15 @@ RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)
     if (trigger->rule.has_retry)
         return trigger->rule.retry;
     const RegistryChannel *channel = lane ? lane->channel : NULL;
-    return channel && channel->definition.has_retry ? channel->definition.retry : retry_default();
+    return channel && channel->definition.has_retry ? channel->definition.retry
+                                                    : trigger->rule.retry;
+}
+
+const RegistryTrigger *registry_rule(const Registry *registry, int64_t tenant, RuleKind kind,
+                                     Str id)
+{
+    const RegistryTenant *of = part_find_tenant(registry, tenant);
+    return of ? part_find_trigger(of, kind, id) : NULL;
 }
 
 int64_t registry_moved(const Registry *registry, int64_t tenant)

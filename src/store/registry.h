@@ -39,7 +39,7 @@ typedef struct RegistryTenant {
     Str id, name;          // none: it is gone, and what it had defined is not
     int64_t stamp;         // of the load that made this one
     int64_t moved;         // the stamp of the load that last changed a trigger of it
-    Trie triggers;         // RegistryTrigger by rule; current versions, disabled ones too
+    Trie triggers;         // RegistryTrigger by kind and id; current versions, disabled ones too
     Trie kinds, off_kinds; // RegistryKind: who listens to a kind; whose cancelOn does
     Trie channels;         // RegistryChannel by key
     Trie ways;             // from a channel key to the number of its lane
@@ -58,12 +58,14 @@ typedef struct RegistryKey {
 typedef struct RegistryCompiled RegistryCompiled;
 typedef struct RegistryOpened RegistryOpened;
 
-// RegistryTrigger is a trigger as it is kept: whom it listens to, and its text.
+// RegistryTrigger is a trigger, or another kind of rule that has a definition, as it is kept: whom
+// it listens to, and its text.
 typedef struct RegistryTrigger {
     TrieItem item;
+    RuleKind rule_kind;
     int64_t tenant, rule, version, lane;
     bool is_enabled;
-    Str id, kind, off_kind; // off_kind: of its cancelOn; none
+    Str id, kind, off_kind; // kind: of events, none where it listens to none; of its cancelOn; none
     Str gate_path;          // of its filter's gate; none
     const uint64_t *gate_keys;
     size_t gate_count;
@@ -71,7 +73,7 @@ typedef struct RegistryTrigger {
     _Atomic(RegistryCompiled *) compiled; // NULL until it is needed
 } RegistryTrigger;
 
-// RegistryKind is who listens to events of one kind, by id.
+// RegistryKind is who listens to events of one kind, by kind of rule and id.
 typedef struct RegistryKind {
     TrieItem item;
     Str kind;
@@ -142,14 +144,19 @@ const Json *registry_config(const Registry *registry, const RegistryChannel *cha
 // registry_wait is the sentence that tells why a channel waits.
 Str registry_wait(Arena *arena, const RegistryChannel *channel);
 
-// registry_retry is the policy a delivery is tried under: the trigger's, else the channel's, else
-// the default.
+// registry_retry is the policy a delivery is tried under: the rule's, else the channel's, else that
+// of the rule's kind.
 RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger);
 
 // registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:
 // while it stays the same, so do the triggers, be it in another snapshot. It is never 0;
 // REGISTRY_UNMOVED: there never were any.
 int64_t registry_moved(const Registry *registry, int64_t tenant);
+
+// registry_rule finds a rule by its name; NULL: there is none. What is not compiled yet is made by
+// registry_compiled().
+const RegistryTrigger *registry_rule(const Registry *registry, int64_t tenant, RuleKind kind,
+                                     Str id);
 
 // registry_triggers returns those of a tenant that listen to kind; registry_recallers those whose
 // cancelOn does. Both are in the order of their ids.

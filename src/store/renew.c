@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/generation.h"
+#include "store/rule.h"
 
 // A snapshot is made from another by what has changed since: rows carry the generation from which
 // on they are seen, and each table has an index by it. From none it is made the same way, by all
@@ -33,20 +34,19 @@ static const Statement load_lanes = {
     .params = "i",
     .sql = "SELECT lane, tenant, channel FROM lane WHERE generation > $1",
 };
-// A trigger comes with the number of its rule; kind 0 is RULE_TRIGGER.
-_Static_assert(RULE_TRIGGER == 0, "the SQL names the kind by number");
+// What is a rule comes with its number.
 static const Statement load_definitions = {
     .name = "registry_bodies",
     .scope = STATEMENT_SYSTEM,
     .params = "iitti",
-    .sql = "SELECT d.generation, d.tenant, d.kind, d.id, d.version, d.is_hidden, v.body, r.rule"
-           " FROM definition d"
-           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
-           " AND v.version = d.version"
-           " LEFT JOIN rule r ON r.tenant = d.tenant AND r.kind = 0 AND r.id = d.id"
-           " AND d.kind = 'trigger'"
-           " WHERE (d.generation, d.tenant, d.kind, d.id) > ($1, $2, $3, $4)"
-           " ORDER BY d.generation, d.tenant, d.kind, d.id LIMIT $5",
+    .sql =
+        "SELECT d.generation, d.tenant, d.kind, d.id, d.version, d.is_hidden, v.body, r.rule"
+        " FROM definition d"
+        " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+        " AND v.version = d.version"
+        " LEFT JOIN rule r ON r.tenant = d.tenant AND r.kind = " RULE_NUMBER_SQL " AND r.id = d.id"
+        " WHERE (d.generation, d.tenant, d.kind, d.id) > ($1, $2, $3, $4)"
+        " ORDER BY d.generation, d.tenant, d.kind, d.id LIMIT $5",
 };
 static const Statement load_hold = {
     .name = "registry_hold",
@@ -259,6 +259,7 @@ typedef struct DefinitionRow {
     int64_t tenant, version, rule;
     Str kind, id, body;
     bool is_hidden;
+    RuleKind rule_kind; // where rule is not 0
 } DefinitionRow;
 
 static void take_channel(Making *making, const DefinitionRow *row);
@@ -293,7 +294,7 @@ static void take_definition(Making *making, const Value *row)
                                  .rule = value_to_i64(&row[7]) };
     if (str_eq(definition.kind, S("channel")))
         take_channel(making, &definition);
-    else if (str_eq(definition.kind, S("trigger")) && definition.rule > 0)
+    else if (definition.rule > 0 && rule_kind_parse(definition.kind, &definition.rule_kind))
         take_trigger(making, &definition);
 }
 
@@ -345,9 +346,9 @@ static RegistryTrigger *make_trigger(const RegistryTenant *tenant, const Definit
     Error error = { .arena = &arena };
     if (row->is_hidden)
         return NULL;
-    if (trigger_parse(&arena, row->body, &trigger, &error) != ERR_OK) {
-        log_error("trigger.unreadable", "trigger=%s detail=%s", log_quote(row->id),
-                  log_quote(str_from(error.detail)));
+    if (rule_parse(row->rule_kind, &arena, row->body, &trigger, &error) != ERR_OK) {
+        log_error("rule.unreadable", "kind=%s id=%s detail=%s", rule_kind_text(row->rule_kind),
+                  log_quote(row->id), log_quote(str_from(error.detail)));
         return NULL;
     }
     const RegistryWay *way = part_find_way(tenant, trigger.channel);
@@ -382,7 +383,7 @@ static void add_edits(Edits *edits, RegistryTrigger *old, Str old_kind, Registry
 static void take_trigger(Making *making, const DefinitionRow *row)
 {
     RegistryTenant *tenant = own_tenant(making->registry, row->tenant);
-    RegistryTrigger *old = part_find_trigger(tenant, row->rule);
+    RegistryTrigger *old = part_find_trigger(tenant, row->rule_kind, row->id);
     // It may have been read a moment too early, the last time: then it is known, but where it came
     // before its lane it does not know that.
     if (old && old->version == row->version && old->lane && !row->is_hidden)
@@ -408,13 +409,21 @@ static Str called_off_kind(const RegistryTrigger *trigger)
     return trigger->off_kind;
 }
 
+// by_name is the order of those who listen: triggers, then other kinds of rules, each by id.
+static int by_name(const RegistryTrigger *a, const RegistryTrigger *b)
+{
+    if (a->rule_kind != b->rule_kind)
+        return a->rule_kind < b->rule_kind ? -1 : 1;
+    return str_cmp(a->id, b->id);
+}
+
 static int compare_edits(const Edit *x, const Edit *y, KindOf *kind_of)
 {
     if (x->trigger->tenant != y->trigger->tenant)
         return x->trigger->tenant < y->trigger->tenant ? -1 : 1;
     int order = str_cmp(kind_of(x->trigger), kind_of(y->trigger));
     if (order == 0)
-        order = str_cmp(x->trigger->id, y->trigger->id);
+        order = by_name(x->trigger, y->trigger);
     return order ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -428,13 +437,13 @@ static int by_off_kind(const void *a, const void *b)
     return compare_edits(a, b, called_off_kind);
 }
 
-// place_of returns where a trigger of this id stands among those of a kind, or would.
-static size_t place_of(const RegistryKind *kind, Str id)
+// place_of returns where a trigger of this name stands among those of a kind, or would.
+static size_t place_of(const RegistryKind *kind, const RegistryTrigger *named)
 {
     size_t low = 0, high = kind->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (str_cmp(kind->triggers[middle]->id, id) < 0)
+        if (by_name(kind->triggers[middle], named) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -459,12 +468,12 @@ static RegistryKind *merge(const RegistryKind *old, Str kind, const Edit *edits,
     size_t at = 0;
     RegistryKind *new = part_kind(kind, old->count + count);
     for (size_t i = 0; i < count; i++) {
-        Str id = edits[i].trigger->id;
-        if (i + 1 < count && str_eq(edits[i + 1].trigger->id, id))
+        const RegistryTrigger *edited = edits[i].trigger;
+        if (i + 1 < count && by_name(edits[i + 1].trigger, edited) == 0)
             continue;
-        size_t place = place_of(old, id);
+        size_t place = place_of(old, edited);
         copy_triggers(new, old, at, place);
-        at = place + (place < old->count && str_eq(old->triggers[place]->id, id));
+        at = place + (place < old->count && by_name(old->triggers[place], edited) == 0);
         if (!edits[i].is_gone)
             new->triggers[new->count++] = edits[i].trigger;
     }

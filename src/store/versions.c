@@ -1,6 +1,7 @@
 #include "store/versions.h"
 
 #include "base/log.h"
+#include "store/rule.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,13 +11,14 @@ static const Statement load = {
     .scope = STATEMENT_TENANT,
     .params = "iiii",
     .many = true,
-    .sql = "SELECT $4, v.body FROM rule r JOIN definition_version v"
-           " ON v.tenant = r.tenant AND v.kind = 'trigger' AND v.id = r.id"
-           " WHERE r.tenant = $1 AND r.rule = $2 AND v.version = $3",
-    .postgres = "SELECT u.n, v.body FROM unnest($1, $2, $3, $4) AS u (tenant, rule, version, n)"
+    .sql = "SELECT $4, r.kind, r.id, v.body FROM rule r LEFT JOIN definition_version v"
+           " ON v.tenant = r.tenant AND v.kind = " RULE_DEFINITION_SQL " AND v.id = r.id"
+           " AND v.version = $3 WHERE r.tenant = $1 AND r.rule = $2",
+    .postgres = "SELECT u.n, r.kind, r.id, v.body"
+                " FROM unnest($1, $2, $3, $4) AS u (tenant, rule, version, n)"
                 " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule"
-                " JOIN definition_version v ON v.tenant = r.tenant AND v.kind = 'trigger'"
-                " AND v.id = r.id AND v.version = u.version",
+                " LEFT JOIN definition_version v ON v.tenant = r.tenant"
+                " AND v.kind = " RULE_DEFINITION_SQL " AND v.id = r.id AND v.version = u.version",
 };
 
 const Statement *const versions_statements[] = { &load, NULL };
@@ -111,21 +113,38 @@ static void make_room(Version **chain)
         version_free(unlink_entry(oldest));
 }
 
-// compile makes an entry of a version's text, which it copies; NULL where that cannot be read.
-static Version *compile(int64_t tenant, int64_t rule, int64_t number, Str body)
+// VersionRow is what is stored of a version; body is none where the rule has no such version.
+typedef struct VersionRow {
+    RuleKind kind;
+    Str id, body;
+} VersionRow;
+
+// read_row fills in a version from what is stored, which it copies.
+static Err read_row(Version *version, const VersionRow *row, VersionKey key, Error *error)
+{
+    Arena *arena = &version->arena;
+    if (row->body.at)
+        return rule_parse(row->kind, arena, str_dup(arena, row->body), &version->trigger, error);
+    if (key.version != 0)
+        return fail(error, ERR_NOT_FOUND, "there is no such version");
+    version->trigger.rule = rule_default(row->kind, str_dup(arena, row->id));
+    return ERR_OK;
+}
+
+// compile makes an entry of what is stored; NULL where that cannot be read.
+static Version *compile(int64_t tenant, VersionKey key, const VersionRow *row)
 {
     Version *version = memory_new(sizeof *version);
     Error error = { .arena = &version->arena };
-    Str text = str_dup(&version->arena, body);
-    if (trigger_parse(&version->arena, text, &version->trigger, &error) != ERR_OK) {
-        log_error("version.unreadable", "rule=%lld version=%lld detail=%s", (long long) rule,
-                  (long long) number, log_quote(str_from(error.detail)));
+    if (read_row(version, row, key, &error) != ERR_OK) {
+        log_error("version.unreadable", "rule=%lld version=%lld detail=%s", (long long) key.rule,
+                  (long long) key.version, log_quote(str_from(error.detail)));
         version_free(version);
         return NULL;
     }
     version->trigger.rule.tenant = tenant;
-    version->trigger.rule.number = rule;
-    version->trigger.rule.version = number;
+    version->trigger.rule.number = key.rule;
+    version->trigger.rule.version = key.version;
     version->holders = 1;
     return version;
 }
@@ -170,7 +189,9 @@ static Err fetch(Versions *versions, Db *db, int64_t tenant, const VersionKey *k
     for (size_t i = 0; i < rows.count; i++) {
         const Value *row = rows_at(&rows, i);
         size_t at = (size_t) value_to_i64(&row[0]);
-        Version *made = compile(tenant, keys[at].rule, keys[at].version, value_to_str(&row[1]));
+        VersionRow stored = { (RuleKind) value_to_i64(&row[1]), value_to_str(&row[2]),
+                              value_to_str(&row[3]) };
+        Version *made = compile(tenant, keys[at], &stored);
         if (made)
             ret[at] =
                 &keep(versions, chain_of(versions, keys[at].rule, keys[at].version), made)->trigger;

@@ -1,9 +1,10 @@
-// versions.h - the trigger versions that deliveries go on under, compiled once and kept.
+// versions.h - the versions of rules that deliveries go on under, compiled once and kept.
 //
 // A delivery is sent under the version it was made under, however old. Validators grow stricter and
 // rows get lost, so a version may be unreadable: that is an answer (NULL), not an error, for one
 // bad version must not stop the deliveries of all the others. Only the store's own failures are
-// errors.
+// errors. Version 0 is a rule that was never defined (domain/rule.h): it has the defaults of its
+// kind.
 //
 // Any thread may ask. What versions_load() returns is held, and stays as it is until
 // versions_drop(). What nobody holds may leave: the cache has a ceiling.

@@ -225,6 +225,9 @@ static void rules_are_numbered_and_stay(void)
     const RegistryTrigger *const *found = registry_triggers(registry, TENANT, S("k"), &count);
     CHECK(count == 2 && found[0]->rule == 1 && found[1]->rule == 3);
     CHECK(found[0]->version == 3);
+    CHECK(registry_rule(registry, TENANT, RULE_TRIGGER, S("b")) == found[1]);
+    CHECK(!registry_rule(registry, TENANT, RULE_TEMPLATE, S("b")));
+    CHECK(!registry_rule(registry, other, RULE_TRIGGER, S("b")));
     registry_drop(registry);
 
     Str names[3];
@@ -310,6 +313,11 @@ static void old_versions_can_be_loaded(void)
     versions_drop(again);
     MUST(&store, versions_load(versions, store.db, TENANT, 1, 3, &again, &store.error));
     CHECK(!again);
+    MUST(&store, versions_load(versions, store.db, TENANT, 1, 0, &again, &store.error));
+    CHECK(again->rule.version == 0 && is_text(again->rule.id, "t") && !again->enabled);
+    versions_drop(again);
+    MUST(&store, versions_load(versions, store.db, TENANT, 2, 0, &again, &store.error));
+    CHECK(!again); // nobody has that number
     MUST(&store, versions_load(versions, store.db, TENANT + 1, 1, 1, &again, &store.error));
     CHECK(!again);
     versions_drop(again);

@@ -8,6 +8,7 @@
 #include "store/event.h"
 #include "store/idempotency.h"
 #include "store/part.h"
+#include "store/rule.h"
 
 // What accept.h, dedup.h, decision.h, event.h, recall.h and idempotency.h promise.
 
@@ -357,6 +358,62 @@ static void an_event_is_made_beside_something_else_or_not_at_all(void)
     CHECK(view(&store, TENANT, delivery_of(made, 0, 1)).state == DELIVERY_PENDING);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 2);
+}
+
+// Named is a rule that nobody has defined, and its number.
+typedef struct Named {
+    const char *id;
+    int64_t number;
+} Named;
+
+static Err name_rule(Tx *tx, void *with, Error *error)
+{
+    static const Statement find = {
+        .name = "suite_rule_find",
+        .scope = STATEMENT_TENANT,
+        .params = "it",
+        .sql = "SELECT rule FROM rule WHERE tenant = $1 AND id = $2",
+    };
+    Named *named = with;
+    Value args[] = { value_i64(TENANT), value_text(str_from(named->id)) };
+    Rows rows;
+    TRY(definition_lock(tx, error));
+    TRY(rule_ensure(tx, TENANT, RULE_NOTIFY, str_from(named->id), error));
+    TRY(tx_query(tx, &find, args, &rows, error));
+    named->number = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+static void an_event_is_for_the_rules_that_it_names(void)
+{
+    STORE(store);
+    Named named = { .id = "nobody" };
+    publish(&store, TENANT, PLAIN);
+    MUST(&store, writer_run(store.writer, name_rule, &named, &store.error));
+
+    Trigger rules[2] = { { .rule = rule_default(RULE_NOTIFY, S("nobody")) } };
+    rules[0].enabled = true;
+    rules[0].rule.tenant = TENANT;
+    rules[0].rule.number = named.number;
+    rules[0].rule.lane = lane_of(&store, TENANT, "memory:default");
+    rules[1] = rules[0];
+    rules[1].enabled = false;
+    const Trigger *both[] = { &rules[1], &rules[0] };
+    Accept *accept = accept_of(&store, TENANT, "{'kind':'visit'}");
+    accept->items[0].named = both;
+    accept->items[0].named_count = 2;
+    take_in(&store, accept);
+    CHECK(take_err(accept) == ERR_OK && accept->items[0].pair_count == 1);
+    CHECK(accept->items[0].pairs[0].decision.trigger == &rules[0]);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 1); // the disabled one
+
+    // It is claimed under its version 0, which has the defaults of its kind.
+    Claimed claimed = claim_one(&store, rules[0].rule.lane);
+    CHECK(claimed.trigger && claimed.trigger->rule.kind == RULE_NOTIFY);
+    CHECK(is_text(claimed.trigger->rule.id, "nobody") && claimed.trigger->rule.version == 0);
+    DeliveryView seen = view(&store, TENANT, claimed.promise.id);
+    CHECK(seen.rule_kind == RULE_NOTIFY && is_text(seen.rule_id, "nobody"));
 }
 
 // An event may be made of an event, but not without end.
@@ -765,6 +822,7 @@ static const Test tests[] = {
     TEST(tenants_do_not_meet),
     TEST(a_failed_ingest_leaves_nothing),
     TEST(an_event_is_made_beside_something_else_or_not_at_all),
+    TEST(an_event_is_for_the_rules_that_it_names),
     TEST(a_chain_of_events_ends),
     TEST(what_is_decided_at_once_is_bounded),
     TEST(an_event_calls_off_what_is_older),

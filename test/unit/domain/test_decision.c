@@ -139,7 +139,6 @@ static void what_was_not_packed_is_refused(void)
         { "more than an event can meet", "\x02\x03\x01\x02\x03\xff\xff\x7f\x00", 9 },
         { "a rule past all numbers",
           "\x02\x03\x01\x02\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02\x00", 16 },
-        { "version 0", "\x02\x03\x00\x02\x02\x00", 6 },
         { "a kind that there is not", "\x02\x0f\x01\x02\x02\x00", 6 },
         { "a reason that there is not", "\x02\x03\x01\x7f\x02\x00", 6 },
         { "a number without end",
