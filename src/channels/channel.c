@@ -31,13 +31,23 @@ const ChannelType *channel_type_find(Str type)
 void message_judge(const Message *message, const Outcome *outcome)
 {
     for (size_t i = 0; i < message->target_count; i++)
-        message->targets[i].outcome = *outcome;
+        if (message->targets[i].outcome.verdict == VERDICT_UNKNOWN)
+            message->targets[i].outcome = *outcome;
 }
 
 void parcel_judge(const Parcel *parcel, const Outcome *outcome)
 {
     for (size_t i = 0; i < parcel->count; i++)
         message_judge(&parcel->messages[i], outcome);
+}
+
+bool parcel_is_judged(const Parcel *parcel)
+{
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t n = 0; n < parcel->messages[i].target_count; n++)
+            if (parcel->messages[i].targets[n].outcome.verdict == VERDICT_UNKNOWN)
+                return false;
+    return true;
 }
 
 Str message_link(Arena *arena, Str template, Str public_id)

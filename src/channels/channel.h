@@ -12,7 +12,9 @@
 //
 // A verdict of elsewhere says that the far side has taken it on, and reports likewise.
 //
-// Whoever judges gives every target of every message an outcome.
+// Whoever judges gives every target of every message an outcome. Whoever describes the request may
+// give some of them theirs beforehand, such as those whose address is none; where all have one,
+// nothing is to be sent, and the request stays empty.
 //
 // To add one: write channels/<type>.c with a single exported ChannelType, and add a line to
 // channel_types[] in channel.c.
@@ -46,6 +48,7 @@ typedef struct Message {
 
 // Parcel is what one request carries: at most TARGETS_MAX targets in all.
 typedef struct Parcel {
+    const struct ChannelType *type; // that it goes by
     const Json *config; // of the channel, its secrets opened; NULL: it captures for another
     Message *messages;
     size_t count;
@@ -53,9 +56,11 @@ typedef struct Parcel {
     Instant now;
 } Parcel;
 
-// message_judge gives all targets of a message the same outcome; parcel_judge, all of a parcel.
+// message_judge gives all targets of a message that have none the same outcome; parcel_judge, all
+// of a parcel. parcel_is_judged: all have one.
 void message_judge(const Message *message, const Outcome *outcome);
 void parcel_judge(const Parcel *parcel, const Outcome *outcome);
+bool parcel_is_judged(const Parcel *parcel);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);

@@ -5,11 +5,13 @@
 #define PROPORTIONAL_CEILING SPAN_HOUR
 enum { PROPORTIONAL_PARTS = 10, RETRIES_MAX = 1000 };
 
+// clang-format off
 static const RetryPolicy defaults[] = {
-    [RETRY_EXPONENTIAL] = { .kind = RETRY_EXPONENTIAL, .interval = SPAN_MINUTE, .max = 5 },
-    [RETRY_FIXED] = { .kind = RETRY_FIXED, .interval = SPAN_MINUTE, .max = 5 },
-    [RETRY_PROPORTIONAL] = { .kind = RETRY_PROPORTIONAL, .max = 3 },
+    [RETRY_EXPONENTIAL]  = { RETRY_EXPONENTIAL,  .interval = SPAN_MINUTE, .max = 5, .unclassified_max = 1 },
+    [RETRY_FIXED]        = { RETRY_FIXED,        .interval = SPAN_MINUTE, .max = 5, .unclassified_max = 1 },
+    [RETRY_PROPORTIONAL] = { RETRY_PROPORTIONAL, .max = 3, .unclassified_max = 1 },
 };
+// clang-format on
 _Static_assert(ARRAY_LEN(defaults) == TABLE_ROWS(RETRY_POLICY_TABLE), "a default for each policy");
 
 static const char *const policies[] = {
@@ -34,6 +36,8 @@ static void fill_in(const Members *members, void *value)
         policy->interval = defaults[policy->kind].interval;
     if (!members_get(members, "max"))
         policy->max = defaults[policy->kind].max;
+    if (!members_get(members, "unclassified"))
+        policy->unclassified_max = defaults[policy->kind].unclassified_max;
 }
 
 // clang-format off
@@ -47,6 +51,8 @@ static const Field fields[] = {
       .help = "retries after the first try; 5 unless said, 3 with proportional" },
     { "giveUpAfter", FIELD_SPAN, AT(give_up_after), .min = SPAN_SECOND, .max = 365 * SPAN_DAY,
       .help = "no retry later than this after the first try was due" },
+    { "unclassified", FIELD_INT, AT(unclassified_max), .min = 0, .max = RETRIES_MAX,
+      .help = "retries after an answer that Peal does not know; 1 unless said" },
 };
 // clang-format on
 

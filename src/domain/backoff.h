@@ -2,7 +2,8 @@
 //
 // One mechanism with three policies: fixed (the interval), exponential (the interval doubled each
 // time, up to a ceiling of a day; jitter only adds, up to a tenth) and proportional (a tenth of the
-// original delay times the retry, from 10 s to 60 min). max counts retries after the first try.
+// original delay times the retry, from 10 s to 60 min). max counts retries after the first try;
+// where the far side answers what nobody can read, there are no more than unclassified of them.
 #pragma once
 
 #include "domain/field.h"
@@ -23,15 +24,16 @@ typedef enum RetryKind {
 typedef struct RetryPolicy {
     RetryKind kind;
     Span interval;
-    int max;            // retries after the first try
-    Span give_up_after; // counted from the send's first due time; 0: no such limit
+    int max;              // retries after the first try
+    Span give_up_after;   // counted from the send's first due time; 0: no such limit
+    int unclassified_max; // retries after an answer that is not understood
 } RetryPolicy;
 
 // retry_default is exponential 1, 2, 4, 8, 16 min.
 RetryPolicy retry_default(void);
 
-// retry_shape reads {"policy","interval"?,"max"?,"giveUpAfter"?} into a RetryPolicy; interval and
-// max take the policy's own defaults.
+// retry_shape reads {"policy","interval"?,"max"?,"giveUpAfter"?,"unclassified"?} into a
+// RetryPolicy; what is left out takes the policy's own default.
 extern const Shape retry_shape;
 
 // backoff_delay gives the wait before retry number retry (1 is the first). original_delay is the

@@ -270,7 +270,8 @@ static Settlement park(const Live *live, const Plan *plan, DeliveryReason reason
     return settlement;
 }
 
-// retry spends one failure of the send's budget, which is a count and a length of time.
+// retry spends one failure of the send's budget, which is a count and a length of time. What nobody
+// knows how to read has a smaller one: it may pass, but more likely it will not.
 static Settlement retry(const Live *live, const Plan *plan, const RetryPolicy *policy,
                         const Outcome *outcome, Instant now, double jitter)
 {
@@ -278,6 +279,8 @@ static Settlement retry(const Live *live, const Plan *plan, const RetryPolicy *p
     failed.failures++;
     if (failed.failures > policy->max)
         return park(&failed, plan, REASON_GAVE_UP, now);
+    if (outcome->reason == REASON_UNCLASSIFIED && failed.failures > policy->unclassified_max)
+        return park(&failed, plan, REASON_UNCLASSIFIED, now);
 
     Instant last_chance = INSTANT_NONE;
     if (policy->give_up_after > 0)

@@ -70,7 +70,10 @@
     X(BY_OPERATOR,        "by-operator",         "a person decided")                                 \
     X(CALLED_OFF,         "called-off",          "it was called off: by an event, or while under way")                           \
     X(UNREADABLE,         "unreadable",          "its row, its event or its rule's version cannot be read") \
-    X(PARTLY_DELIVERED,   "partly-delivered",    "some of its targets have it, others refused it for good")
+    X(PARTLY_DELIVERED,   "partly-delivered",    "some of its targets have it, others refused it for good") \
+    X(NO_RECIPIENT,       "no-recipient",        "it has no address that its channel can reach")     \
+    X(LOGIN_REFUSED,      "login-refused",       "the far side does not take the channel's login")   \
+    X(UNCLASSIFIED,       "unclassified",        "the far side answered what Peal does not know")
 // clang-format on
 
 typedef enum DeliveryState {

@@ -106,7 +106,8 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel)
     Message *messages = &first->message;
     if (count > 1)
         messages = ARENA_ARRAY(&first->arena, Message, count);
-    first->parcel = (Parcel){ .config = registry_config(first->engine->registry, channel),
+    first->parcel = (Parcel){ .type = first->type,
+                              .config = registry_config(first->engine->registry, channel),
                               .messages = messages,
                               .arena = &first->arena,
                               .now = clock_now(first->engine->options.clock) };
@@ -189,6 +190,10 @@ static Err start_transfer(Flight *first, Span timeout, Error *error)
         if (content_is_empty(&first->parcel.messages[i].content))
             return fail(error, ERR_INVALID, "the message says nothing: its payload has no body");
     TRY(first->type->request(&first->parcel, &transfer, error));
+    if (parcel_is_judged(&first->parcel)) {
+        land(first);
+        return ERR_OK;
+    }
     transfer.timeout = timeout;
     transfer.pool = first->claimed.promise.tenant;
     transport_start(first->engine->options.transport, &transfer, transfer_done, first);

@@ -74,13 +74,13 @@ static void missing_members_take_the_policys_defaults(void)
         const char *source;
         RetryPolicy expect;
     } cases[] = {
-        { "{'policy':'exponential'}", { RETRY_EXPONENTIAL, SPAN_MINUTE, 5, 0 } },
-        { "{'policy':'fixed'}", { RETRY_FIXED, SPAN_MINUTE, 5, 0 } },
-        { "{'policy':'proportional'}", { RETRY_PROPORTIONAL, 0, 3, 0 } },
+        { "{'policy':'exponential'}", { RETRY_EXPONENTIAL, SPAN_MINUTE, 5, 0, 1 } },
+        { "{'policy':'fixed'}", { RETRY_FIXED, SPAN_MINUTE, 5, 0, 1 } },
+        { "{'policy':'proportional'}", { RETRY_PROPORTIONAL, 0, 3, 0, 1 } },
         { "{'policy':'fixed','interval':'30s','max':3}",
-          { RETRY_FIXED, 30 * (Span) SPAN_SECOND, 3, 0 } },
-        { "{'policy':'exponential','interval':'1m','max':0,'giveUpAfter':'3d'}",
-          { RETRY_EXPONENTIAL, SPAN_MINUTE, 0, 3 * SPAN_DAY } },
+          { RETRY_FIXED, 30 * (Span) SPAN_SECOND, 3, 0, 1 } },
+        { "{'policy':'exponential','interval':'1m','max':0,'giveUpAfter':'3d','unclassified':2}",
+          { RETRY_EXPONENTIAL, SPAN_MINUTE, 0, 3 * SPAN_DAY, 2 } },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
@@ -93,6 +93,7 @@ static void missing_members_take_the_policys_defaults(void)
         CHECK_AT(cases[i].source, policy.interval == cases[i].expect.interval);
         CHECK_AT(cases[i].source, policy.max == cases[i].expect.max);
         CHECK_AT(cases[i].source, policy.give_up_after == cases[i].expect.give_up_after);
+        CHECK_AT(cases[i].source, policy.unclassified_max == cases[i].expect.unclassified_max);
     }
 }
 

@@ -157,7 +157,14 @@ static const struct {
     {                                                                                              \
         .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL, .retry_after = (span)               \
     }
+#define UNREAD                                                                                     \
+    {                                                                                              \
+        .verdict = VERDICT_TRANSIENT, .reason = REASON_UNCLASSIFIED                                \
+    }
     { "first", 0, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNWELL },
+    { "not understood", 0, 0, UNREAD, AT(5), DELIVERY_RETRYING, AT(6), REASON_UNCLASSIFIED },
+    { "not understood again", 1, 0, UNREAD, AT(5), DELIVERY_PARKED, INSTANT_NONE,
+      REASON_UNCLASSIFIED },
     { "second", 1, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(7), REASON_UNWELL },
     { "last of the budget", 4, 0, UNWELL, AT(5), DELIVERY_RETRYING, AT(21), REASON_UNWELL },
     { "one too many", 5, 0, UNWELL, AT(5), DELIVERY_PARKED, INSTANT_NONE, REASON_GAVE_UP },
@@ -195,6 +202,7 @@ static const struct {
 #undef UNWELL
 #undef LAPSED
 #undef WAIT
+#undef UNREAD
 };
 
 static void a_failed_attempt_spends_the_budget(void)

@@ -14,6 +14,8 @@ static const Json *parse(Arena *arena, const char *text)
     return value;
 }
 
+static const Outcome untold = { .verdict = VERDICT_UNKNOWN };
+
 static Message sample(void)
 {
     Message message = {
@@ -306,7 +308,7 @@ static void every_answer_means_something(void)
         snprintf(row, sizeof row, "%d", cases[i].status);
         TransferResult result = { .status = cases[i].status, .body = S("said") };
         Message message = sample();
-        Target target = { 0 };
+        Target target = { .outcome = untold };
         message.targets = &target;
         message.target_count = 1;
         Parcel parcel = parcel_of(&arena, &message, NULL);
@@ -464,7 +466,7 @@ static void the_memory_channel_captures_or_rehearses(void)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
         Message message = sample();
-        Target targets[2] = { 0 };
+        Target targets[] = { { .outcome = untold }, { .outcome = untold } };
         message.attempt = cases[i].attempt;
         message.targets = targets;
         message.target_count = ARRAY_LEN(targets);
