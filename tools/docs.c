@@ -12,6 +12,31 @@
 #include "limits.h"
 
 #include <stdio.h>
+#include <string.h>
+
+// print_statuses prints the word that each family has for a state, and the later one behind it.
+static void print_statuses(void)
+{
+    static const Live anew = { .last_sent_at = INSTANT_NONE, .opened_at = INSTANT_NONE };
+    static const Live aged = { .failures = 1 };
+    printf("\n## `status`: the words of the five systems\n\n"
+           "T surveys and triggers, N notifications, J jobs, M messages, W automations. Behind a\n"
+           "comma, the word after a first send (T), after the addressee looked (T, waiting) or\n"
+           "after a failure (N).\n\n"
+           "| state | T | N | J | M | W |\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++) {
+        printf("| %s |", delivery_state_text((DeliveryState) i));
+        for (int family = 0; family < STATUS_FAMILY_COUNT; family++) {
+            const char *first = delivery_status((StatusFamily) family, (DeliveryState) i, &anew);
+            const char *later = delivery_status((StatusFamily) family, (DeliveryState) i, &aged);
+            printf(" %s", first ? first : "–");
+            if (first && strcmp(first, later) != 0)
+                printf(", %s", later);
+            printf(" |");
+        }
+        printf("\n");
+    }
+}
 
 static void print_states(void)
 {
@@ -22,18 +47,17 @@ static void print_states(void)
            "`_act_on`); one guarded statement per move (`src/store/queue.c`) writes. Nothing else "
            "writes a\n"
            "state; `test/suite/statements.c` proves it.\n\n"
-           "| state | in the queue | final | the survey seed's word | leaves by "
-           "|\n|---|---|---|---|---|\n");
+           "| state | in the queue | final | leaves by |\n|---|---|---|---|\n");
     for (size_t i = 0; i < DELIVERY_STATE_COUNT; i++) {
         DeliveryState state = (DeliveryState) i;
-        printf("| %s | %s | %s | %s |", delivery_state_text(state),
-               delivery_is_live(state) ? "yes" : "no", delivery_is_final(state) ? "yes" : "no",
-               delivery_state_seed(state));
+        printf("| %s | %s | %s |", delivery_state_text(state),
+               delivery_is_live(state) ? "yes" : "no", delivery_is_final(state) ? "yes" : "no");
         for (size_t a = 0; a < TABLE_ROWS(DELIVERY_ACTION_TABLE); a++)
             if (delivery_may(state, (DeliveryAction) a))
                 printf(" %s", delivery_action_text((DeliveryAction) a));
         printf(" |\n");
     }
+    print_statuses();
     printf("\n## Outcomes of an attempt\n\n| outcome | meaning |\n|---|---|\n");
 #define ROW(name, text, meaning) printf("| %s | %s |\n", text, meaning);
     VERDICT_TABLE(ROW)
@@ -117,8 +141,10 @@ static void print_who(const Route *route)
 static void print_roles(void)
 {
     printf("# Roles, and who may call what\n\n"
-           "Printed from the tables in `src/domain/role.h` and `src/api/routes.c` by `make docs`; do not edit.\n\n"
-           "A key has one role, and is of one tenant: what belongs to another is not there (404). Beside its\n"
+           "Printed from the tables in `src/domain/role.h` and `src/api/routes.c` by `make docs`; "
+           "do not edit.\n\n"
+           "A key has one role, and is of one tenant: what belongs to another is not there (404). "
+           "Beside its\n"
            "role the first key has the system right: tenants, clock, tick, hold and release.\n\n"
            "| role | what it is for |\n|---|---|\n");
     for (size_t role = ROLE_NONE + 1; role < TABLE_ROWS(ROLE_TABLE); role++)

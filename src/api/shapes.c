@@ -28,13 +28,13 @@ static const char *const reason_words[] = { DELIVERY_REASON_TABLE(WORD) NULL };
 static const char *const decision_words[] = { DECISION_TABLE(WORD) NULL };
 static const char *const decision_reasons[] = { DECISION_REASON_TABLE(WORD) NULL };
 static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
+static const char *const rule_words[] = { RULE_KIND_TABLE(WORD) NULL };
 #undef WORD
 #define CODE(name, http, exit, code, title) (code),
 static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
 #undef CODE
 
 // clang-format off
-static const char *const status_words[] = { "Pending", "Sent", "Parked", "Delivered", "Completed", "Expired", "Cancelled", "Discarded", NULL };
 static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
 static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
 const char *const operation_words[] = { "retry", "discard", "cancel", NULL };
@@ -196,15 +196,9 @@ static const Field target_rows[] = {
 static const Shape target_shape = SHAPE("Target", target_rows);
 static const Field target_row = { NULL, FIELD_OBJECT, .inside = &target_shape };
 
-static const char *const rule_words[] = {
-#define RULE_WORD(name, text) (text),
-    RULE_KIND_TABLE(RULE_WORD)
-#undef RULE_WORD
-    NULL,
-};
 static const Field rule_rows[] = {
-    { "kind",    FIELD_WORD,  ALWAYS, .words = rule_words },
-    { "id",      FIELD_TEXT,  OR_NULL },
+    WORDS("kind", ALWAYS, rule_words),
+    { "id",      FIELD_TEXT,  OR_NULL, .help = "Null where its row got lost" },
     { "version", FIELD_COUNT, ALWAYS },
 };
 static const Shape rule_shape = SHAPE("Rule", rule_rows);
@@ -214,7 +208,7 @@ static const Field delivery_rows[] = {
     { "publicId",           FIELD_TEXT,  ALWAYS },
     { "eventId",            FIELD_ID,    ALWAYS },
     { "tenant",             FIELD_TEXT,  OR_NULL },
-    { "triggerId",          FIELD_TEXT,  OR_NULL },
+    { "triggerId",          FIELD_TEXT,  OR_NULL, .help = "Null where the rule is no trigger" },
     { "triggerVersion",     FIELD_COUNT, ALWAYS },
     { "rule",               FIELD_OBJECT, ALWAYS, .inside = &rule_shape, .help = "What made it" },
     { "surveyId",           FIELD_TEXT,  OR_NULL },
@@ -224,7 +218,7 @@ static const Field delivery_rows[] = {
     { "customerRef",        FIELD_TEXT,  OR_NULL },
     { "entity",             FIELD_TEXT,  OR_NULL },
     { "state",              FIELD_WORD,  ALWAYS, .words = state_words },
-    { "status",             FIELD_WORD,  ALWAYS, .words = status_words, .help = "The state, in the words of surveys" },
+    { "status",             FIELD_TEXT,  OR_NULL, .help = "The state, in the words of what its rule is for: docs/states.md" },
     REASON(OR_NULL),
     { "triggeredAt",        FIELD_TIME,  OR_NULL },
     { "triggeredBy",        FIELD_TEXT,  OR_NULL, .help = "event: and the event's kind; null where the event got lost" },

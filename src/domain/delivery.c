@@ -5,13 +5,19 @@
 static const struct {
     const char *text;
     bool is_final;
-    const char *seed;
     unsigned may;
 } states[] = {
-#define STATE_ROW(name, text, final, seed, may) [DELIVERY_##name] = { text, final, seed, may },
+#define STATE_ROW(name, text, final, may) [DELIVERY_##name] = { text, final, may },
     DELIVERY_STATE_TABLE(STATE_ROW)
 #undef STATE_ROW
 };
+
+static const char *const statuses[][STATUS_FAMILY_COUNT] = {
+#define STATUS_ROW(name, t, n, j, m, w) [DELIVERY_##name] = { t, n, j, m, w },
+    DELIVERY_STATUS_TABLE(STATUS_ROW)
+#undef STATUS_ROW
+};
+_Static_assert(ARRAY_LEN(statuses) == DELIVERY_STATE_COUNT, "each state has its words");
 
 static const struct {
     const char *text, *participle;
@@ -39,12 +45,6 @@ const char *delivery_state_text(DeliveryState state)
 {
     assert(state < ARRAY_LEN(states));
     return states[state].text;
-}
-
-const char *delivery_state_seed(DeliveryState state)
-{
-    assert(state < ARRAY_LEN(states));
-    return states[state].seed;
 }
 
 bool delivery_state_parse(Str text, DeliveryState *ret)
@@ -440,4 +440,15 @@ Settlement delivery_act_on(const Live *live, DeliveryAction action, Instant now)
         return revive(live, now);
     assert(action < ARRAY_LEN(ends) && delivery_is_final(ends[action].to));
     return end(live, ends[action].to, ends[action].reason);
+}
+
+const char *delivery_status(StatusFamily family, DeliveryState state, const Live *live)
+{
+    assert((int) family < STATUS_FAMILY_COUNT && state < DELIVERY_STATE_COUNT);
+#define STATUS_LATER(of, in, word, once)                                                           \
+    if (family == STATUS_##of && state == DELIVERY_##in && (once))                                 \
+        return word;
+    DELIVERY_STATUS_LATER_TABLE(STATUS_LATER)
+#undef STATUS_LATER
+    return statuses[state][family];
 }

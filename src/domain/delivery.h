@@ -16,17 +16,41 @@
 
 // clang-format off
 #define DELIVERY_STATE_TABLE(X)                                                                                           \
-    /* name       text         final  seed's word   actions that may move it                                           */ \
-    X(PENDING,    "pending",   false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
-    X(SENDING,    "sending",   false, "Pending",    MAY(SETTLE) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE))              \
-    X(RETRYING,   "retrying",  false, "Pending",    MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
-    X(WAITING,    "waiting",   false, "Sent",       MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
-    X(PARKED,     "parked",    false, "Parked",     MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE))              \
-    X(DELIVERED,  "delivered", true,  "Delivered",  0)                                                                    \
-    X(COMPLETED,  "completed", true,  "Completed",  0)                                                                    \
-    X(EXPIRED,    "expired",   true,  "Expired",    0)                                                                    \
-    X(CANCELLED,  "cancelled", true,  "Cancelled",  0)                                                                    \
-    X(DISCARDED,  "discarded", true,  "Discarded",  0)
+    /* name       text         final  actions that may move it                                           */ \
+    X(PENDING,    "pending",   false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(SENDING,    "sending",   false, MAY(SETTLE) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE))              \
+    X(RETRYING,   "retrying",  false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(WAITING,    "waiting",   false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(PARKED,     "parked",    false, MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE))              \
+    X(DELIVERED,  "delivered", true,  0)                                                                    \
+    X(COMPLETED,  "completed", true,  0)                                                                    \
+    X(EXPIRED,    "expired",   true,  0)                                                                    \
+    X(CANCELLED,  "cancelled", true,  0)                                                                    \
+    X(DISCARDED,  "discarded", true,  0)
+
+// Each of the five systems that Peal serves has words of its own for these states: `status` beside
+// `state`. T are surveys and triggers, N notifications, J jobs, M messages, W automations. NULL is
+// a state that the family does not come to.
+#define DELIVERY_STATUS_TABLE(X)                                                        \
+    /* state      T            N            J            M            W              */ \
+    X(PENDING,    "Pending",   "Pending",   "Pending",   "Pending",   "queued")         \
+    X(SENDING,    "Pending",   "Pending",   "Running",   "Pending",   "processing")     \
+    X(RETRYING,   "Pending",   "Retrying",  "Retrying",  "Pending",   "queued")         \
+    X(WAITING,    "Sent",      NULL,        NULL,        "Sent",      NULL)             \
+    X(PARKED,     "Parked",    "Parked",    "Dead",      "Failed",    "failed")         \
+    X(DELIVERED,  "Sent",      "Delivered", "Succeeded", "Sent",      "completed")      \
+    X(COMPLETED,  "Completed", NULL,        NULL,        "Sent",      "completed")      \
+    X(EXPIRED,    "Expired",   NULL,        "Failed",    "Cancelled", "skipped")        \
+    X(CANCELLED,  "Cancelled", "Discarded", "Cancelled", "Cancelled", "skipped")        \
+    X(DISCARDED,  "Discarded", "Discarded", "Discarded", "Failed",    "skipped")
+
+// Some have another word once something has happened to the delivery.
+#define DELIVERY_STATUS_LATER_TABLE(X)                                                  \
+    /* family state      word        once                                            */ \
+    X(T,      SENDING,   "Sent",     live->last_sent_at != INSTANT_NONE)                \
+    X(T,      RETRYING,  "Sent",     live->last_sent_at != INSTANT_NONE)                \
+    X(T,      WAITING,   "Opened",   live->opened_at != INSTANT_NONE)                   \
+    X(N,      SENDING,   "Retrying", live->failures > 0)
 
 // What moves a delivery: the engine claims, settles and expires; an event recalls (cancelOn); the
 // rest is for persons, and has the participle that they are told.
@@ -77,7 +101,7 @@
 // clang-format on
 
 typedef enum DeliveryState {
-#define STATE_ENUM(name, text, final, seed, may) DELIVERY_##name,
+#define STATE_ENUM(name, text, final, may) DELIVERY_##name,
     DELIVERY_STATE_TABLE(STATE_ENUM)
 #undef STATE_ENUM
 } DeliveryState;
@@ -100,10 +124,13 @@ typedef enum DeliveryReason {
 #undef REASON_ENUM
 } DeliveryReason;
 
+// StatusFamily is whose words are asked for; a rule's kind has one (domain/rule.h).
+typedef enum StatusFamily { STATUS_T, STATUS_N, STATUS_J, STATUS_M, STATUS_W } StatusFamily;
+enum { STATUS_FAMILY_COUNT = 5 };
+
 #define DELIVERY_STATE_COUNT TABLE_ROWS(DELIVERY_STATE_TABLE)
 
 const char *delivery_state_text(DeliveryState state);
-const char *delivery_state_seed(DeliveryState state); // the word of the survey seed: Sent, Expired…
 bool delivery_state_parse(Str text, DeliveryState *ret);
 bool delivery_is_final(DeliveryState state);
 bool delivery_is_live(DeliveryState state); // has a row in the queue
@@ -233,6 +260,10 @@ Settlement delivery_expire(const Live *live);
 // one that is retried is due now, its failures back to none, its place in the plan and its attempt
 // number kept.
 Settlement delivery_act_on(const Live *live, DeliveryAction action, Instant now);
+
+// delivery_status is the family's word for where a delivery stands: of live, only what tells of the
+// past counts (last_sent_at, opened_at, failures). NULL where the family has none.
+const char *delivery_status(StatusFamily family, DeliveryState state, const Live *live);
 
 // delivery_expires_at: when a delivery with no send due expires.
 Instant delivery_expires_at(const Plan *plan, Instant last_sent_at, Instant triggered_at);

@@ -2,8 +2,11 @@
 
 #include "domain/trigger.h"
 
-static const char *const kinds[] = {
-#define RULE_ROW(name, text) [RULE_##name] = text,
+static const struct {
+    const char *text;
+    StatusFamily family;
+} kinds[] = {
+#define RULE_ROW(name, text, family) [RULE_##name] = { text, STATUS_##family },
     RULE_KIND_TABLE(RULE_ROW)
 #undef RULE_ROW
 };
@@ -11,18 +14,24 @@ static const char *const kinds[] = {
 const char *rule_kind_text(RuleKind kind)
 {
     assert(kind < ARRAY_LEN(kinds));
-    return kinds[kind];
+    return kinds[kind].text;
 }
 
 bool rule_kind_parse(Str text, RuleKind *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (str_eq(text, str_from(kinds[i]))) {
+        if (str_eq(text, str_from(kinds[i].text))) {
             *ret = (RuleKind) i;
             return true;
         }
     }
     return false;
+}
+
+StatusFamily rule_family(RuleKind kind)
+{
+    assert(kind < ARRAY_LEN(kinds));
+    return kinds[kind].family;
 }
 
 Rule rule_default(RuleKind kind, Str id)

@@ -16,30 +16,34 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "domain/backoff.h"
+#include "domain/delivery.h"
 #include "domain/plan.h"
 
 // clang-format off
-#define RULE_KIND_TABLE(X)            \
-    /* name         text           */ \
-    X(TRIGGER,      "trigger")        \
-    X(TEMPLATE,     "template")       \
-    X(SURVEY,       "survey")         \
-    X(SUBSCRIBER,   "subscriber")     \
-    X(JOB,          "job")            \
-    X(NOTIFY,       "list")           \
-    X(FORWARD,      "forward")        \
-    X(POLL,         "poll")           \
-    X(AUTOMATION,   "automation")
+#define RULE_KIND_TABLE(X)                                    \
+    /* name         text          whose words for its states */ \
+    X(TRIGGER,      "trigger",    T)                          \
+    X(TEMPLATE,     "template",   M)                          \
+    X(SURVEY,       "survey",     T)                          \
+    X(SUBSCRIBER,   "subscriber", T)                          \
+    X(JOB,          "job",        J)                          \
+    X(NOTIFY,       "list",       N)                          \
+    X(FORWARD,      "forward",    N)                          \
+    X(POLL,         "poll",       W)                          \
+    X(AUTOMATION,   "automation", W)
 // clang-format on
 
 typedef enum RuleKind {
-#define RULE_ENUM(name, text) RULE_##name,
+#define RULE_ENUM(name, text, family) RULE_##name,
     RULE_KIND_TABLE(RULE_ENUM)
 #undef RULE_ENUM
 } RuleKind;
 
 const char *rule_kind_text(RuleKind kind);
 bool rule_kind_parse(Str text, RuleKind *ret);
+
+// rule_family is whose words its deliveries have for their states (delivery_status).
+StatusFamily rule_family(RuleKind kind);
 
 // Rule is what all makers of deliveries have; each embeds it first. The definition says id, plan
 // and retry; whoever loads it fills in the rest.

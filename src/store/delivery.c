@@ -29,7 +29,8 @@ static const Statement insert = {
     "SELECT " PROMISE_OF_D ", COALESCE(r.kind, 0), r.id, l.channel, d.tenant, d.event, e.kind,"    \
     " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
-    " COALESCE(q.attempt, n.attempt), COALESCE(q.send, n.send),"                                   \
+    " COALESCE(q.attempt, n.attempt), COALESCE(q.failures, n.failures),"                           \
+    " COALESCE(q.send, n.send),"                                                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
     " COALESCE(n.verdict, a.verdict), COALESCE(n.tried_reason, a.reason),"                         \
@@ -358,26 +359,35 @@ typedef struct ViewRow {
 
 enum { ID_COLUMN = 1 }; // behind the tenant
 
-static const Columns view_columns = COLUMNS(
-    ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_kind),
-    COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel),
-    COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
-    COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
-    COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
-    COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
-    COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
-    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
-    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
-    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
-    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
-    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict),
-    COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
+static const Columns view_columns =
+    COLUMNS(ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_kind),
+            COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel),
+            COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
+            COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
+            COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
+            COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
+            COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
+            COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
+            COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures),
+            COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
+            COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
+            COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
+            COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note),
+            COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
 
 static Str last_error(const ViewRow *row)
 {
     if (row->verdict == VERDICT_DELIVERED)
         return STR_NONE;
     return row->tried_detail.len ? row->tried_detail : str_from(reason_code(row->tried_reason));
+}
+
+Str view_status(const DeliveryView *view)
+{
+    Live live = { .last_sent_at = view->last_sent_at,
+                  .opened_at = view->opened_at,
+                  .failures = view->failures };
+    return str_from(delivery_status(rule_family(view->rule_kind), view->state, &live));
 }
 
 static Err read_view(const Value *at, DeliveryView *ret, Error *error)
@@ -391,6 +401,8 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     row.tried_reason = reason_mended(row.tried_reason);
     *ret = row.view;
     ret->reason = reason_mended(ret->reason);
+    if (ret->rule_kind >= TABLE_ROWS(RULE_KIND_TABLE))
+        ret->rule_kind = RULE_TRIGGER;
     ret->state = (DeliveryState) row.state;
     // Somebody damaged its row. It is shown as live_mended() takes it, until it is parked, and
     // where it has ended, as parked_mended() does.

@@ -6,6 +6,7 @@
 
 #include "domain/delivery.h"
 #include "domain/event.h"
+#include "domain/rule.h"
 #include "store/queue.h"
 #include "store/tx.h"
 #include "store/walk.h"
@@ -48,19 +49,23 @@ Uuid delivery_id_of(Uuid event, unsigned n);
 // the rule's or the lane's did, rule_id or channel is none.
 typedef struct DeliveryView {
     Promise promise;
-    RuleKind rule_kind;
     Str rule_id, channel;
-    Event origin; // the event it was made of, but for its identity
+    RuleKind rule_kind; // of what made it; a trigger, where the rule's row got lost
+    Event origin;       // the event it was made of, but for its identity
     DeliveryState state;
     DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
     Instant due_at;        // of the next send; INSTANT_NONE
     Instant expires_at;    // when no send is due and an answer is awaited; INSTANT_NONE
     Instant last_sent_at, opened_at, ended_at;
     int attempt, send, reminders_left;
+    int failures;      // of the current send
     bool is_in_flight; // a send is under way, or was when it was called off: it may still arrive
     Str last_error;    // what the last attempt failed with; none when it was delivered
     Str note;          // a person's words; none
 } DeliveryView;
+
+// view_status is the word that the family of its rule has for where it stands; none: it has none.
+Str view_status(const DeliveryView *view);
 
 // delivery_view reads one; ERR_NOT_FOUND for another tenant's.
 Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret,

@@ -42,7 +42,7 @@ def test_zero_reminders_are_one_send(ctx):
     make_trigger(ctx.peal, schedule={"initialDelay": "0d", "reminders": []})
     id = ingest_one(ctx.peal)
     settle(ctx.peal)
-    like(delivery(ctx.peal, id), {"state": "delivered", "status": "Delivered", "dueAt": None,
+    like(delivery(ctx.peal, id), {"state": "delivered", "status": "Sent", "dueAt": None,
                                   "lastSentAt": moment(), "endedAt": moment()})
     advance(ctx.peal, "100d")
     equal(sends(ctx.peal, id), [(1, moment())])

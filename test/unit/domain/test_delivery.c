@@ -5,20 +5,20 @@
 // clang-format off
 static const struct {
     DeliveryState state;
-    const char *text, *seed;
+    const char *text;
     bool is_final, is_live;
     const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard recaLl
 } expected[] = {
-    { DELIVERY_PENDING,   "pending",   "Pending",   false, true,  "C-AOE--L" },
-    { DELIVERY_SENDING,   "sending",   "Pending",   false, true,  "-SAO---L" },
-    { DELIVERY_RETRYING,  "retrying",  "Pending",   false, true,  "C-AOE--L" },
-    { DELIVERY_WAITING,   "waiting",   "Sent",      false, true,  "C-AOE--L" },
-    { DELIVERY_PARKED,    "parked",    "Parked",    false, false, "---OERD-" },
-    { DELIVERY_DELIVERED, "delivered", "Delivered", true,  false, "--------" },
-    { DELIVERY_COMPLETED, "completed", "Completed", true,  false, "--------" },
-    { DELIVERY_EXPIRED,   "expired",   "Expired",   true,  false, "--------" },
-    { DELIVERY_CANCELLED, "cancelled", "Cancelled", true,  false, "--------" },
-    { DELIVERY_DISCARDED, "discarded", "Discarded", true,  false, "--------" },
+    { DELIVERY_PENDING,   "pending",   false, true,  "C-AOE--L" },
+    { DELIVERY_SENDING,   "sending",   false, true,  "-SAO---L" },
+    { DELIVERY_RETRYING,  "retrying",  false, true,  "C-AOE--L" },
+    { DELIVERY_WAITING,   "waiting",   false, true,  "C-AOE--L" },
+    { DELIVERY_PARKED,    "parked",    false, false, "---OERD-" },
+    { DELIVERY_DELIVERED, "delivered", true,  false, "--------" },
+    { DELIVERY_COMPLETED, "completed", true,  false, "--------" },
+    { DELIVERY_EXPIRED,   "expired",   true,  false, "--------" },
+    { DELIVERY_CANCELLED, "cancelled", true,  false, "--------" },
+    { DELIVERY_DISCARDED, "discarded", true,  false, "--------" },
 };
 // clang-format on
 
@@ -44,7 +44,6 @@ static void a_state_has_its_words_and_its_place(void)
         DeliveryState state = expected[i].state, parsed = DELIVERY_DISCARDED;
         CHECK_AT(expected[i].text, state == (DeliveryState) i); // stored as this number
         CHECK_AT(expected[i].text, strcmp(delivery_state_text(state), expected[i].text) == 0);
-        CHECK_AT(expected[i].text, strcmp(delivery_state_seed(state), expected[i].seed) == 0);
         CHECK_AT(expected[i].text, delivery_is_final(state) == expected[i].is_final);
         CHECK_AT(expected[i].text, delivery_is_live(state) == expected[i].is_live);
         CHECK_AT(expected[i].text, delivery_state_parse(str_from(expected[i].text), &parsed));
@@ -53,6 +52,40 @@ static void a_state_has_its_words_and_its_place(void)
     DeliveryState untouched = DELIVERY_WAITING;
     CHECK(!delivery_state_parse(S("Pending"), &untouched) && untouched == DELIVERY_WAITING);
     CHECK(!delivery_state_parse(S(""), &untouched));
+}
+
+// The words of CONTRACT's table, and behind a bar the one after a send, a look or a failure.
+// clang-format off
+static const char *const statuses[][1 + STATUS_FAMILY_COUNT] = {
+    { "pending",   "Pending",      "Pending",          "Pending",   "Pending",   "queued" },
+    { "sending",   "Pending|Sent", "Pending|Retrying", "Running",   "Pending",   "processing" },
+    { "retrying",  "Pending|Sent", "Retrying",         "Retrying",  "Pending",   "queued" },
+    { "waiting",   "Sent|Opened",  NULL,               NULL,        "Sent",      NULL },
+    { "parked",    "Parked",       "Parked",           "Dead",      "Failed",    "failed" },
+    { "delivered", "Sent",         "Delivered",        "Succeeded", "Sent",      "completed" },
+    { "completed", "Completed",    NULL,               NULL,        "Sent",      "completed" },
+    { "expired",   "Expired",      NULL,               "Failed",    "Cancelled", "skipped" },
+    { "cancelled", "Cancelled",    "Discarded",        "Cancelled", "Cancelled", "skipped" },
+    { "discarded", "Discarded",    "Discarded",        "Discarded", "Failed",    "skipped" },
+};
+// clang-format on
+
+static void every_family_has_its_word_for_every_state(void)
+{
+    static const Live anew = { .last_sent_at = INSTANT_NONE, .opened_at = INSTANT_NONE };
+    static const Live aged = { .failures = 1 };
+    CHECK(ARRAY_LEN(statuses) == DELIVERY_STATE_COUNT);
+    for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+        DeliveryState state = DELIVERY_DISCARDED;
+        CHECK_AT(statuses[i][0], delivery_state_parse(str_from(statuses[i][0]), &state));
+        for (int family = 0; family < STATUS_FAMILY_COUNT; family++) {
+            Str later = str_from(statuses[i][1 + family]), first = str_cut(&later, '|');
+            Str is = str_from(delivery_status((StatusFamily) family, state, &anew));
+            Str becomes = str_from(delivery_status((StatusFamily) family, state, &aged));
+            CHECK_AT(statuses[i][0], str_eq(is, first));
+            CHECK_AT(statuses[i][0], str_eq(becomes, later.len ? later : first));
+        }
+    }
 }
 
 static void words_of_the_other_tables(void)
@@ -544,6 +577,7 @@ static void a_row_that_nobody_wrote_is_known_and_can_be_parked(void)
 static const Test tests[] = {
     TEST(every_state_allows_its_actions_and_no_others),
     TEST(a_state_has_its_words_and_its_place),
+    TEST(every_family_has_its_word_for_every_state),
     TEST(words_of_the_other_tables),
     TEST(a_delivered_attempt_advances_the_plan),
     TEST(a_failed_attempt_spends_the_budget),
