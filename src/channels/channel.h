@@ -81,6 +81,7 @@ typedef struct ChannelType {
     int parcel_max;   // messages in one parcel
     bool has_targets; // a message may have several
     bool has_content; // it speaks to persons: a message that says nothing is not sent
+    bool is_ordered;  // its channels are, whether or not they say so (domain/channel.h: ordered)
 
     // config is what the settings may hold, and which of them are secret. They are checked when a
     // channel is saved, so that a typo is told to the person who made it.

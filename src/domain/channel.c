@@ -26,6 +26,8 @@ static const Field fields[] = {
       .help = "of one attempt; " MACRO_TEXT(CHANNEL_TIMEOUT_SECONDS) "s unless said" },
     { "retry", FIELD_OBJECT, AT(retry), .given = offsetof(ChannelDefinition, has_retry), .inside = &retry_shape },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one parks what it is to send" },
+    { "ordered", FIELD_BOOL, AT(ordered),
+      .help = "one at a time, in the order in which they fall due: what cannot be sent holds up the rest" },
     DEFINITION_SHOWN,
 };
 // clang-format on

@@ -22,6 +22,7 @@ typedef struct ChannelDefinition {
     bool has_retry;
     RetryPolicy retry;
     bool enabled; // default true
+    bool ordered; // one parcel at a time, each delivery in its turn, and none given up
 } ChannelDefinition;
 
 extern const Shape channel_shape;

@@ -7,16 +7,17 @@ static void a_channel_is_read_whole(void)
     DEFER(arena_done) Arena arena = { 0 };
     Error error = { .arena = &arena };
     ChannelDefinition channel = { 0 };
-    const Json *source = document(
-        &arena, "{'key':'http:bi','type':'http','config':{'url':'https://bi.example/in'},"
-                "'concurrency':8,'rate':{'per':'1s','max':100},'timeout':'20s','enabled':false,"
-                "'retry':{'policy':'exponential','interval':'2m','max':7,"
-                "'giveUpAfter':'3d'}}");
+    const Json *source =
+        document(&arena, "{'key':'http:bi','type':'http','config':{'url':'https://bi.example/in'},"
+                         "'concurrency':8,'rate':{'per':'1s','max':100},'timeout':'20s','enabled':"
+                         "false,'ordered':true,"
+                         "'retry':{'policy':'exponential','interval':'2m','max':7,"
+                         "'giveUpAfter':'3d'}}");
     CHECK(channel_compile(source, &channel, &error) == ERR_OK);
     CHECK(is_text(channel.key, "http:bi") && is_text(channel.type, "http"));
     CHECK(is_text(json_str(json_get(channel.config, S("url"))), "https://bi.example/in"));
     CHECK(channel.concurrency == 8 && channel.rate_max == 100 && channel.rate_per == SPAN_SECOND);
-    CHECK(channel.timeout == 20 * SPAN_SECOND && !channel.enabled);
+    CHECK(channel.timeout == 20 * SPAN_SECOND && !channel.enabled && channel.ordered);
     CHECK(channel.has_retry && channel.retry.kind == RETRY_EXPONENTIAL && channel.retry.max == 7);
     CHECK(channel.retry.interval == 2 * SPAN_MINUTE && channel.retry.give_up_after == 3 * SPAN_DAY);
 }
@@ -28,7 +29,7 @@ static void key_and_type_are_enough(void)
     CHECK(channel_compile(document(&arena, "{'key':'memory:default','type':'memory'}"), &channel,
                           NULL) == ERR_OK);
     CHECK(!channel.config && channel.concurrency == 32 && channel.rate_max == 0);
-    CHECK(channel.timeout == 15 * SPAN_SECOND && channel.enabled);
+    CHECK(channel.timeout == 15 * SPAN_SECOND && channel.enabled && !channel.ordered);
     CHECK(!channel.has_retry && channel.retry.kind == RETRY_EXPONENTIAL && channel.retry.max == 5);
 }
 
@@ -72,7 +73,7 @@ static void a_bad_channel_is_refused_with_its_place(void)
         { "{" BASE ",'rate':{'per':'1s','max':1,'burst':2}}", "/rate/burst", "unknown-member" },
         { "{" BASE ",'retry':{'policy':'no'}}", "/retry/policy", "bad-value" },
         { "{" BASE ",'enabled':0}", "/enabled", "bad-type" },
-        { "{" BASE ",'ordered':true}", "/ordered", "unknown-member" }, // comes with sites
+        { "{" BASE ",'sorted':true}", "/sorted", "unknown-member" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
