@@ -26,11 +26,21 @@ CREATE TABLE tenant (
 ) {STRICT};
 CREATE INDEX tenant_generation ON tenant (generation);
 
+-- The name of a site as a number, for good; 0 stands for none.
+CREATE TABLE site (
+    site {I64} NOT NULL PRIMARY KEY,
+    tenant {I64} NOT NULL,
+    name TEXT NOT NULL,
+    UNIQUE (tenant, name)
+) {STRICT};
+
 -- A key is 256 random bits; only its hash is kept. A revoked one stays, so that caches learn of it.
+-- site is the one whose key it is.
 CREATE TABLE api_key (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
     role TEXT NOT NULL,
+    site {I64} NOT NULL,
     is_system {SMALL} NOT NULL,
     name TEXT NOT NULL,
     hash {BYTES} NOT NULL UNIQUE,

@@ -6,6 +6,7 @@
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
+#include "store/site.h"
 #include "store/target.h"
 
 #define STUCK_AFTER (10 * SPAN_MINUTE)
@@ -116,6 +117,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("locale"), view->promise.locale);
     json_put_str(json, S("customerRef"), view->promise.customer_ref);
     json_put_str(json, S("entity"), view->promise.entity);
+    json_put_str(json, S("site"), view->site);
     json_put_str(json, S("state"), str_from(delivery_state_text(view->state)));
     json_put_str(json, S("status"), view_status(view));
     put_reason(json, view->reason);
@@ -152,6 +154,7 @@ enum {
     LIST_CHANNEL,
     LIST_EVENT,
     LIST_ENTITY,
+    LIST_SITE,
     LIST_CAUSE,
     LIST_Q,
     LIST_STUCK,
@@ -166,6 +169,7 @@ const Param delivery_params[] = {
     [LIST_CHANNEL] = { "channel", PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "Sent on this channel" },
     [LIST_EVENT]   = { "event",   PARAM_ID,   .help = "Made of this event" },
     [LIST_ENTITY]  = { "entity",  PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
+    [LIST_SITE]    = { "site",    PARAM_TEXT, .max = SITE_NAME_MAX, .help = "Of an event that this site handed on" },
     [LIST_CAUSE]   = { "cause",   PARAM_TEXT, .max = CAUSE_TEXT_LEN, .help = "Parked or retrying because of this cause, as /v1/causes told it; with state" },
     [LIST_Q]       = { "q",       PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "Whose address or reference has this text" },
     [LIST_STUCK]   = { "stuck",   PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
@@ -186,6 +190,7 @@ static DeliveryFilter read_filter(const Call *call)
     param_text(call, LIST_CHANNEL, &filter.channel);
     filter.has_event = param_id(call, LIST_EVENT, &filter.event);
     param_text(call, LIST_ENTITY, &filter.entity);
+    param_text(call, LIST_SITE, &filter.site);
     param_text(call, LIST_CAUSE, &filter.cause);
     param_text(call, LIST_Q, &filter.q);
     param_time(call, LIST_FROM, &filter.from);

@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "store/definition.h"
 #include "store/key.h"
+#include "store/site.h"
 #include "store/tenant.h"
 
 // Tenants and keys. A key's rights end at its tenant, but for those with the system right.
@@ -136,6 +137,7 @@ static void put_key(Call *call, const Key *key, Str tenant, Str text)
     json_put_str(out, S("id"), uuid_dup(call->arena, key->id));
     json_put_str(out, S("tenant"), tenant);
     json_put_str(out, S("role"), str_from(role_text(key->role)));
+    json_put_str(out, S("site"), key->site_name);
     json_put_bool(out, S("system"), key->is_system);
     json_put_str(out, S("name"), key->name.len ? key->name : STR_NONE);
     json_put_time(out, S("createdAt"), key->created_at);
@@ -168,6 +170,8 @@ static void answer_key(Call *call, int status, const Key *key, Str tenant, Str t
     ShownKey *shown = ARENA_NEW(call->arena, ShownKey);
     *shown = (ShownKey){ .status = status, .key = *key, .text = text };
     shown->key.name = str_dup(call->arena, key->name);
+    if (key->site_name.at)
+        shown->key.site_name = str_dup(call->arena, key->site_name);
     shown->tenant = str_dup(call->arena, tenant);
     call->with = shown;
     call_later(call, tell_key);
@@ -253,6 +257,14 @@ static Err find_named(const Call *call, Tx *tx, Str id, Tenant *ret, Error *erro
     return ERR_OK;
 }
 
+// find_site gives the site that a key is for its number.
+static Err find_site(Tx *tx, Key *key, Str name, Error *error)
+{
+    key->site = 0;
+    key->site_name = name;
+    return name.at ? site_number(tx, key->tenant, name, &key->site, error) : ERR_OK;
+}
+
 static void check_expiry(const Tx *tx, Instant expires_at, Error *error)
 {
     if (expires_at <= tx->now)
@@ -273,6 +285,7 @@ Err key_create(Call *call, Tx *tx, Error *error)
         .tenant = tenant.tenant, .role = body.role, .name = body.name, .expires_at = body.expires_at
     };
     Str text = key_text_new(call->arena, tx->random);
+    TRY(find_site(tx, &key, body.site, error));
     TRY(key_add(tx, &key, text, error));
     answer_key(call, 201, &key, tenant.id, text);
     return ERR_OK;
@@ -303,6 +316,7 @@ static Err change_key(Call *call, Tx *tx, Key *key, Str tenant, const Json *give
     key->role = body.role;
     key->name = body.name;
     key->expires_at = body.expires_at;
+    TRY(find_site(tx, key, body.site, error));
     TRY(key_change(tx, key, error));
     answer_key(call, 200, key, tenant, STR_NONE);
     return ERR_OK;
@@ -330,6 +344,7 @@ Err key_patch(Call *call, Tx *tx, Error *error)
     TRY(find_key(call, tx->db, &tx->arena, &key, &tenant, error));
     json_open(&out, '{');
     json_put_str(&out, S("role"), str_from(role_text(key.role)));
+    json_put_str(&out, S("site"), key.site_name);
     json_put_str(&out, S("name"), key.name.len ? key.name : STR_NONE);
     json_put_time(&out, S("expiresAt"), key.expires_at);
     json_close(&out, '}');

@@ -7,6 +7,7 @@
 #include "domain/trigger.h"
 #include "store/delivery.h"
 #include "store/key.h"
+#include "store/site.h"
 #include "store/operation.h"
 #include "store/tenant.h"
 
@@ -217,6 +218,7 @@ static const Field delivery_rows[] = {
     { "locale",             FIELD_TEXT,  OR_NULL },
     { "customerRef",        FIELD_TEXT,  OR_NULL },
     { "entity",             FIELD_TEXT,  OR_NULL },
+    { "site",               FIELD_TEXT,  OR_NULL, .help = "That handed its event on" },
     { "state",              FIELD_WORD,  ALWAYS, .words = state_words },
     { "status",             FIELD_TEXT,  OR_NULL, .help = "The state, in the words of what its rule is for: docs/states.md" },
     REASON(OR_NULL),
@@ -335,13 +337,21 @@ static const Field key_rows[] = {
     { "id",        FIELD_ID,   FIELD_SHOWN | ALWAYS },
     { "tenant",    FIELD_TEXT, ALWAYS, offsetof(KeyBody, tenant), .max = TENANT_ID_MAX, .help = "One's own unless said" },
     { "role",      FIELD_WORD, FIELD_NEEDED, offsetof(KeyBody, role), .min = ROLE_NONE + 1, .words = role_words, .noun = "a role", .code = "unknown-role" },
+    { "site",      FIELD_KEY,  OR_NULL, offsetof(KeyBody, site), .max = SITE_NAME_MAX, .help = "Whose it is, where the role is site" },
     { "system",    FIELD_BOOL, FIELD_SHOWN | ALWAYS },
     { "name",      FIELD_TEXT, OR_NULL, offsetof(KeyBody, name), .max = KEY_NAME_MAX },
     { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
     { "expiresAt", FIELD_TIME, OR_NULL, offsetof(KeyBody, expires_at) },
     { "key",       FIELD_TEXT, FIELD_SHOWN, .help = "Shown once, when it is made" },
 };
-const Shape key_shape = { .name = "Key", SHAPE_ROWS(key_rows), .size = sizeof(KeyBody) };
+static void check_key(const Members *members, void *value)
+{
+    const KeyBody *body = value;
+    if (body->role != ROLE_NONE && (body->role == ROLE_SITE) != (body->site.at != NULL))
+        members_note(members, S("site"), "bad-value",
+                     body->site.at ? "goes with the role site" : "must be given: the role is site");
+}
+const Shape key_shape = { .name = "Key", SHAPE_ROWS(key_rows), .size = sizeof(KeyBody), .check = check_key };
 
 static const Field clock_body_rows[] = {
     { "set",     FIELD_TIME, 0, offsetof(ClockBody, set), .given = offsetof(ClockBody, has_set) },

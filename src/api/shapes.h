@@ -60,6 +60,7 @@ extern const Shape tenant_change_shape; // of one that is there
 typedef struct KeyBody {
     Str tenant;
     Role role;
+    Str site;
     Str name;
     Instant expires_at;
 } KeyBody;

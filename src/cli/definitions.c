@@ -258,11 +258,12 @@ static int set_key(CommandArgs *args)
     JsonOut out = json_out(&body);
     json_open(&out, '{');
     put_option(&out, args, "role", "role");
+    put_change(&out, args, "site", "site", "");
     put_change(&out, args, "name", "name", "");
     put_change(&out, args, "expires-at", "expiresAt", "never");
     json_close(&out, '}');
     if (str_eq(buf_str(&body), S("{}")))
-        return args_usage(args, "Say what is to change: --role, --name or --expires-at");
+        return args_usage(args, "Say what is to change: --role, --site, --name or --expires-at");
     return patch(args, buf_str(&body), "Changed");
 }
 
@@ -284,12 +285,13 @@ static int create_key(CommandArgs *args)
     Answer answer = { 0 };
     if (!args_option(args, "role"))
         return args_usage(args, "The key's role is missing: --role admin, operator, author, "
-                                "ingest, worker, read or audit-export");
+                                "ingest, worker, site, read or audit-export");
     Buf body = buf_new(client.arena, BODY_BYTES_MAX);
     JsonOut out = json_out(&body);
     json_open(&out, '{');
     put_option(&out, args, "tenant", "tenant");
     put_option(&out, args, "role", "role");
+    put_option(&out, args, "site", "site");
     put_option(&out, args, "name", "name");
     put_option(&out, args, "expires-at", "expiresAt");
     json_close(&out, '}');
@@ -342,8 +344,8 @@ static const CommandVerb channels_verbs[] = {
 static const CommandVerb keys_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", list },
     { "show", "an ID", 1, 1, "", show },
-    { "create", NULL, 0, 0, "role tenant name expires-at", create_key },
-    { "set", "an ID", 1, 1, "role name expires-at", set_key },
+    { "create", NULL, 0, 0, "role site tenant name expires-at", create_key },
+    { "set", "an ID", 1, 1, "role site name expires-at", set_key },
     { "delete", "an ID", 1, 1, "", delete },
     { 0 },
 };
@@ -366,7 +368,8 @@ static const CommandOption definition_options[] = {
 };
 
 static const CommandOption key_options[] = {
-    { "role", "ROLE", "admin operator author ingest worker read audit-export" },
+    { "role", "ROLE", "admin operator author ingest worker site read audit-export" },
+    { "site", "NAME", "whose key it is, with the role site" },
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },
     { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z, or never; else never" },
@@ -431,8 +434,8 @@ const Command command_keys = {
     .name = "keys",
     .usage = "keys [list]\n"
              "keys show ID\n"
-             "keys create --role ROLE [--tenant ID] [--name NAME] [--expires-at T]\n"
-             "keys set ID [--role ROLE] [--name NAME] [--expires-at T|never]\n"
+             "keys create --role ROLE [--site NAME] [--tenant ID] [--name NAME] [--expires-at T]\n"
+             "keys set ID [--role ROLE] [--site NAME] [--name NAME] [--expires-at T|never]\n"
              "keys delete ID",
     .summary = "Make, change and revoke keys",
     .details = "Examples:\n"

@@ -6,7 +6,7 @@
 
 enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
 
-#define FILTERS "state trigger channel event entity cause"
+#define FILTERS "state trigger channel event entity site cause"
 
 static const Column delivery_columns[] = {
     { "ID", "id" },
@@ -237,6 +237,7 @@ static const CommandOption deliveries_options[] = {
     { "channel", "KEY", "only through this channel" },
     { "event", "ID", "only of this event" },
     { "entity", "E", "only about this entity" },
+    { "site", "NAME", "only of events that this site handed on" },
     { "cause", "CAUSE", "only of this cause, as peal causes tells it; in lists with --state" },
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },

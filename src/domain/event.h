@@ -40,6 +40,7 @@ typedef struct Event {
     Str recipient;       // compact JSON; none
     const Json *payload_json;
     const Json *recipient_json;
+    int64_t site; // that it came from (store/site.h); 0: none
 } Event;
 
 // event_build reads a body by the rows of event_shape. It fills all but id, tenant,

@@ -12,6 +12,7 @@
     X(WORKER,        "worker",        "fetches work and reports what became of it")                 \
     X(AUTHOR,        "author",        "looks, and writes definitions")                              \
     X(OPERATOR,      "operator",      "looks, and acts on deliveries")                              \
+    X(SITE,          "site",          "hands on what a site took in, and looks at what became of it") \
     X(AUDIT_EXPORT,  "audit-export",  "exports the audit chain")                                    \
     X(ADMIN,         "admin",         "may do all that is its tenant's")
 // clang-format on

@@ -632,6 +632,7 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .rule = trigger->rule.number,
         .version = trigger->rule.version,
         .lane = trigger->rule.lane,
+        .site = entry->item->event.site,
         .triggered_at = accept->now,
         .address = decision->address,
         .locale = decision->locale,
@@ -643,6 +644,7 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .id = batch->deliveries[at].id,
         .lane = trigger->rule.lane,
         .rule = trigger->rule.number,
+        .site = entry->item->event.site,
         .bytes = (int) entry->item->event.payload.len,
         .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };

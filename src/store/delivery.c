@@ -3,6 +3,7 @@
 #include "domain/cause.h"
 #include "domain/members.h"
 #include "domain/trigger.h"
+#include "store/site.h"
 
 // Numbers in the SQL below are domain/delivery.h's: state 4 is parked, step 1 is a send;
 // rule.h's kind 0 is a trigger.
@@ -26,7 +27,8 @@ static const Statement insert = {
 // is the newest of the others. One of queue and ended has a row. A delivery is shown also where its
 // event, its lane or its rule got lost: it parked because of that, and a person decides.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT " PROMISE_OF_D ", COALESCE(r.kind, 0), r.id, l.channel, d.tenant, d.event, e.kind,"    \
+    "SELECT " PROMISE_OF_D ", COALESCE(r.kind, 0), r.id, l.channel, s.name, d.tenant, d.event,"    \
+    " e.kind,"                                                                                     \
     " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.failures, n.failures),"                           \
@@ -43,6 +45,7 @@ static const Statement insert = {
     " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                 \
     " LEFT JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                 \
     " LEFT JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                 \
+    " LEFT JOIN site s ON s.site = d.site AND s.tenant = d.tenant"                                 \
     " LEFT JOIN attempt a ON n.verdict IS NULL AND a.tenant = d.tenant AND a.delivery = d.id AND"  \
     " a.number ="                                                                                  \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
@@ -50,11 +53,13 @@ static const Statement insert = {
 // What a walk meets is asked of one row of one table, and what lies elsewhere by a look-up of its
 // own, row by row: a join could be carried out in another order, by reading all there is. $1
 // tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
-#define FILTER_PARAMS "iuuittuttii"
+#define FILTER_PARAMS "iuuittuttiit"
 #define RULE "(SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5)"
 #define LANE "(SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6)"
+#define SITE "(SELECT x.site FROM site x WHERE x.tenant = $1 AND x.name = $12)"
 #define FITS(row)                                                                                  \
-    " AND ($5 IS NULL OR " row ".rule = " RULE ") AND ($6 IS NULL OR " row ".lane = " LANE ")"
+    " AND ($5 IS NULL OR " row ".rule = " RULE ") AND ($6 IS NULL OR " row ".lane = " LANE ")"     \
+    " AND ($12 IS NULL OR " row ".site = " SITE ")"
 #define PROMISE_FITS                                                                               \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
     " AND ($9 IS NULL OR LOWER(d.address COLLATE \"C\") LIKE $9 ESCAPE '!'"                        \
@@ -67,10 +72,10 @@ static const Statement insert = {
     " (SELECT 1 FROM delivery d WHERE d.tenant = " row ".tenant AND d.id = " row                   \
     ".id" PROMISE_FITS ") = 1)"
 #define STATE_OF_D                                                                                 \
-    " AND ($12 < 0 OR COALESCE("                                                                   \
+    " AND ($13 < 0 OR COALESCE("                                                                   \
     "(SELECT n.state FROM ended n WHERE n.tenant = d.tenant AND n.id = d.id),"                     \
-    " (SELECT q.state FROM queue q WHERE q.tenant = d.tenant AND q.id = d.id)) = $12)"
-#define IS_STUCK " AND ($13 IS NULL OR (q.step = 1 AND q.state <> 1 AND q.first_due_at < $13))"
+    " (SELECT q.state FROM queue q WHERE q.tenant = d.tenant AND q.id = d.id)) = $13)"
+#define IS_STUCK " AND ($14 IS NULL OR (q.step = 1 AND q.state <> 1 AND q.first_due_at < $14))"
 
 #define DOWN(row) " AND " row ".id < $2 AND " row ".id >= $3 ORDER BY " row ".id DESC"
 #define UP(row) " AND " row ".id > $2 AND " row ".id <= $3 ORDER BY " row ".id"
@@ -93,10 +98,10 @@ static const Statement insert = {
 #define BY(index) " INDEXED BY " index
 
 #define PROMISE_FILTER FITS("d") PROMISE_FITS STATE_OF_D
-#define LIVE_FILTER FITS("q") PROMISE_OF("q") " AND ($12 < 0 OR q.state = $12)" IS_STUCK
-#define ENDED_FILTER FITS("n") PROMISE_OF("n") " AND n.state = $12"
+#define LIVE_FILTER FITS("q") PROMISE_OF("q") " AND ($13 < 0 OR q.state = $13)" IS_STUCK
+#define ENDED_FILTER FITS("n") PROMISE_OF("n") " AND n.state = $13"
 #define PARKED_FILTER FITS("n") PROMISE_OF("n")
-#define LIVE_CAUSE_FILTER FITS("q") PROMISE_OF("q") " AND ($13 < 0 OR q.state = $13)"
+#define LIVE_CAUSE_FILTER FITS("q") PROMISE_OF("q") " AND ($14 < 0 OR q.state = $14)"
 
 static const Statement all_edge = {
     .name = "delivery_all_edge",
@@ -213,8 +218,8 @@ static const Statement live_cause_find = {
     .name = "delivery_live_cause_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$12") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
-    .postgres = LIVE_OF_CAUSE("", "$12") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
 };
 static const Statement live_cause_up_edge = {
     .name = "delivery_live_cause_up_edge",
@@ -227,8 +232,8 @@ static const Statement live_cause_up_find = {
     .name = "delivery_live_cause_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$12") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
-    .postgres = LIVE_OF_CAUSE("", "$12") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
 };
 static const Statement parked_cause_edge = {
     .name = "delivery_parked_cause_edge",
@@ -241,8 +246,8 @@ static const Statement parked_cause_find = {
     .name = "delivery_parked_cause_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$12") PARKED_FILTER DOWN("n") AT_LIMIT,
-    .postgres = PARKED_OF_CAUSE("", "$12") PARKED_FILTER DOWN("n") AT_LIMIT,
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER DOWN("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER DOWN("n") AT_LIMIT,
 };
 static const Statement parked_cause_up_edge = {
     .name = "delivery_parked_cause_up_edge",
@@ -255,8 +260,8 @@ static const Statement parked_cause_up_find = {
     .name = "delivery_parked_cause_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$12") PARKED_FILTER UP("n") AT_LIMIT,
-    .postgres = PARKED_OF_CAUSE("", "$12") PARKED_FILTER UP("n") AT_LIMIT,
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER UP("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER UP("n") AT_LIMIT,
 };
 
 #define VIEW_ONE(payload)                                                                          \
@@ -359,21 +364,21 @@ typedef struct ViewRow {
 
 enum { ID_COLUMN = 1 }; // behind the tenant
 
-static const Columns view_columns =
-    COLUMNS(ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_kind),
-            COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel),
-            COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
-            COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
-            COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
-            COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
-            COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
-            COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
-            COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures),
-            COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
-            COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
-            COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
-            COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note),
-            COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail));
+static const Columns view_columns = COLUMNS(
+    ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, view.rule_kind),
+    COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.site),
+    COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
+    COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
+    COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
+    COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
+    COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
+    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
+    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures), COLUMN(ViewRow, view.send),
+    COLUMN(ViewRow, view.reminders_left), COLUMN_TIME(ViewRow, view.last_sent_at),
+    COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
+    COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
+    COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason),
+    COLUMN(ViewRow, tried_detail));
 
 static Str last_error(const ViewRow *row)
 {
@@ -459,6 +464,7 @@ static const Field filter_rows[] = {
     { "event",   FIELD_ID,   AT(event),   .given = offsetof(DeliveryFilter, has_event) },
     { "entity",  FIELD_TEXT, AT(entity),  .max = EVENT_ENTITY_MAX },
     { "cause",   FIELD_TEXT, AT(cause),   .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
+    { "site",    FIELD_TEXT, AT(site),    .max = SITE_NAME_MAX },
     { "from",    FIELD_TIME, AT(from) },
     { "to",      FIELD_TIME, AT(to) },
 };
@@ -513,6 +519,7 @@ typedef struct FilterArgs {
     const Uuid *event;
     Str entity, pattern;
     Instant triggered_from, triggered_to;
+    Str site;
     int state; // -1: any
     Instant stuck_before;
     int64_t cause;
@@ -524,7 +531,7 @@ _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there
     ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger),                            \
         COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),        \
         COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),                      \
-        COLUMN_TIME(FilterArgs, triggered_to)
+        COLUMN_TIME(FilterArgs, triggered_to), COLUMN(FilterArgs, site)
 static const Columns filter_columns = COLUMNS(FilterArgs, FILTER_COLUMNS, COLUMN(FilterArgs, state),
                                               COLUMN_TIME(FilterArgs, stuck_before));
 static const Columns of_cause_columns =
@@ -569,6 +576,7 @@ static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter
         .pattern = pattern_of(arena, filter->q),
         .triggered_from = filter->from,
         .triggered_to = filter->to,
+        .site = filter->site,
         .state = filter->has_state ? (int) filter->state : -1,
         .stuck_before = filter->stuck_before,
         .cause = cause,
@@ -630,7 +638,8 @@ static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
     bool is_parked = source == &parked_source || source == &parked_up ||
                      source == &parked_cause_source || source == &parked_cause_up;
     bool asks_promise = filter->q.at || (filter->entity.at && source != &entity_source);
-    bool asks_rule = filter->channel.at || (filter->trigger.at && source != &rule_source);
+    bool asks_rule =
+        filter->channel.at || filter->site.at || (filter->trigger.at && source != &rule_source);
     bool asks_state = (filter->has_state && !is_parked) || filter->stuck_before != INSTANT_NONE;
     bool has_times = filter->from > 0 || filter->to != INSTANT_NONE;
     if (!asks_promise && !asks_rule && !asks_state)

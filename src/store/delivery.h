@@ -51,6 +51,7 @@ typedef struct DeliveryView {
     Promise promise;
     Str rule_id, channel;
     RuleKind rule_kind; // of what made it; a trigger, where the rule's row got lost
+    Str site;           // that its event came from; none
     Event origin;       // the event it was made of, but for its identity
     DeliveryState state;
     DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
@@ -80,7 +81,7 @@ typedef struct DeliveryFilter {
     DeliveryState state;
     bool has_state;
     bool is_live; // any live state
-    Str trigger, channel, entity;
+    Str trigger, channel, entity, site;
     bool has_event;
     Uuid event;
     Str cause;            // what it is parked for, or fails of while it is live (domain/cause.h)

@@ -11,29 +11,31 @@ enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
 static const Statement insert = {
     .name = "key_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iutitbiii",
+    .params = "iutitbiiii",
     .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at,"
-           " is_revoked, generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)",
+           " is_revoked, generation, site) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)",
 };
+#define SELECT_KEY                                                                                 \
+    "SELECT k.id, k.tenant, k.role, k.is_system, k.name, k.created_at, k.expires_at, k.site,"      \
+    " s.name FROM api_key k LEFT JOIN site s ON s.site = k.site"
 static const Statement page = {
     .name = "key_page",
     .scope = STATEMENT_TENANT,
     .params = "iui",
-    .sql = "SELECT id, tenant, role, is_system, name, created_at, expires_at FROM api_key"
-           " WHERE tenant = $1 AND id > $2 AND is_revoked = 0 ORDER BY id LIMIT $3",
+    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id > $2 AND k.is_revoked = 0"
+                      " ORDER BY k.id LIMIT $3",
 };
 static const Statement find = {
     .name = "key_find",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = "SELECT id, tenant, role, is_system, name, created_at, expires_at FROM api_key"
-           " WHERE tenant = $1 AND id = $2 AND is_revoked = 0",
+    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id = $2 AND k.is_revoked = 0",
 };
 static const Statement update = {
     .name = "key_update",
     .scope = STATEMENT_TENANT,
-    .params = "iuttii",
-    .sql = "UPDATE api_key SET role = $3, name = $4, expires_at = $5, generation = $6"
+    .params = "iuttiii",
+    .sql = "UPDATE api_key SET role = $3, name = $4, expires_at = $5, generation = $6, site = $7"
            " WHERE tenant = $1 AND id = $2",
 };
 static const Statement revoke = {
@@ -114,7 +116,8 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error)
                      value_bytes(hash_bytes(&hash)),
                      value_i64(key->created_at),
                      value_time(key->expires_at),
-                     value_i64(definition_generation(tx)) };
+                     value_i64(definition_generation(tx)),
+                     value_i64(key->site) };
     Rows rows;
     TRY(tx_query(tx, &insert, args, &rows, error));
     tx->changes_definitions = true;
@@ -134,7 +137,9 @@ static Key read_row(const Value *row)
                 .is_system = value_to_i64(&row[3]) != 0,
                 .name = value_to_str(&row[4]),
                 .created_at = value_to_time(&row[5]),
-                .expires_at = value_to_time(&row[6]) };
+                .expires_at = value_to_time(&row[6]),
+                .site = value_to_i64(&row[7]),
+                .site_name = value_to_str(&row[8]) };
     if (!role_parse(value_to_str(&row[2]), &key.role))
         key.role = ROLE_NONE;
     return key;
@@ -177,7 +182,8 @@ Err key_change(Tx *tx, const Key *key, Error *error)
                      value_text(str_from(role_text(key->role))),
                      value_text(key->name.at ? key->name : S("")),
                      value_time(key->expires_at),
-                     value_i64(definition_generation(tx)) };
+                     value_i64(definition_generation(tx)),
+                     value_i64(key->site) };
     Rows rows;
     TRY(tx_query(tx, &update, args, &rows, error));
     assert(rows.changed == 1); // the lock was taken before it was found

@@ -19,6 +19,8 @@ typedef struct Key {
     bool is_system;
     Str name; // empty: none
     Instant created_at, expires_at;
+    int64_t site;  // whose it is, where the role is that (store/site.h); 0
+    Str site_name; // none
 } Key;
 
 // key_text_new makes "pk_" and 43 letters and digits.
@@ -34,7 +36,7 @@ Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, 
 // key_find returns a key of the tenant; ERR_NOT_FOUND for one that is revoked, too.
 Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error) MUST_USE;
 
-// key_change writes role, name and expiry of a key that was found under definition_lock().
+// key_change writes role, site, name and expiry of a key that was found under definition_lock().
 Err key_change(Tx *tx, const Key *key, Error *error) MUST_USE;
 
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.

@@ -52,6 +52,8 @@ typedef struct RegistryKey {
     Role role;
     bool is_system; // tenants, tick, clock, hold and release
     Instant expires_at;
+    int64_t site;  // whose it is (store/site.h); 0: nobody's
+    Str site_name; // none
     Sha256 hash;
 } RegistryKey;
 

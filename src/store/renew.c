@@ -25,8 +25,8 @@ static const Statement load_keys = {
     .name = "registry_keys",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
-    .sql = "SELECT hash, id, tenant, role, is_system, expires_at, is_revoked FROM api_key"
-           " WHERE generation > $1",
+    .sql = "SELECT k.hash, k.id, k.tenant, k.role, k.is_system, k.expires_at, k.is_revoked, k.site,"
+           " s.name FROM api_key k LEFT JOIN site s ON s.site = k.site WHERE k.generation > $1",
 };
 static const Statement load_lanes = {
     .name = "registry_lanes",
@@ -209,7 +209,9 @@ static void take_key(Making *making, const Value *row)
     RegistryKey key = { .id = value_to_uuid(&row[1]),
                         .tenant = value_to_i64(&row[2]),
                         .is_system = value_to_i64(&row[4]) != 0,
-                        .expires_at = value_to_time(&row[5]) };
+                        .expires_at = value_to_time(&row[5]),
+                        .site = value_to_i64(&row[7]),
+                        .site_name = value_to_str(&row[8]) };
     Str hash = value_to_str(&row[0]);
     if (hash.len == sizeof key.hash.b)
         memcpy(key.hash.b, hash.at, hash.len);

@@ -30,6 +30,7 @@
 #include "store/rule.h"
 #include "store/sample.h"
 #include "store/sequence.h"
+#include "store/site.h"
 #include "store/target.h"
 #include "store/tenant.h"
 #include "store/versions.h"
@@ -66,6 +67,7 @@ const Statement *const *const all_statements[] = {
     rule_statements,
     sample_statements,
     sequence_statements,
+    site_statements,
     target_statements,
     tenant_statements,
     versions_statements,

@@ -46,6 +46,8 @@ def make_tenant(peal, id):
 
 def make_user(peal, role, tenant="default"):
     body = {"tenant": tenant, "role": role, "name": f"a {role}", "expiresAt": None}
+    if role == "site":
+        body["site"] = "plant-7"
     return peal.with_key(peal.post("/v1/keys", body, expect=201).json["key"])
 
 

@@ -9,7 +9,7 @@ from harness import equal, eventually, like, main
 from steps import (ADDRESS, KIND, advance, deliveries, delivery, ingest, ingest_one, make_channel,
                    make_tenant, make_trigger, make_user, moment, settle, trigger_body, visit)
 
-ROLES = ("admin", "operator", "author", "ingest", "worker", "read", "audit-export")
+ROLES = ("admin", "operator", "author", "ingest", "worker", "site", "read", "audit-export")
 OPEN_TO_ANYONE = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/metrics"),
                   ("GET", "/openapi.json")}
 NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"

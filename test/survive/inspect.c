@@ -107,6 +107,7 @@ static const Statement tables[] = {
     TABLE("meta", "key"),
     TABLE("generation", "one"),
     TABLE("tenant", "tenant"),
+    TABLE("site", "site"),
     TABLE("api_key", "tenant, id"),
     TABLE("definition", "tenant, kind, id"),
     TABLE("definition_version", "tenant, kind, id, version"),
