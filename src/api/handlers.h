@@ -58,6 +58,11 @@ Err cause_list(Call *call, Db *db, Error *error);
 Err operation_create(Call *call, Tx *tx, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);
 
+// site_api.c
+Err forward_rows_read(Call *call, Error *error);
+extern const RouteSet forward_set;
+Err site_get(Call *call, Db *db, Error *error);
+
 // system_api.c
 void livez_get(Call *call);
 void readyz_get(Call *call);

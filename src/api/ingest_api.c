@@ -1,10 +1,10 @@
 #include "api/handlers.h"
 
+#include "api/posting.h"
 #include "api/shapes.h"
 #include "domain/cloudevent.h"
 #include "domain/trace.h"
 #include "engine/engine.h"
-#include "store/accept.h"
 
 // Events come in here as a batch of one kind (/v1/ingest), as one event, or as CloudEvents in their
 // three modes (/v1/events). Reading differs; all are decided and written as store/accept.h says.
@@ -12,7 +12,7 @@
 typedef enum Posted { POSTED_BATCH, POSTED_EVENT, POSTED_CLOUD_BATCH } Posted;
 
 typedef struct Posting {
-    Accept accept;
+    Accept accept; // first: posting.h
     Posted as;
 } Posting;
 
@@ -42,13 +42,7 @@ static Posting *posting_new(Call *call, Posted as, size_t count)
 {
     Posting *posting = ARENA_NEW(call->arena, Posting);
     posting->as = as;
-    posting->accept = (Accept){
-        .arena = call->arena,
-        .tenant = call->tenant,
-        .items = ARENA_ARRAY(call->arena, AcceptItem, count + 1),
-        .count = count,
-        .now = clock_now(call->api->clock),
-    };
+    posting->accept = posting_accept(call, count);
     call->with = posting;
     return posting;
 }
@@ -92,16 +86,6 @@ static Err read_event(Call *call, Str type, Event *event, Error *error)
                          : event_build(call->arena, body, event, error);
 }
 
-// take_item notes an item's error with the item: one bad item fails alone.
-static void take_item(Call *call, AcceptItem *item, Err err, Error *error)
-{
-    if (err == ERR_OK)
-        err = event_check_size(&item->event, call->api->payload_max, error);
-    item->err = err;
-    if (err != ERR_OK)
-        item->error = arena_copy(call->arena, error, sizeof *error);
-}
-
 static Err read_cloud_batch(Call *call, Error *error)
 {
     const Json *body;
@@ -118,7 +102,7 @@ static Err read_cloud_batch(Call *call, Error *error)
         Err err = cloudevent_structured(call->arena, it.value, &item->event, &item_error);
         if (!item->event.trace.at)
             item->event.trace = trace;
-        take_item(call, item, err, &item_error);
+        posting_take(call, item, err, &item_error);
     }
     return ERR_OK;
 }
@@ -135,38 +119,9 @@ Err ingest_read(Call *call, Error *error)
         Error item_error = { .arena = call->arena };
         Err err = event_build_item(call->arena, body.kind, it.value, &item->event, &item_error);
         item->event.trace = trace;
-        take_item(call, item, err, &item_error);
+        posting_take(call, item, err, &item_error);
     }
     return ERR_OK;
-}
-
-static size_t weigh(const Call *call)
-{
-    return accept_pairs(&((const Posting *) call->with)->accept, call->registry);
-}
-
-static Err decide(Call *call, Error *error)
-{
-    Posting *posting = call->with;
-    TRY(accept_decide(&posting->accept, call->registry, call->api->random, error));
-    call->weight = posting->accept.weight;
-    return ERR_OK;
-}
-
-static Err write_postings(Tx *tx, Call *const *calls, size_t count, Error *error)
-{
-    Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count);
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        Accept *accept = &((Posting *) calls[i]->with)->accept;
-        Error refusal = { .arena = calls[i]->arena };
-        Err err = accept_decide(accept, tx->registry, tx->random, &refusal);
-        if (err == ERR_OK)
-            accepts[used++] = accept;
-        else
-            call_refuse(calls[i], err, &refusal);
-    }
-    return accept_write(tx, accepts, used, error);
 }
 
 static Err write_answer(Call *call, Error *error)
@@ -262,17 +217,8 @@ static void write_item(JsonOut *json, const AcceptItem *item, const char *outcom
                      uuid_text(item->is_duplicate ? item->identity.holder : item->event.id, text));
     json_put_str(json, S("outcome"), str_from(outcome));
     write_deliveries(json, item);
-    if (item->err != ERR_OK) {
-        const Error *error = item->error;
-        Str message = error->count ? error->problems[0].message : str_from(error->detail);
-        json_key(json, S("error"));
-        json_open(json, '{');
-        json_put_str(json, S("code"), str_from(err_code(item->err)));
-        json_put_str(json, S("message"), message);
-        if (error->count)
-            json_put_str(json, S("path"), error->problems[0].path);
-        json_close(json, '}');
-    }
+    if (item->err != ERR_OK)
+        posting_put_error(json, item);
     json_close(json, '}');
 }
 
@@ -310,8 +256,8 @@ static void write_cloud_batch(Call *call, const Accept *accept)
 }
 
 const RouteSet event_set = {
-    .weigh = weigh,
-    .decide = decide,
-    .write = write_postings,
+    .weigh = posting_weigh,
+    .decide = posting_decide,
+    .write = posting_write,
     .answer = write_answer,
 };

@@ -7,6 +7,7 @@
 #define OPERATORS MAY_ROLE(OPERATOR)
 #define AUTHORS MAY_ROLE(AUTHOR)
 #define SENDERS MAY_ROLE(INGEST)
+#define SITES MAY_ROLE(SITE)
 #define ADMINS 0u
 
 // clang-format off
@@ -19,6 +20,7 @@
 #define STARTS_THEN(handler, then) { .work = WORK_START, .start = handler, .write = then }
 // TAKES is for events: read and decided ahead of the transaction, written in sets.
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
+#define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
 // What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
 #define POSTED(shape)          .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &(shape), .keeps_answer = true
@@ -75,6 +77,12 @@ const Route routes[] = {
       "Why it did or did not fire, trigger by trigger: what it made comes first", PAGED(explain_shape) },
     { "GET",    "/v1/events/{id}/timeline",     READERS,   READS(event_timeline),
       "All that happened to it, in order", PAGE(moment_shape) },
+
+    { "GET",    "/v1/site",                     SITES,     READS(site_get),
+      "Which site the key is for, and central's epoch", GIVES(200, site_shape) },
+    { "POST",   "/v1/site/forward",             SITES,     FORWARDS(forward_rows_read),
+      "Hand on what a site took in; a row that came before is a duplicate", EVENTS_IN(MEDIA_JSON, forward_body_shape), GIVES(200, forwarded_shape),
+      .example = "{\"rows\":[{\"id\":\"01975e3c-7a4b-7000-8000-2c9d3f5b1a60\",\"kind\":\"event\",\"body\":{\"kind\":\"order.paid\"}}]}" },
 
     { "GET",    "/v1/deliveries",               READERS,   READS(delivery_list),
       "List deliveries, newest first", .params = delivery_params, PAGE(delivery_shape) },

@@ -3,6 +3,7 @@
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
+#include "domain/forward.h"
 #include "domain/role.h"
 #include "domain/trigger.h"
 #include "store/delivery.h"
@@ -111,6 +112,38 @@ static const Field batch_rows[] = {
     LIST("items", ALWAYS, item_shown_row),
 };
 const Shape batch_shape = SHAPE("TakenBatch", batch_rows);
+
+static const Field forward_row = { NULL, FIELD_OBJECT, .inside = &forward_row_shape };
+static const Field forward_body_rows[] = {
+    { "rows", FIELD_LIST, FIELD_NEEDED | FIELD_RAW, .max = FORWARD_ROWS_MAX, .code = "too-many", .of = &forward_row,
+      .help = "In the order in which the site took them in; one that is wrong is rejected alone" },
+};
+const Shape forward_body_shape = { .name = "Forward", SHAPE_ROWS(forward_body_rows), .size = sizeof(const Json *) };
+
+static const Field epoch_rows[] = {
+    { "id",     FIELD_TEXT,  ALWAYS },
+    { "number", FIELD_COUNT, ALWAYS, .help = "Grows while the id stays: a smaller one is of an older state" },
+};
+static const Shape epoch_shape = SHAPE("Epoch", epoch_rows);
+static const char *const forwarded_words[] = { "accepted", "duplicate", "rejected", NULL };
+static const Field forwarded_row_rows[] = {
+    { "id", FIELD_TEXT, OR_NULL },
+    WORDS("outcome", ALWAYS, forwarded_words),
+    { "error", FIELD_OBJECT, SOMETIMES, .inside = &item_error_shape },
+};
+static const Shape forwarded_row_shape = SHAPE("ForwardedRow", forwarded_row_rows);
+static const Field forwarded_row = { NULL, FIELD_OBJECT, .inside = &forwarded_row_shape };
+static const Field forwarded_rows[] = {
+    { "epoch", FIELD_OBJECT, ALWAYS, .inside = &epoch_shape },
+    LIST("rows", ALWAYS, forwarded_row),
+};
+const Shape forwarded_shape = SHAPE("Forwarded", forwarded_rows);
+
+static const Field site_rows[] = {
+    { "site",  FIELD_TEXT,   OR_NULL, .help = "Null where the key is not a site's" },
+    { "epoch", FIELD_OBJECT, ALWAYS, .inside = &epoch_shape },
+};
+const Shape site_shape = SHAPE("Site", site_rows);
 
 static const Field event_taken_rows[] = {
     { "eventId",   FIELD_ID,   ALWAYS },

@@ -7,6 +7,7 @@ enum { PROVIDER_ID_MAX = 200 };
 const ChannelType *const channel_types[] = {
     &channel_memory,
     &channel_http,
+    &channel_forward,
     NULL,
 };
 

@@ -113,6 +113,7 @@ const ChannelType *channel_type_at(size_t index); // NULL past the end: for list
 
 extern const ChannelType channel_memory;
 extern const ChannelType channel_http;
+extern const ChannelType channel_forward;
 
 // judge_http is the reading of HTTP answers that most types share: 2xx delivered; 408 425 429 and
 // 5xx but 501 and 505 transient; 410 permanent with reason gone; the rest permanent. Retry-After in

@@ -8,11 +8,6 @@
 
 enum { OUTSIDE_MAX = 2, OUTSIDE_BYTES_MAX = 4096, ID_LEN = 32 };
 
-typedef struct Epoch {
-    Str id; // hex digits
-    int64_t number;
-} Epoch;
-
 // Outside is what the file says: the epoch, and while a new one is being made, that one too.
 typedef struct Outside {
     Str path;
@@ -89,6 +84,15 @@ static bool parse(Str text, Epoch *ret)
 static Str print(Arena *arena, const Epoch *epoch)
 {
     return str_format(arena, "%.*s %lld", STR_ARG(epoch->id), (long long) epoch->number);
+}
+
+Err epoch_get(Db *db, Arena *arena, Epoch *ret, Error *error)
+{
+    Rows rows;
+    TRY(db_query(db, arena, &get, NULL, &rows, error));
+    if (rows.count == 0 || !parse(value_to_str(&rows.values[0]), ret))
+        return fail(error, ERR_CORRUPT, "the epoch in the database cannot be read");
+    return ERR_OK;
 }
 
 // The file

@@ -36,6 +36,16 @@ typedef struct EpochGuard {
     bool adopts;      // vouches for whatever it finds at its start
 } EpochGuard;
 
+// Epoch is what a database knows of itself. While the id stays, a smaller number is of an older
+// state; another id is of a state that somebody vouched for, be it older or not.
+typedef struct Epoch {
+    Str id; // hex digits
+    int64_t number;
+} Epoch;
+
+// epoch_get reads the one inside.
+Err epoch_get(Db *db, Arena *arena, Epoch *ret, Error *error) MUST_USE;
+
 typedef enum EpochFinding {
     EPOCH_FIRST,   // the database has none yet
     EPOCH_SAME,    // inside is what outside knows, or newer

@@ -1,0 +1,34 @@
+// forward.h - a row on its way from a site to central: what the site took in, under the id that it
+// got there.
+//
+// At central a row becomes an event like any other, by the same rules as a call of its kind would.
+// The id is the event's identity, so that a row may be handed on as often as a lost answer demands:
+// the first one counts. The site is the key's; a row that names another is refused.
+//
+// To add a kind, add a row to FORWARD_TABLE and its reader to forward.c.
+#pragma once
+
+#include "domain/event.h"
+
+// clang-format off
+#define FORWARD_TABLE(X)              \
+    /* name         text           */ \
+    X(NOTIFICATION, "notification")   \
+    X(EVENT,        "event")
+// clang-format on
+
+typedef enum ForwardKind {
+#define FORWARD_ENUM(name, text) FORWARD_##name,
+    FORWARD_TABLE(FORWARD_ENUM)
+#undef FORWARD_ENUM
+} ForwardKind;
+
+enum { FORWARD_ROWS_MAX = 10000 };
+
+extern const Shape forward_row_shape;
+
+// forward_read makes the event of a row that the site of this name handed on; all but its number.
+Err forward_read(Arena *arena, const Json *row, Str site, Event *ret, Error *error) MUST_USE;
+
+// forward_text is the row of what a site has taken in: body is an object as JSON.
+Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str body);

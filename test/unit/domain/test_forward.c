@@ -1,0 +1,66 @@
+#include "domain/forward.h"
+#include "test.h"
+
+#define ID "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
+
+static Err read_text(Arena *arena, const char *text, Event *ret)
+{
+    const Json *row;
+    Error error = { .arena = arena };
+    CHECK(json_parse(arena, str_from(text), &row, NULL) == ERR_OK);
+    return forward_read(arena, row, S("plant-7"), ret, &error);
+}
+
+static void an_event_is_known_by_its_own_id_else_by_the_rows(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Event event;
+    CHECK(read_text(&arena, "{\"id\":\"" ID "\",\"kind\":\"event\",\"body\":{\"kind\":\"k\"}}",
+                    &event) == ERR_OK);
+    CHECK(str_eq(event.identity, S(ID)) && str_eq(event.source, S("api")));
+    CHECK(event.occurred_at == INSTANT_NONE);
+    CHECK(read_text(&arena,
+                    "{\"id\":\"" ID "\",\"kind\":\"event\",\"enqueuedAt\":\"2026-05-14T05:00:00Z\","
+                    "\"body\":{\"kind\":\"k\",\"id\":\"o-1\",\"source\":\"shop\"}}",
+                    &event) == ERR_OK);
+    CHECK(str_eq(event.identity, S("o-1")) && str_eq(event.source, S("shop")));
+    CHECK(event.occurred_at != INSTANT_NONE);
+}
+
+static void a_row_is_refused_by_its_shape_and_by_another_site(void)
+{
+    static const char *const rows[] = {
+        "{}",
+        "7",
+        "{\"id\":\"" ID "\",\"kind\":\"event\"}",
+        "{\"id\":\"x\",\"kind\":\"event\",\"body\":{\"kind\":\"k\"}}",
+        "{\"id\":\"" ID "\",\"kind\":\"secret\",\"body\":{\"kind\":\"k\"}}",
+        "{\"id\":\"" ID "\",\"kind\":\"event\",\"body\":{\"kind\":\"k\"},\"site\":\"plant-7\"}",
+        "{\"id\":\"" ID "\",\"kind\":\"notification\",\"body\":{\"list\":\"a\",\"body\":\"b\","
+        "\"source\":{\"site\":\"plant-8\"}}}",
+    };
+    DEFER(arena_done) Arena arena = { 0 };
+    Event event;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        CHECK_AT(rows[i], read_text(&arena, rows[i], &event) == ERR_EVENT_INVALID);
+}
+
+static void what_is_written_is_read(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Event event;
+    Uuid id;
+    CHECK(uuid_parse(S(ID), &id));
+    Str text =
+        forward_text(&arena, FORWARD_NOTIFICATION, id, 0,
+                     S("{\"list\":\"ops\",\"body\":\"hot\",\"source\":{\"site\":\"plant-7\"}}"));
+    CHECK(read_text(&arena, str_z(&arena, text), &event) == ERR_OK);
+    CHECK(str_eq(event.kind, S("notification")) && str_eq(event.identity, S(ID)));
+}
+
+static const Test tests[] = {
+    TEST(an_event_is_known_by_its_own_id_else_by_the_rows),
+    TEST(a_row_is_refused_by_its_shape_and_by_another_site),
+    TEST(what_is_written_is_read),
+};
+TEST_MAIN(tests)
