@@ -255,6 +255,19 @@ Str duration_text(Arena *arena, Span span)
     return buf_str(&buf);
 }
 
+Str time_mail_text(Instant at, char buffer[TIME_TEXT_MAX])
+{
+    at = later(0, earlier(at, INSTANT_LAST));
+    Civil civil;
+    int days = (int) (at / SPAN_DAY), seconds = (int) (at % SPAN_DAY / SPAN_SECOND);
+    civil_from_days(days, &civil);
+    int len = snprintf(buffer, TIME_TEXT_MAX, "%.3s, %02d %.3s %04d %02d:%02d:%02d +0000",
+                       day_names + (days + 4) % 7 * 3, civil.day,
+                       month_names + (civil.month - 1) * 3, civil.year, seconds / 3600,
+                       seconds / 60 % 60, seconds % 60);
+    return (Str){ buffer, (size_t) len };
+}
+
 bool time_http_date(Str text, Instant *ret)
 {
     Civil civil;

@@ -23,5 +23,8 @@ bool duration_parse(Str text, Span *ret);
 // reads back as the same span. Fractions of a second are dropped.
 Str duration_text(Arena *arena, Span span);
 
+// time_mail_text prints a moment as mails have it ("Sun, 06 Nov 1994 08:49:37 +0000").
+Str time_mail_text(Instant at, char buffer[TIME_TEXT_MAX]);
+
 // time_http_date reads an HTTP date ("Sun, 06 Nov 1994 08:49:37 GMT").
 bool time_http_date(Str text, Instant *ret);

@@ -7,6 +7,7 @@ enum { PROVIDER_ID_MAX = 200 };
 const ChannelType *const channel_types[] = {
     &channel_memory,
     &channel_http,
+    &channel_email,
     &channel_forward,
     NULL,
 };
@@ -161,6 +162,8 @@ static Outcome judge_problem(TransferProblem problem)
         return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_CONNECTION };
     case TRANSFER_NO_ANSWER:
         return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_ANSWER };
+    case TRANSFER_LOGIN_REFUSED:
+        return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_LOGIN_REFUSED };
     case TRANSFER_NOT_TRIED: // is given back
     case TRANSFER_ANSWERED:  // is judged by its status
         break;
@@ -168,16 +171,21 @@ static Outcome judge_problem(TransferProblem problem)
     assert(!"this is no outcome of an attempt");
 }
 
+Str judge_detail(Arena *arena, Str text)
+{
+    return clean_text(arena, text, RESPONSE_KEPT_MAX);
+}
+
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
 {
     if (result->problem != TRANSFER_ANSWERED) {
         Outcome outcome = judge_problem(result->problem);
         outcome.code = result->status;
-        outcome.detail = clean_text(arena, result->problem_text, RESPONSE_KEPT_MAX);
+        outcome.detail = judge_detail(arena, result->problem_text);
         return outcome;
     }
     Outcome outcome = judge_status(result->status);
-    outcome.detail = clean_text(arena, result->body, RESPONSE_KEPT_MAX);
+    outcome.detail = judge_detail(arena, result->body);
     if (outcome.verdict == VERDICT_DELIVERED)
         outcome.provider_id = find_provider_id(arena, result);
     if (outcome.verdict == VERDICT_TRANSIENT)

@@ -113,6 +113,7 @@ const ChannelType *channel_type_at(size_t index); // NULL past the end: for list
 
 extern const ChannelType channel_memory;
 extern const ChannelType channel_http;
+extern const ChannelType channel_email;
 extern const ChannelType channel_forward;
 
 // judge_http is the reading of HTTP answers that most types share: 2xx delivered; 408 425 429 and
@@ -123,3 +124,6 @@ extern const ChannelType channel_forward;
 enum { RESPONSE_KEPT_MAX = 4096 };
 #define RETRY_AFTER_MAX SPAN_DAY
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now);
+
+// judge_detail is what a far side said as clean text, for an outcome's detail.
+Str judge_detail(Arena *arena, Str text);

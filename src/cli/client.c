@@ -166,6 +166,7 @@ static int report_silence(const Client *client, const TransferResult *result)
         failure.hint = S("again; the request may have been carried out");
         break;
     case TRANSFER_FORBIDDEN:
+    case TRANSFER_LOGIN_REFUSED:
     case TRANSFER_ANSWERED:
         break;
     }

@@ -1,4 +1,4 @@
-// transfer.h - HTTP (and later SMTP) requests that Peal makes; net/curl/ is the only folder that
+// transfer.h - the requests that Peal makes, over HTTP and SMTP; net/curl/ is the only folder that
 // knows libcurl.
 //
 // Transfers run many requests at once on a loop: start some, then wait; finished ones call back
@@ -6,7 +6,8 @@
 // environment are ignored, cookies are off, TLS is verified, the connected address is checked
 // against the policy (also on reused connections), header values with control characters are
 // refused, and at most response_max bytes of an answer are kept. Connections are pooled per pool
-// key (a tenant).
+// key (a tenant). A transfer with mail is one message to a mail server (net/smtp.h): its body is
+// the message, its answer a reply for each recipient.
 #pragma once
 
 #include "base/arena.h"
@@ -15,15 +16,27 @@
 #include "net/address.h"
 #include "net/header.h"
 #include "net/loop.h"
+#include "net/smtp.h"
 
 typedef struct Transfers Transfers;
 
+typedef enum MailTls { MAIL_TLS_REQUIRED, MAIL_TLS_OPTIONAL, MAIL_TLS_NONE } MailTls;
+
+// Mail is what a message to a mail server has beside its bytes. The URL's path is the name that
+// Peal greets with; this machine's without one.
+typedef struct Mail {
+    SmtpEnvelope envelope;
+    MailTls tls; // of smtp: by STARTTLS; smtps has it from the start
+    Str user, password;
+} Mail;
+
 typedef struct Transfer {
-    Str method; // "POST"
-    Str url;
+    Str method; // "POST"; none for a mail
+    Str url;    // http, https; of a mail smtp, smtps
+    const Mail *mail;
     const Header *headers;
     size_t header_count;
-    Str body;            // copied by transfers_start
+    Str body;            // copied by transfers_start; of a mail lines that end in CR and LF
     Span timeout;        // of the whole request; 0: 30 s. To connect: 5 s of it
     size_t response_max; // bytes kept of the answer; the rest is read and dropped up to 1 MiB
     int64_t pool;        // connections are shared only among equal numbers
@@ -36,6 +49,7 @@ typedef enum TransferProblem {
     TRANSFER_FORBIDDEN,     // the address is not allowed
     TRANSFER_NO_CONNECTION, // name not resolved, refused, TLS failed
     TRANSFER_NO_ANSWER,     // time-out, or the connection broke
+    TRANSFER_LOGIN_REFUSED, // the mail server does not let this user in
     TRANSFER_NOT_TRIED,     // this machine lacked a descriptor, a port or memory: nobody was asked
 } TransferProblem;
 
@@ -46,6 +60,7 @@ typedef struct TransferResult {
     Str body;         // up to response_max; lives as long as the callback
     Str retry_after;  // the header as sent; none
     Str webhook_delivery_id; // the header as sent; none
+    const SmtpReply *replies; // of a mail: to each recipient, though there was a problem; or NULL
     Span took;
 } TransferResult;
 
@@ -58,6 +73,9 @@ void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncal
 // transfers_limit sets how many connections are kept open for later requests, over all pools; those
 // of requests under way come on top. Without it, a pool's number alone is bounded.
 void transfers_limit(Transfers *transfers, size_t kept_max);
+
+// transfers_trust names a file of certificates to trust beside the system's. It outlives them.
+void transfers_trust(Transfers *transfers, Str ca_file);
 
 // transfers_start always calls done exactly once, later, from within loop_wait().
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done,

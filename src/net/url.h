@@ -8,6 +8,16 @@
 // nothing.
 const char *url_problem(Str url);
 
+// url_mail_problem says the same of a mail server's: smtp or smtps, and as its path at most the name
+// that it is greeted with.
+const char *url_mail_problem(Str url);
+
+// url_is_plain: TLS is not there from the start.
+bool url_is_plain(Str url);
+
+// url_ascii_host is a name of a host as DNS has it (xn--…); none where it cannot be one.
+Str url_ascii_host(Arena *arena, Str host);
+
 // url_same_origin tells whether two URLs have the same scheme, host and port; false where one is no
 // URL.
 bool url_same_origin(Str a, Str b);

@@ -52,20 +52,28 @@ static void note_forbidden(Job *job, const struct sockaddr *address)
 
 bool connections_has(const Connections *connections, int fd)
 {
-    return (size_t) fd < connections->room && connections->is_ours[fd];
+    return (size_t) fd < connections->room && connections->opened_by[fd];
 }
 
-static void add_connection(Connections *connections, int fd)
+static void add_connection(Connections *connections, int fd, const Job *job)
 {
     size_t old = connections->room;
     if ((size_t) fd >= old) {
         size_t room = (size_t) fd + 64;
-        connections->is_ours = memory_grow(connections->is_ours, room * sizeof(bool));
-        memset(connections->is_ours + old, 0, (room - old) * sizeof(bool));
+        connections->opened_by = memory_grow(connections->opened_by, room * sizeof(uint64_t));
+        memset(connections->opened_by + old, 0, (room - old) * sizeof(uint64_t));
         connections->room = room;
     }
-    connections->is_ours[fd] = true;
+    connections->opened_by[fd] = job->number;
     connections->count++;
+}
+
+void job_stop_listening(const Job *job)
+{
+    const Connections *connections = job->connections;
+    for (size_t fd = 0; fd < connections->room; fd++)
+        if (connections->opened_by[fd] == job->number)
+            shutdown((int) fd, SHUT_RD);
 }
 
 // is_shortage tells what says something about this machine alone, and nothing about the far side.
@@ -91,7 +99,7 @@ static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_socka
     }
     job->has_opened_socket = true;
     job->has_tried_ipv6 |= address->family == AF_INET6;
-    add_connection(job->connections, fd);
+    add_connection(job->connections, fd, job);
     return fd;
 }
 
@@ -101,7 +109,7 @@ static int on_close(void *with, curl_socket_t fd)
     Connections *connections = with;
     assert(connections_has(connections, fd) && connections->count > 0);
     loop_unwatch(connections->loop, fd);
-    connections->is_ours[fd] = false;
+    connections->opened_by[fd] = 0;
     connections->count--;
     return close(fd);
 }
@@ -133,6 +141,7 @@ Job *job_new(Connections *connections)
     curl_must(easy);
     job->easy = easy;
     job->connections = connections;
+    job->number = ++connections->last_number;
     SET(easy, CURLOPT_PRIVATE, job);
     SET(easy, CURLOPT_ERRORBUFFER, job->text);
     SET(easy, CURLOPT_NOSIGNAL, 1L);
@@ -150,6 +159,8 @@ Job *job_new(Connections *connections)
     SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
     SET(easy, CURLOPT_SSLVERSION, (long) CURL_SSLVERSION_TLSv1_2);
+    if (connections->ca_file) // the system's are found by libcurl in their folder
+        SET(easy, CURLOPT_CAINFO, connections->ca_file);
     SET(easy, CURLOPT_MAXLIFETIME_CONN, 300L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     // Otherwise the end of a request waits for a name server that does not answer.
@@ -208,6 +219,17 @@ static long milliseconds(Span span)
     return (long) ((span + SPAN_MILLISECOND - 1) / SPAN_MILLISECOND);
 }
 
+Span transfer_timeout(const Transfer *transfer)
+{
+    return transfer->timeout > 0 ? transfer->timeout : TIMEOUT_DEFAULT;
+}
+
+void job_limit(Job *job, Span timeout, Span to_connect)
+{
+    SET(job->easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
+    SET(job->easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(to_connect));
+}
+
 static void describe(Job *job, const Transfer *transfer)
 {
     CURL *easy = job->easy;
@@ -215,7 +237,7 @@ static void describe(Job *job, const Transfer *transfer)
     bool is_get = str_eq(transfer->method, S("GET")), is_post = str_eq(transfer->method, S("POST"));
     bool is_head = str_eq(transfer->method, S("HEAD"));
     bool has_body = is_post || (transfer->body.len > 0 && !is_get && !is_head);
-    Span timeout = transfer->timeout > 0 ? transfer->timeout : TIMEOUT_DEFAULT;
+    Span timeout = transfer_timeout(transfer);
 
     SET(easy, CURLOPT_URL, str_z(arena, transfer->url));
     if (transfer->ca.len > 0)
@@ -233,17 +255,21 @@ static void describe(Job *job, const Transfer *transfer)
     bool is_usual = is_get || is_post || is_head;
     SET(easy, CURLOPT_CUSTOMREQUEST, is_usual ? NULL : str_z(arena, transfer->method));
     SET(easy, CURLOPT_HTTPHEADER, header_lines(arena, transfer, has_body));
-    SET(easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
-    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(earlier(CONNECT_TIMEOUT, timeout)));
+    job_limit(job, timeout, earlier(CONNECT_TIMEOUT, timeout));
+}
+
+void job_clear(Job *job)
+{
+    job->started_at = loop_now(job->connections->loop);
+    job->received = 0;
+    job->was_cut = job->has_opened_socket = job->has_tried_ipv6 = job->lacks_socket = false;
+    job->forbidden[0] = job->text[0] = '\0';
 }
 
 void job_begin(Job *job, const Transfer *transfer, bool keeps_connection)
 {
-    job->started_at = loop_now(job->connections->loop);
+    job_clear(job);
     job->answer = buf_new(&job->arena, transfer->response_max);
-    job->received = 0;
-    job->was_cut = job->has_opened_socket = job->has_tried_ipv6 = job->lacks_socket = false;
-    job->forbidden[0] = job->text[0] = '\0';
     describe(job, transfer);
     SET(job->easy, CURLOPT_FORBID_REUSE, keeps_connection ? 0L : 1L);
 }

@@ -1,6 +1,7 @@
 #include "net/curl/job.h"
 
 #include "base/clock.h"
+#include "net/curl/session.h"
 
 #include <pthread.h>
 
@@ -17,6 +18,7 @@ typedef struct Pool {
     int64_t key;
     CURLM *multi;
     Job *running, *spare;
+    Sessions sessions;
     Timer timer; // when libcurl wants to be called
     Instant idle_since;
 } Pool;
@@ -53,8 +55,14 @@ static bool is_crowded(const Transfers *transfers)
     return transfers->kept_max && transfers->pool_count > transfers->kept_max;
 }
 
+static bool is_idle(const Pool *pool)
+{
+    return !pool->running && !pool->sessions.busy;
+}
+
 static void pool_free(Pool *pool)
 {
+    sessions_free(&pool->sessions);
     for (Job *job = pool->running, *next; job; job = next) {
         next = job->next;
         curl_multi_remove_handle(pool->multi, job->easy);
@@ -79,11 +87,11 @@ static void purge(void *with)
     size_t kept = 0;
     for (size_t i = 0; i < transfers->pool_count; i++) {
         Pool *pool = transfers->pools[i];
-        if (!pool->running && pool->idle_since <= idle_until) {
+        if (is_idle(pool) && pool->idle_since <= idle_until) {
             pool_free(pool);
             continue;
         }
-        if (!pool->running)
+        if (is_idle(pool))
             next = earlier(next, pool->idle_since + POOL_IDLE_SPAN);
         transfers->pools[kept++] = pool;
     }
@@ -131,8 +139,17 @@ static void give_back(Job *job)
     job_end(job);
     job->next = pool->spare;
     pool->spare = job;
-    if (!pool->running)
+    if (is_idle(pool))
         note_idle(pool);
+}
+
+// session_over follows what a session's message was told.
+static void session_over(Pool *pool)
+{
+    pool->transfers->running--;
+    if (is_idle(pool))
+        note_idle(pool);
+    loop_return(pool->transfers->loop);
 }
 
 static void finish(Job *job, CURLcode code)
@@ -146,6 +163,14 @@ static void finish(Job *job, CURLcode code)
     loop_return(transfers->loop);
 }
 
+static void end(Job *job, CURLcode code)
+{
+    if (job->session)
+        session_opened(job->session, code);
+    else
+        finish(job, code);
+}
+
 // act lets libcurl do what there is to do, and tells what finished by it.
 static void act(Pool *pool, curl_socket_t fd, int mask)
 {
@@ -155,7 +180,7 @@ static void act(Pool *pool, curl_socket_t fd, int mask)
     while ((message = curl_multi_info_read(pool->multi, &left))) {
         char *job = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &job);
-        finish((Job *) (void *) job, message->data.result);
+        end((Job *) (void *) job, message->data.result);
     }
 }
 
@@ -215,6 +240,10 @@ static Pool *pool_new(Transfers *transfers, int64_t key)
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_MAXCONNECTS, (long) CONNECTIONS_KEPT_MAX);
+    pool->sessions = (Sessions){ .connections = &transfers->connections,
+                                 .multi = pool->multi,
+                                 .pool = pool,
+                                 .over = session_over };
     return pool;
 }
 
@@ -272,9 +301,14 @@ static bool may_keep(const Transfers *transfers)
            transfers->connections.count + transfers->running <= transfers->kept_max;
 }
 
+static const char *problem_of(const Transfer *transfer)
+{
+    return transfer->mail ? session_problem(transfer) : job_problem(transfer);
+}
+
 void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDone *done, void *with)
 {
-    Refusal refusal = { .done = done, .with = with, .text = job_problem(transfer) };
+    Refusal refusal = { .done = done, .with = with, .text = problem_of(transfer) };
     transfers->running++;
     if (refusal.text) {
         refusal.problem = TRANSFER_REFUSED;
@@ -286,6 +320,10 @@ void transfers_start(Transfers *transfers, const Transfer *transfer, TransferDon
         refusal.problem = TRANSFER_NOT_TRIED;
         refusal.text = "no descriptor is left for its connections";
         refuse(transfers, &refusal);
+        return;
+    }
+    if (transfer->mail) {
+        sessions_send(&pool->sessions, transfer, may_keep(transfers), done, with);
         return;
     }
     Job *job = take_job(pool);
@@ -315,6 +353,11 @@ void transfers_limit(Transfers *transfers, size_t kept_max)
     transfers->kept_max = kept_max;
 }
 
+void transfers_trust(Transfers *transfers, Str ca_file)
+{
+    transfers->connections.ca_file = ca_file.at;
+}
+
 void transfers_free(Transfers *transfers)
 {
     if (!transfers)
@@ -328,7 +371,7 @@ void transfers_free(Transfers *transfers)
     loop_cancel(transfers->loop, &transfers->refusal_timer);
     loop_cancel(transfers->loop, &transfers->purge_timer);
     assert(transfers->connections.count == 0);
-    free(transfers->connections.is_ours);
+    free(transfers->connections.opened_by);
     free(transfers->pools);
     free(transfers);
 }

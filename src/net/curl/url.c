@@ -2,6 +2,10 @@
 
 #include "net/curl/job.h"
 
+#include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
+
 enum { URL_BYTES_MAX = 8000 };
 
 // parse_url reads a URL as a transfer will; NULL where it is none. Free it with curl_url_cleanup().
@@ -38,18 +42,28 @@ bool url_same_origin(Str a, Str b)
     return is_same;
 }
 
-const char *url_problem(Str url)
+// has_scheme cuts a scheme, such as "http://", off a URL.
+static bool has_scheme(Str *url, Str scheme)
 {
-    bool is_http = url.len >= 7 && str_eq_nocase((Str){ url.at, 7 }, S("http://"));
-    bool is_https = url.len >= 8 && str_eq_nocase((Str){ url.at, 8 }, S("https://"));
-    if (!is_http && !is_https)
-        return "the URL must begin with http:// or https://";
+    if (url->len < scheme.len || !str_eq_nocase((Str){ url->at, scheme.len }, scheme))
+        return false;
+    *url = str_skip(*url, scheme.len);
+    return true;
+}
+
+bool url_is_plain(Str url)
+{
+    return has_scheme(&url, S("http://")) || has_scheme(&url, S("smtp://"));
+}
+
+// problem_behind looks at a URL of which rest stands behind the scheme.
+static const char *problem_behind(Str url, Str rest)
+{
+    size_t len = 0;
     if (url.len > URL_BYTES_MAX)
         return "the URL is too long";
     if (!str_is_printable(url) || str_contains(url, S(" ")) || str_contains(url, S("\\")))
         return "the URL has characters that may not stand there";
-    size_t len = 0;
-    Str rest = str_skip(url, is_http ? 7 : 8);
     while (len < rest.len && !strchr("/?#", rest.at[len]))
         len++;
     Str authority = { rest.at, len };
@@ -60,4 +74,53 @@ const char *url_problem(Str url)
     CURLU *parsed = parse_url(url);
     curl_url_cleanup(parsed);
     return parsed ? NULL : "the URL cannot be read: is its host or its port right?";
+}
+
+const char *url_problem(Str url)
+{
+    Str rest = url;
+    if (!has_scheme(&rest, S("http://")) && !has_scheme(&rest, S("https://")))
+        return "the URL must begin with http:// or https://";
+    return problem_behind(url, rest);
+}
+
+const char *url_mail_problem(Str url)
+{
+    Str rest = url;
+    if (!has_scheme(&rest, S("smtp://")) && !has_scheme(&rest, S("smtps://")))
+        return "the URL must begin with smtp:// or smtps://";
+    const char *problem = problem_behind(url, rest);
+    str_cut(&rest, '/');
+    for (size_t i = 0; !problem && i < rest.len; i++)
+        if (!isalnum((unsigned char) rest.at[i]) && rest.at[i] != '.' && rest.at[i] != '-')
+            problem = "what stands behind the host is the name that it is greeted with: letters, "
+                      "digits, dots and hyphens";
+    return problem;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static locale_t utf8; // 0 where the system has none: such hosts are refused then
+
+static void find_utf8(void)
+{
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t) 0);
+}
+
+// url_ascii_host: libcurl's library for such names takes them in the encoding of the locale.
+Str url_ascii_host(Arena *arena, Str host)
+{
+    pthread_once(&once, find_utf8);
+    locale_t usual = uselocale(utf8);
+    char *ascii = NULL;
+    Str found = STR_NONE;
+    CURLU *url = curl_url();
+    curl_must(url);
+    if (curl_url_set(url, CURLUPART_SCHEME, "smtp", 0) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_HOST, str_z(arena, host), 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_HOST, &ascii, CURLU_PUNYCODE) == CURLUE_OK)
+        found = str_dup(arena, str_from(ascii));
+    curl_free(ascii);
+    curl_url_cleanup(url);
+    uselocale(usual);
+    return found;
 }
