@@ -63,8 +63,10 @@ static bool has_channel_moved(const Json *body, const Json *old)
     if (type != type_of(old))
         return true;
     Str url = str_from(type->url), config = S("config");
-    return url.at && !url_same_origin(json_str(json_get(json_get(body, config), url)),
-                                      json_str(json_get(json_get(old, config), url)));
+    Str to = json_str(json_get(json_get(body, config), url));
+    Str from = json_str(json_get(json_get(old, config), url));
+    // Where neither says, both go to the provider itself.
+    return url.at && (to.at || from.at) && !url_same_origin(to, from);
 }
 
 static Str warn_of_wait(Call *call, Str key)

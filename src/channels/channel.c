@@ -1,16 +1,28 @@
 #include "channels/channel.h"
 
 #include "base/time.h"
+#include "channels/provider.h"
 
 enum { PROVIDER_ID_MAX = 200 };
 
+// clang-format off
 const ChannelType *const channel_types[] = {
     &channel_memory,
     &channel_http,
     &channel_email,
     &channel_forward,
+    &provider_teams.type,
+    &provider_slack.type,
+    &provider_twilio.type,
+    &provider_msg91.type,
+    &provider_infobip.type,
+    &provider_interakt.type,
+    &provider_whatsapp.type,
+    &provider_360dialog.type,
+    &provider_sendgrid.type,
     NULL,
 };
+// clang-format on
 
 const ChannelType *channel_type_at(size_t index)
 {
@@ -110,24 +122,29 @@ static Str clean_text(Arena *arena, Str text, size_t max)
     return trimmed.len > 0 ? trimmed : STR_NONE;
 }
 
+Str judge_id(Arena *arena, Str id)
+{
+    return clean_text(arena, id, PROVIDER_ID_MAX);
+}
+
 // find_provider_id looks where the far side may have put its own id.
 static Str find_provider_id(Arena *arena, const TransferResult *result)
 {
-    Str id = clean_text(arena, result->webhook_delivery_id, PROVIDER_ID_MAX);
+    Str id = judge_id(arena, result->webhook_delivery_id);
     const Json *body;
     if (id.at || result->body.len == 0 || result->body.at[0] != '{' ||
         json_parse(arena, result->body, &body, NULL) != ERR_OK)
         return id;
     const Json *member = json_get(body, S("id"));
     id = json_type(member) == JSON_NUMBER ? json_number_text(member) : json_str(member);
-    return clean_text(arena, id, PROVIDER_ID_MAX);
+    return judge_id(arena, id);
 }
 
-static Span read_retry_after(Str text, Instant now)
+Span judge_retry_after(const TransferResult *result, Instant now)
 {
     int64_t seconds;
     Instant at;
-    Str value = str_trim(text);
+    Str value = str_trim(result->retry_after);
     if (str_to_i64(value, 0, INT64_MAX, &seconds))
         return earlier(seconds, RETRY_AFTER_MAX / SPAN_SECOND) * SPAN_SECOND;
     if (time_http_date(value, &at))
@@ -189,6 +206,6 @@ Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
     if (outcome.verdict == VERDICT_DELIVERED)
         outcome.provider_id = find_provider_id(arena, result);
     if (outcome.verdict == VERDICT_TRANSIENT)
-        outcome.retry_after = read_retry_after(result->retry_after, now);
+        outcome.retry_after = judge_retry_after(result, now);
     return outcome;
 }

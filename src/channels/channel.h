@@ -127,3 +127,8 @@ Outcome judge_http(Arena *arena, const TransferResult *result, Instant now);
 
 // judge_detail is what a far side said as clean text, for an outcome's detail.
 Str judge_detail(Arena *arena, Str text);
+
+// judge_retry_after is that floor, judge_id a far side's id as it can be kept: for types that find
+// them elsewhere, or judge otherwise.
+Span judge_retry_after(const TransferResult *result, Instant now);
+Str judge_id(Arena *arena, Str id);

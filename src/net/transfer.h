@@ -60,6 +60,7 @@ typedef struct TransferResult {
     Str body;         // up to response_max; lives as long as the callback
     Str retry_after;  // the header as sent; none
     Str webhook_delivery_id; // the header as sent; none
+    Str message_id;          // X-Message-Id, likewise
     const SmtpReply *replies; // of a mail: to each recipient, though there was a problem; or NULL
     Span took;
 } TransferResult;

@@ -351,6 +351,7 @@ TransferResult job_result(Job *job, CURLcode code)
         result.body = buf_str(&job->answer);
         result.retry_after = header_value(job->easy, "Retry-After");
         result.webhook_delivery_id = header_value(job->easy, "Webhook-Delivery-Id");
+        result.message_id = header_value(job->easy, "X-Message-Id");
     } else {
         result.problem_text = problem_text(job, result.problem, code);
     }
