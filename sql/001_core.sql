@@ -114,8 +114,38 @@ CREATE TABLE event (
     occurred_at {I64},
     recipient TEXT,
     payload TEXT NOT NULL,
+    topic TEXT,
+    schema_version {I32},
     PRIMARY KEY (tenant, id)
 ) {STRICT};
+
+-- Raw input that waits to become something: what applications emitted in SQL (sql/002), rows of
+-- their own tables, later what webhooks brought. id is the event's that it becomes; ids are in the
+-- order in which a source's rows came. kind, status and reason are domain/inbox.h's. A row that
+-- was tried alone and failed waits until next_at.
+CREATE TABLE inbox (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    source TEXT NOT NULL,
+    kind {SMALL} NOT NULL,
+    external_id TEXT,
+    event_kind TEXT,
+    entity TEXT,
+    topic TEXT,
+    correlation_id TEXT,
+    schema_version {I32},
+    body {BYTES} NOT NULL,
+    status {SMALL} NOT NULL,
+    reason {SMALL} NOT NULL,
+    error TEXT,
+    attempts {I32} NOT NULL,
+    next_at {I64},
+    received_at {I64} NOT NULL,
+    processed_at {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT};
+CREATE INDEX inbox_pending ON inbox (tenant, source, id) WHERE status = 0;
+CREATE UNIQUE INDEX inbox_external ON inbox (tenant, source, external_id) WHERE external_id IS NOT NULL;
 
 -- What rules made of an event without making a delivery, and why: one row for all of them, packed
 -- (domain/decision.h).

@@ -15,6 +15,11 @@ static void put_event(Call *call, JsonOut *json, const Event *event)
     json_put_str(json, S("source"), event->source);
     json_put_str(json, S("entity"), event->entity);
     json_put_str(json, S("correlationId"), event->correlation_id);
+    json_put_str(json, S("topic"), event->topic);
+    if (event->schema_version)
+        json_put_i64(json, S("schemaVersion"), event->schema_version);
+    else
+        json_put_null(json, S("schemaVersion"));
     json_put_str(json, S("traceparent"), event->trace);
     json_put_time(json, S("receivedAt"), event->received_at);
     json_put_time(json, S("occurredAt"), event->occurred_at);

@@ -63,6 +63,11 @@ Err forward_rows_read(Call *call, Error *error);
 extern const RouteSet forward_set;
 Err site_get(Call *call, Db *db, Error *error);
 
+// outbox_api.c
+extern const Param outbox_params[];
+Err outbox_list(Call *call, Db *db, Error *error);
+Err outbox_get(Call *call, Db *db, Error *error);
+
 // system_api.c
 void livez_get(Call *call);
 void readyz_get(Call *call);

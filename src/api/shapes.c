@@ -5,6 +5,7 @@
 #include "domain/event.h"
 #include "domain/forward.h"
 #include "domain/role.h"
+#include "domain/inbox.h"
 #include "domain/trigger.h"
 #include "store/delivery.h"
 #include "store/key.h"
@@ -31,6 +32,8 @@ static const char *const decision_words[] = { DECISION_TABLE(WORD) NULL };
 static const char *const decision_reasons[] = { DECISION_REASON_TABLE(WORD) NULL };
 static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
 static const char *const rule_words[] = { RULE_KIND_TABLE(WORD) NULL };
+static const char *const inbox_kinds[] = { INBOX_KIND_TABLE(WORD) NULL };
+static const char *const inbox_reasons[] = { INBOX_REASON_TABLE(WORD) NULL };
 #undef WORD
 #define CODE(name, http, exit, code, title) (code),
 static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
@@ -160,6 +163,8 @@ static const Field event_rows[] = {
     { "source",        FIELD_TEXT, OR_NULL },
     { "entity",        FIELD_TEXT, OR_NULL },
     { "correlationId", FIELD_TEXT, OR_NULL },
+    { "topic",         FIELD_TEXT, OR_NULL, .help = "Of what came through the outbox, as is the next" },
+    { "schemaVersion", FIELD_INT,  OR_NULL },
     { "traceparent",   FIELD_TEXT, OR_NULL },
     { "receivedAt",    FIELD_TIME, OR_NULL },
     { "occurredAt",    FIELD_TIME, OR_NULL },
@@ -318,6 +323,26 @@ static const Field cause_rows[] = {
     { "filter",  FIELD_OBJECT, ALWAYS,  .inside = &cause_filter_shape, .help = "For /v1/operations and lists: exactly these deliveries" },
 };
 const Shape cause_shape = SHAPE("Cause", cause_rows);
+
+static const Field outbox_rows[] = {
+    { "id",            FIELD_ID,    ALWAYS, .help = "Of the event that it becomes" },
+    { "source",        FIELD_TEXT,  ALWAYS, .help = "sql, or the id of a table source" },
+    WORDS("kind", ALWAYS, inbox_kinds),
+    { "topic",         FIELD_TEXT,  OR_NULL },
+    { "eventType",     FIELD_TEXT,  OR_NULL },
+    { "entity",        FIELD_TEXT,  OR_NULL },
+    { "correlationId", FIELD_TEXT,  OR_NULL },
+    { "schemaVersion", FIELD_INT,   OR_NULL },
+    { "payload",       FIELD_ANY,   ALWAYS },
+    WORDS("status", ALWAYS, inbox_status_words),
+    { "reason",        FIELD_WORD,  OR_NULL, .min = INBOX_REASON_NONE + 1, .words = inbox_reasons, .help = "Of what failed" },
+    { "attemptCount",  FIELD_COUNT, ALWAYS, .help = "That the store refused" },
+    { "lastError",     FIELD_TEXT,  OR_NULL },
+    { "nextAttemptAt", FIELD_TIME,  OR_NULL },
+    { "createdAt",     FIELD_TIME,  ALWAYS },
+    { "publishedAt",   FIELD_TIME,  OR_NULL },
+};
+const Shape outbox_shape = SHAPE("OutboxRow", outbox_rows);
 
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },

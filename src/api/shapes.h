@@ -43,6 +43,9 @@ extern const Shape captured_shape;
 // causes_api.c
 extern const Shape cause_shape;
 
+// outbox_api.c
+extern const Shape outbox_shape;
+
 // operations_api.c
 typedef struct OperationBody {
     int action; // its place in operation_words

@@ -2,6 +2,7 @@
 
 #include "api/shapes.h"
 #include "engine/engine.h"
+#include "store/inbox.h"
 #include "store/meta.h"
 #include "store/operation.h"
 
@@ -139,6 +140,7 @@ Err clock_keep(Call *call, Tx *tx, Error *error)
     TRY(tx_sync(tx, error));
     meta_put(tx, META_CLOCK,
              str_format(&tx->arena, "%lld", (long long) clock_now(call->api->clock)));
+    inbox_open(tx, clock_now(call->api->clock), call->api->payload_max);
     call_later(call, tell_clock);
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "app/store.h"
 
 #include "base/log.h"
+#include "store/inbox.h"
 #include "store/meta.h"
 #include "store/migrate.h"
 #include "store/node.h"
@@ -73,6 +74,16 @@ static void set_clock(const Start *start)
         clock_set(start->clock, start->clock_stood_at);
 }
 
+// open_inbox tells the functions in schema peal what holds while this node runs.
+static Err open_inbox(Tx *tx, void *with, Error *error)
+{
+    const Start *start = with;
+    TRY(tx_sync(tx, error));
+    inbox_open(tx, start->clock->is_manual ? clock_now(start->clock) : INSTANT_NONE,
+               start->config->payload_max);
+    return tx_sync(tx, error);
+}
+
 static Err measure_offset(Tx *tx, void *with, Error *error)
 {
     Start *start = with;
@@ -105,6 +116,10 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     Err err = writer_run(up.writer, measure_offset, &start, error);
     if (err == ERR_OK)
         err = writer_run(up.writer, begin, &start, error);
+    if (err == ERR_OK)
+        set_clock(&start);
+    if (err == ERR_OK)
+        err = writer_run(up.writer, open_inbox, &start, error);
     if (err != ERR_OK) {
         writer_close(up.writer);
         return err;
@@ -115,7 +130,6 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     if (up.is_key_foreign)
         log_error("key.foreign", "detail=%s",
                   log_quote(S("the master key is not this database's: no secret can be sealed")));
-    set_clock(&start);
     writer_set_node(up.writer, up.node);
     up.reader = reader_open(up.writer, config->store, STORE_QUICK_READERS, STORE_SLOW_READERS);
     up.watcher = reader_open(up.writer, config->store, STORE_WATCHERS, 0);

@@ -82,6 +82,33 @@ Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error
     return ERR_OK;
 }
 
+// check_text refuses a column that the same member of a body could not be.
+static void check_text(Str text, const char *pointer, size_t max, Error *error)
+{
+    if (text.len > max || !str_is_utf8(text) || !str_is_printable(text))
+        error_add(error, str_from(pointer), "bad-value",
+                  "must have at most %zu bytes of UTF-8 and no control characters", max);
+}
+
+Err event_build_row(Arena *arena, Str payload, Event *ret, Error *error)
+{
+    Error own = { 0 }, *noted = error ? error : &own;
+    check_text(ret->kind, "/eventType", EVENT_KIND_MAX, noted);
+    check_text(ret->identity, "/id", EVENT_IDENTITY_MAX, noted);
+    check_text(ret->entity, "/entity", EVENT_ENTITY_MAX, noted);
+    check_text(ret->topic, "/topic", EVENT_TOPIC_MAX, noted);
+    check_text(ret->correlation_id, "/correlationId", EVENT_CORRELATION_MAX, noted);
+    if (ret->kind.len == 0)
+        error_add(noted, S("/eventType"), "missing", "is needed");
+    TRY(error_close(noted, ERR_EVENT_INVALID));
+    TRY(json_parse(arena, payload, &ret->payload_json, noted));
+    if (json_type(ret->payload_json) != JSON_OBJECT) {
+        error_add(noted, S("/payload"), "bad-value", "must be a JSON object");
+        return error_close(noted, ERR_EVENT_INVALID);
+    }
+    return write_texts(arena, ret, noted);
+}
+
 Err event_check_size(const Event *event, size_t payload_max, Error *error)
 {
     if (event->payload.len > payload_max)
@@ -189,10 +216,9 @@ static Found find_fact(const Event *event, Str name)
         const char *name;
         size_t offset;
     } texts[] = {
-        { "kind", offsetof(Event, kind) },
-        { "source", offsetof(Event, source) },
-        { "entity", offsetof(Event, entity) },
-        { "correlationId", offsetof(Event, correlation_id) },
+        { "kind", offsetof(Event, kind) },     { "source", offsetof(Event, source) },
+        { "entity", offsetof(Event, entity) }, { "correlationId", offsetof(Event, correlation_id) },
+        { "topic", offsetof(Event, topic) },
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         if (str_eq(name, str_from(texts[i].name)))

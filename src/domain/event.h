@@ -19,6 +19,7 @@ enum {
     EVENT_IDENTITY_MAX = 500,
     EVENT_ENTITY_MAX = 200,
     EVENT_CORRELATION_MAX = 200,
+    EVENT_TOPIC_MAX = 200,
     EVENT_ADDRESS_MAX = 1000,
     EVENT_ITEMS_MAX = 10000,
     EVENT_PAYLOAD_MAX = 1 << 20, // unless the installation says otherwise
@@ -33,6 +34,8 @@ typedef struct Event {
     Str identity;       // the caller's own id for it, unique with source; none: no identity
     Str entity;         // what it is about, such as booking:12345; none
     Str correlation_id; // none
+    Str topic;          // where it was published (inbox rows); none
+    int schema_version; // of its payload, as its maker counts; 0: none was said
     Str trace;          // the traceparent it came with (domain/trace.h); none
     Instant received_at;
     Instant occurred_at; // INSTANT_NONE when not said
@@ -52,6 +55,10 @@ Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_U
 // becomes "ingest".
 extern const Shape event_item_shape;
 Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error) MUST_USE;
+
+// event_build_row is for what came as columns (store/inbox.h): ret holds its texts, payload is JSON.
+// Texts that no body could hold are refused as event_build() would.
+Err event_build_row(Arena *arena, Str payload, Event *ret, Error *error) MUST_USE;
 
 // event_check_size refuses an event that is too long for its row, with ERR_TOO_LARGE. Every door
 // asks it, last: whatever is accepted is read, claimed and sent whole later on.

@@ -63,6 +63,16 @@ static bool purges_first(Engine *engine, EngineCommand *command)
     return true;
 }
 
+// drains_first has what waits in the inbox become events before the command looks for what is due.
+static bool drains_first(Engine *engine, EngineCommand *command)
+{
+    DutyState *drain = &engine->duties[DUTY_DRAIN];
+    if (!command->has_drained)
+        drain->is_wanted = true;
+    command->has_drained = true;
+    return drain->is_wanted && engine_monotonic(engine) >= drain->retry_at;
+}
+
 bool command_run(Engine *engine, Instant now)
 {
     if (!take_command(engine))
@@ -79,7 +89,7 @@ bool command_run(Engine *engine, Instant now)
         return true;
     }
     command->has_begun = true;
-    if (!engine_is_idle(engine) || engine->is_probing)
+    if (drains_first(engine, command) || !engine_is_idle(engine) || engine->is_probing)
         return false;
     // What is due is known for sure only after a probe that began when nothing was under way.
     if (!command->has_probed) {

@@ -14,6 +14,8 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
     [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
+    [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
+                     .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
 };
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)
@@ -25,7 +27,8 @@ static bool is_due(const Engine *engine, DutyName name, Instant now)
         return false;
     if (duty->is_quiet && !engine_sends(engine))
         return false;
-    bool is_time = duty->every > 0 && monotonic - state->ran_at >= duty->every;
+    bool is_told = duty->is_shared && engine->options.is_only_node;
+    bool is_time = duty->every > 0 && !is_told && monotonic - state->ran_at >= duty->every;
     bool is_news = state->has_news && monotonic - state->ran_at >= duty->soon;
     return state->is_wanted || state->due_at <= now || is_time || is_news;
 }
@@ -47,10 +50,12 @@ bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
     return round->duties != 0;
 }
 
-static Err run(Tx *tx, const Duty *duty, const Round *round, DutyReport *ret, Error *error)
+static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error *error)
 {
+    const Duty *duty = &duties[name];
+    const DutyState *state = &round->engine->duties[name]; // nobody touches it while it is out
     const EngineOptions *options = &round->engine->options;
-    *ret = (DutyReport){ 0 };
+    *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL };
     ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
     return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
 }
@@ -61,7 +66,7 @@ Err duty_apply(Tx *tx, Round *round, Error *error)
         TRY(tx_sync(tx, error));
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         if (round->duties & 1u << name)
-            TRY(run(tx, &duties[name], round, &round->reports[name], error));
+            TRY(run(tx, name, round, &round->reports[name], error));
     return ERR_OK;
 }
 
@@ -71,7 +76,7 @@ void duty_take(Engine *engine, const Round *round)
         if (!(round->duties & 1u << name))
             continue;
         const DutyReport *report = &round->reports[name];
-        engine->duties[name].is_out = false;
+        engine->duties[name].is_out = engine->duties[name].has_failed = false;
         engine->duties[name].is_wanted |= report->has_more;
         tally_add(&engine->tally, &report->tally);
         if (duties[name].take)
@@ -89,7 +94,10 @@ void duty_failed(Engine *engine, const Round *round)
         state->is_wanted = true;
         if (!round->is_narrow)
             continue;
-        state->retry_at = engine_monotonic(engine) + DUTY_RETRY;
+        state->has_failed = true;
+        snprintf(state->fault, sizeof state->fault, "%s", round->detail);
+        state->retry_at =
+            engine_monotonic(engine) + (duties[name].retry ? duties[name].retry : DUTY_RETRY);
         log_error("duty.failed", "duty=%s detail=%s", duties[name].name,
                   log_quote(str_from(round->detail)));
     }
@@ -105,7 +113,7 @@ void duty_falls_due(Engine *engine, DutyName name, Instant due_at)
 void duties_have_news(Engine *engine)
 {
     for (DutyName name = 0; name < DUTY_COUNT; name++)
-        engine->duties[name].has_news |= duties[name].soon > 0;
+        engine->duties[name].has_news |= duties[name].soon > 0 && !duties[name].is_deaf;
 }
 
 Span duties_soon(const Engine *engine)

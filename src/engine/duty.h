@@ -22,7 +22,8 @@
     X(PURGE)          \
     X(SEQUENCE)       \
     X(SAMPLE)         \
-    X(UPKEEP)
+    X(UPKEEP)         \
+    X(DRAIN)
 // clang-format on
 
 typedef enum DutyName {
@@ -35,6 +36,8 @@ typedef enum DutyName {
 typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
+    int64_t drained;     // rows of the inbox
+    const char *fault;   // given: why the last run, which was all of its round, failed; NULL
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -46,7 +49,10 @@ typedef struct Duty {
     bool is_quiet; // not while held, stopping, or while the clock cannot be believed
     Err (*run)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
     void (*take)(Engine *engine, const DutyReport *report); // NULL: nothing follows
-    bool is_fresh; // not in a round that waited: what it knows of this node's flights is old
+    bool is_shared; // others make work for it: every is nothing where the store is ours alone
+    bool is_deaf;   // soon is for what take() asks, not for what was done here
+    Span retry;     // after a failure that was its own; 0: DUTY_RETRY
+    bool is_fresh;  // not in a round that waited: what it knows of this node's flights is old
 } Duty;
 
 // beat.c: this node lives, who else does, and what time the server has.
@@ -62,6 +68,10 @@ void sweep_take(Engine *engine, const DutyReport *report);
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+
+// drain.c: what waits in the inbox becomes events.
+Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void drain_take(Engine *engine, const DutyReport *report);
 
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

@@ -257,7 +257,7 @@ Engine *engine_new(const EngineOptions *options)
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         engine->duties[name].due_at = INSTANT_NONE;
     engine->duties[DUTY_BEAT].is_wanted = engine->duties[DUTY_OPERATE].is_wanted = true;
-    engine->duties[DUTY_SWEEP].is_wanted = true;
+    engine->duties[DUTY_SWEEP].is_wanted = engine->duties[DUTY_DRAIN].is_wanted = true;
     engine->sweeps_until = engine_monotonic(engine) + SWEEP_FOR;
     engine->watch.has_peer = !options->is_only_node;
     engine->good_at = engine_monotonic(engine);

@@ -149,6 +149,8 @@ typedef struct DutyState {
     uint64_t told;    // when due_at was last brought forward, in engine->news
     Instant ran_at;   // monotonic
     Instant retry_at; // monotonic: it failed, and waits
+    bool has_failed;  // the last time, and nothing else was in its round …
+    char fault[ERROR_DETAIL_MAX]; // … as this says
 } DutyState;
 
 typedef struct Note {
@@ -164,7 +166,7 @@ typedef struct EngineCommand {
     Instant to;
     EngineDone *done;
     void *with;
-    bool has_begun, has_probed, has_purged;
+    bool has_begun, has_drained, has_probed, has_purged;
     Tally before;
 } EngineCommand;
 
@@ -193,6 +195,7 @@ struct Engine {
     int off_rounds;           // that were out then and are not back
     ClockWatch watch;
     _Atomic int64_t other_nodes; // that live
+    Instant drains_until;        // monotonic: rows come, so the inbox is looked at often (drain.c)
     Instant sweeps_until;        // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;

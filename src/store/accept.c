@@ -94,9 +94,11 @@ static void name_events(Accept *accept, Random *random)
 {
     for (size_t i = 0; i < accept->count; i++) {
         Event *event = &accept->items[i].event;
-        event->id = uuid_new(accept->now, random);
+        if (uuid_is_none(event->id)) {
+            event->id = uuid_new(accept->now, random);
+            event->received_at = accept->now;
+        }
         event->tenant = accept->tenant;
-        event->received_at = accept->now;
     }
 }
 

@@ -63,8 +63,8 @@ typedef struct Accept {
     size_t weight;   // rows it writes, roughly
 } Accept;
 
-// accept_decide takes items whose events are built (or that carry their error), gives them their
-// ids, and decides. The decisions refer to the registry, which the caller holds for as long, or
+// accept_decide takes items whose events are built (or that carry their error), gives their ids to
+// those that have none (others say when they were received, too), and decides. The decisions refer to the registry, which the caller holds for as long, or
 // another of which accept_decide() finds that nothing is to be decided anew. It
 // refuses a chain of events past ACCEPT_DEPTH_MAX (ERR_CONFLICT) and more than it may be asked to
 // decide at once (ERR_TOO_LARGE).

@@ -20,6 +20,8 @@ static Value bind_member(const Column *column, const void *row)
         return *(const int64_t *) at ? value_i64(*(const int64_t *) at) : value_null();
     case MEMBER_TEXT:
         return value_text(*(const Str *) at);
+    case MEMBER_BYTES:
+        return value_bytes(*(const Str *) at);
     case MEMBER_ID:
         return value_uuid(at);
     case MEMBER_ID_AT:
@@ -53,6 +55,7 @@ static void read_member(const Column *column, const Value *value, void *ret)
         *(Instant *) at = value_to_time(value);
         return;
     case MEMBER_TEXT:
+    case MEMBER_BYTES:
         *(Str *) at = value_to_str(value);
         return;
     case MEMBER_ID:

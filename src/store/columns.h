@@ -12,6 +12,7 @@
 //                   Uuid or a Sha256 (NULL is NULL), for writing alone
 //     COLUMN_TIME   an Instant: INSTANT_NONE is NULL
 //     COLUMN_SOME   int or int64_t: 0 is NULL
+//     COLUMN_BYTES  a Str that is not text: none is NULL
 //     COLUMN_IF     as COLUMN, but NULL where a bool of the struct is false; for writing alone
 //
 // Ids and texts are not copied: what is written must live until the sync, and what is read lies in
@@ -29,6 +30,7 @@ typedef enum MemberType {
     MEMBER_SOME_INT,
     MEMBER_SOME_I64,
     MEMBER_TEXT,
+    MEMBER_BYTES,
     MEMBER_ID,
     MEMBER_ID_AT,
     MEMBER_HASH,
@@ -61,6 +63,9 @@ typedef struct Columns {
       .offset = offsetof(owner, member) }
 #define COLUMN_SOME(owner, member)                                                                 \
     { .type = _Generic(((owner *) 0)->member, int: MEMBER_SOME_INT, int64_t: MEMBER_SOME_I64),     \
+      .offset = offsetof(owner, member) }
+#define COLUMN_BYTES(owner, member)                                                                \
+    { .type = _Generic(((owner *) 0)->member, Str: MEMBER_BYTES),                                  \
       .offset = offsetof(owner, member) }
 #define COLUMN_IF(owner, flag, member)                                                             \
     { .type = MEMBER_OF(owner, member), .offset = offsetof(owner, member),                         \

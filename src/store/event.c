@@ -6,19 +6,21 @@ static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
     .params = "iutttttt"
-              "iitt",
+              "iittti",
     .many = true,
     .sql = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-           " trace, received_at, occurred_at, recipient, payload)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+           " trace, received_at, occurred_at, recipient, payload, topic, schema_version)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     .postgres = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-                " trace, received_at, occurred_at, recipient, payload)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                " trace, received_at, occurred_at, recipient, payload, topic, schema_version)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"
+                " $14)",
 };
 
 #define EVENT_COLUMNS                                                                              \
     "SELECT e.id, e.kind, e.source, e.identity, e.entity, e.correlation_id, e.trace,"              \
-    " e.received_at, e.occurred_at, e.recipient, e.payload FROM event e"
+    " e.received_at, e.occurred_at, e.recipient, e.payload, e.topic,"                              \
+    " e.schema_version FROM event e"
 
 static const Statement one = {
     .name = "event_row",
@@ -55,10 +57,10 @@ const Statement *const event_statements[] = { &insert, &one, &edge, &find, &many
 
 void event_insert(Tx *tx, const Event *const *events, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 12);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 14);
     for (size_t i = 0; i < count; i++) {
         const Event *event = events[i];
-        Value *row = values + i * 12;
+        Value *row = values + i * 14;
         row[0] = value_i64(event->tenant);
         row[1] = value_uuid(&event->id);
         row[2] = value_text(event->kind);
@@ -71,6 +73,8 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[9] = value_time(event->occurred_at);
         row[10] = value_text(event->recipient);
         row[11] = value_text(event->payload);
+        row[12] = value_text(event->topic);
+        row[13] = event->schema_version ? value_i64(event->schema_version) : value_null();
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
     tx->event_count += (int64_t) count;
@@ -91,6 +95,8 @@ static Event read_event(const Value *row, int64_t tenant)
         .occurred_at = value_to_time(&row[8]),
         .recipient = value_to_str(&row[9]),
         .payload = value_to_str(&row[10]),
+        .topic = value_to_str(&row[11]),
+        .schema_version = (int) value_to_i64(&row[12]),
     };
 }
 

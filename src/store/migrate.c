@@ -133,7 +133,8 @@ static Err apply(Db *db, Arena *arena, int have, int *ret_applied, Error *error)
         const Migration *migration = &migrations[i];
         if (migration->number <= have)
             continue;
-        TRY(db_script(db, expand(arena, str_from(migration->sql), db_is_postgres(db)), error));
+        if (db_is_postgres(db) || !str_ends(str_from(migration->name), S(".postgres.sql")))
+            TRY(db_script(db, expand(arena, str_from(migration->sql), db_is_postgres(db)), error));
         Value args[] = { value_i64(migration->number), value_text(str_from(migration->name)) };
         TRY(db_query(db, arena, &schema_applied, args, &rows, error));
         log_info("migrate.applied", "migration=%s", migration->name);

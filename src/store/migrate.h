@@ -1,7 +1,8 @@
 // migrate.h - brings the tables up to date: sql/NNN_*.sql in order, each once, each in one
 // transaction.
 //
-// The files are one text for both databases; the few types that differ are {TOKENS}. A database
+// The files are one text for both databases; the few types that differ are {TOKENS}. What only
+// PostgreSQL can do lies in files that end with .postgres.sql, of which SQLite only notes the number. A database
 // that is newer than this program is refused: never write to tables one does not know.
 //
 // On PostgreSQL the tables live in schema `peal`, which the first run makes; every connection looks

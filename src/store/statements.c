@@ -16,6 +16,7 @@
 #include "store/event.h"
 #include "store/generation.h"
 #include "store/idempotency.h"
+#include "store/inbox.h"
 #include "store/journal.h"
 #include "store/key.h"
 #include "store/lane.h"
@@ -52,6 +53,7 @@ const Statement *const *const all_statements[] = {
     event_statements,
     generation_statements,
     idempotency_statements,
+    inbox_statements,
     journal_statements,
     key_statements,
     lane_statements,

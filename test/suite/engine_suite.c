@@ -695,7 +695,8 @@ static void what_happened_has_its_number_a_second_later(void)
     }
     int before = rig.transactions;
     lapse(&rig, 4 * SPAN_SECOND);
-    CHECK(rig.transactions - before <= 4); // the poll and the beat: numbers make no numbers
+    // The poll and the beat: numbers make no numbers. Others may write into an inbox on PostgreSQL.
+    CHECK(rig.transactions - before <= (suite_is_postgres() ? 8 : 4));
 }
 
 static void the_counters_are_noted_within_a_minute(void)

@@ -10,21 +10,22 @@
 
 // The closed list of statements that are not bound to a tenant. Whoever adds one says so here.
 static const char *const system_statements[] = {
-    "counter_add",     "counter_take_gone", "depth_sums",       "durability_look",
-    "duty_lease",      "ended_next_expiry", "ended_parked_due", "epoch_get",
-    "epoch_leap",      "epoch_lock",        "epoch_vouch",      "epoch_vouchers",
-    "generation_get",  "generation_lock",   "generation_raise", "idempotency_purge",
-    "journal_forget",  "journal_last",      "journal_note",     "journal_patience",
-    "journal_purge",   "journal_see",       "journal_take",     "journal_unseen",
-    "journal_writers", "key_promote",       "key_replace",      "key_system",
-    "key_tenant",      "lane_next",         "lane_used",        "meta_cluster",
-    "meta_get",        "meta_put",          "meta_remove",      "node_beat",
-    "node_join",       "node_others",       "node_server_time", "operation_next",
-    "queue_claim",     "queue_lapsed",      "queue_next_send",  "queue_next_sweep",
-    "queue_pull",      "queue_waiting_due", "registry_bodies",  "registry_hold",
-    "registry_keys",   "registry_lanes",    "registry_tenants", "sample_last",
-    "sample_purge",    "sample_sums",       "sequence_last",    "sequence_purge",
-    "tenant_find",     "tenant_insert",     "tenant_page",      "tenant_was",
+    "counter_add",       "counter_take_gone", "depth_sums",       "durability_look",
+    "duty_lease",        "ended_next_expiry", "ended_parked_due", "epoch_get",
+    "epoch_leap",        "epoch_lock",        "epoch_vouch",      "epoch_vouchers",
+    "generation_get",    "generation_lock",   "generation_raise", "idempotency_purge",
+    "inbox_awake",       "inbox_next_source", "inbox_open",       "journal_forget",
+    "journal_last",      "journal_note",      "journal_patience", "journal_purge",
+    "journal_see",       "journal_take",      "journal_unseen",   "journal_writers",
+    "key_promote",       "key_replace",       "key_system",       "key_tenant",
+    "lane_next",         "lane_used",         "meta_cluster",     "meta_get",
+    "meta_put",          "meta_remove",       "node_beat",        "node_join",
+    "node_others",       "node_server_time",  "operation_next",   "queue_claim",
+    "queue_lapsed",      "queue_next_send",   "queue_next_sweep", "queue_pull",
+    "queue_waiting_due", "registry_bodies",   "registry_hold",    "registry_keys",
+    "registry_lanes",    "registry_tenants",  "sample_last",      "sample_purge",
+    "sample_sums",       "sequence_last",     "sequence_purge",   "tenant_find",
+    "tenant_insert",     "tenant_page",       "tenant_was",
 };
 
 // Statements below the nouns, which are in no list: the machinery's own and the doctor's.

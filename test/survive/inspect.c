@@ -114,6 +114,7 @@ static const Statement tables[] = {
     TABLE("lane", "lane"),
     TABLE("rule", "rule"),
     TABLE("event", "tenant, id"),
+    TABLE("inbox", "tenant, id"),
     TABLE("delivery", "tenant, id"),
     TABLE("queue", "tenant, id"),
     TABLE("ended", "tenant, id"),

@@ -1,0 +1,207 @@
+-- What an application calls inside its own transaction, on PostgreSQL: emit, emit_many, cancel,
+-- notify. Each puts rows into the inbox, which roll back with the caller or are delivered when it
+-- commits. docs/outbox.md says how they are used.
+--
+-- The four run with the rights of their owner and a fixed search_path, so that the caller needs no
+-- right but to call them; allow() says who may, for which tenant. What could not become an event
+-- later is refused at once, for its caller is there to hear it. The other functions are theirs
+-- alone.
+
+-- Whose events a database role may emit.
+CREATE TABLE emitter (
+    role TEXT NOT NULL,
+    tenant BIGINT NOT NULL,
+    PRIMARY KEY (role, tenant)
+);
+
+-- What emit() has to know of the nodes. Until awake_until (real time) one of them looks at the
+-- inbox every few milliseconds, and needs no NOTIFY, at which all commits of the cluster would wait
+-- for each other. manual_now is the time where a manual clock runs. payload_max is the nodes'.
+CREATE TABLE emit_state (
+    one SMALLINT NOT NULL PRIMARY KEY,
+    awake_until BIGINT NOT NULL,
+    manual_now BIGINT,
+    payload_max BIGINT NOT NULL
+) WITH (fillfactor = 45);
+INSERT INTO emit_state (one, awake_until, manual_now, payload_max) VALUES (1, 0, NULL, 1048576);
+
+-- inbox_tenant is the number of the tenant that the caller means, if he may.
+CREATE FUNCTION inbox_tenant(named TEXT) RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found BIGINT;
+    others BIGINT;
+BEGIN
+    SELECT t.tenant INTO found FROM peal.emitter e JOIN peal.tenant t ON t.tenant = e.tenant
+     WHERE e.role = session_user AND t.id = named AND t.is_hidden = 0;
+    IF found IS NOT NULL THEN
+        RETURN found;
+    END IF;
+    -- Whoever is a member of Peal's own role may emit for every tenant; a superuser is.
+    IF pg_has_role(session_user, current_user, 'MEMBER') THEN
+        SELECT t.tenant INTO found FROM peal.tenant t
+         WHERE t.id = named AND t.is_hidden = 0 OR named IS NULL AND t.tenant = 1;
+    ELSE
+        SELECT min(t.tenant), max(t.tenant) INTO found, others
+          FROM peal.emitter e JOIN peal.tenant t ON t.tenant = e.tenant
+          JOIN pg_roles r ON r.rolname = e.role
+         WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND t.is_hidden = 0
+           AND (named IS NULL OR t.id = named);
+        IF found <> others THEN
+            RAISE EXCEPTION 'role "%" may emit for several tenants: name one (tenant => ''…'')', session_user
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+    END IF;
+    IF found IS NULL THEN
+        RAISE EXCEPTION 'role "%" may not emit for tenant "%"', session_user, COALESCE(named, '')
+            USING ERRCODE = 'insufficient_privilege', HINT = 'SELECT peal.allow(role, tenant)';
+    END IF;
+    RETURN found;
+END $$;
+
+-- inbox_check refuses what could not become an event: the limits are domain/event.h's and
+-- base/json.h's.
+CREATE FUNCTION inbox_check(event_type TEXT, payload JSONB, body TEXT, entity TEXT, topic TEXT,
+                            correlation_id TEXT, payload_max BIGINT)
+RETURNS VOID LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    length BIGINT := octet_length(body);
+    -- As it will be stored: PostgreSQL writes a space behind each colon and comma, Peal does not.
+    spaces CONSTANT TEXT := '"([^"\\]|\\.)*"|[^ ]';
+    strings CONSTANT TEXT := '"([^"\\]|\\.)*"';
+BEGIN
+    IF event_type IS NULL OR event_type = '' OR octet_length(event_type) > 200 THEN
+        RAISE EXCEPTION 'event_type must have 1 to 200 bytes' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF octet_length(entity) > 200 OR octet_length(topic) > 200 OR octet_length(correlation_id) > 200 THEN
+        RAISE EXCEPTION 'entity, topic and correlation_id may have 200 bytes' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF concat(event_type, entity, topic, correlation_id) ~ '[\x01-\x1f\x7f]' THEN
+        RAISE EXCEPTION 'event_type, entity, topic and correlation_id may hold no control characters'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
+        RAISE EXCEPTION 'payload must be a JSON object' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length > payload_max AND (length > 2 * payload_max
+       OR length - octet_length(regexp_replace(body, spaces, '', 'g')) > payload_max) THEN
+        RAISE EXCEPTION 'payload may have % bytes', payload_max USING ERRCODE = 'program_limit_exceeded';
+    END IF;
+    IF length > 64 AND payload @? 'strict $.**{32 to last} ? (@.type() == "object" || @.type() == "array")' THEN
+        RAISE EXCEPTION 'payload may be nested 32 deep' USING ERRCODE = 'program_limit_exceeded';
+    END IF;
+    IF body ~ '[0-9]{32}' AND regexp_replace(body, strings, '', 'g') ~ '[-.0-9]{65}' THEN
+        RAISE EXCEPTION 'a number in payload may have 64 characters' USING ERRCODE = 'program_limit_exceeded';
+    END IF;
+END $$;
+
+-- inbox_put adds one row. Its id is a UUID of version 7 whose stamp counts in 4096ths of a
+-- millisecond, so that the ids of a transaction are in the order of its calls; nth does the same for
+-- rows of one call.
+CREATE FUNCTION inbox_put(to_tenant BIGINT, put_kind SMALLINT, event_type TEXT, payload JSONB,
+                          entity TEXT, topic TEXT, correlation_id TEXT, schema_version INTEGER,
+                          nth INTEGER)
+RETURNS UUID LANGUAGE plpgsql AS $$
+DECLARE
+    real_now BIGINT := CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT);
+    body TEXT := CAST(payload AS TEXT);
+    now_us BIGINT;
+    stamp TEXT;
+    tail TEXT := substr(CAST(gen_random_uuid() AS TEXT), 20);
+    made UUID;
+    state peal.emit_state;
+BEGIN
+    SELECT * INTO state FROM peal.emit_state s WHERE s.one = 1;
+    PERFORM peal.inbox_check(event_type, payload, body, entity, topic, correlation_id, state.payload_max);
+    now_us := COALESCE(state.manual_now, real_now);
+    stamp := lpad(to_hex(now_us / 1000 * 4096 + now_us % 1000 * 4096 / 1000 + nth), 15, '0');
+    IF state.manual_now IS NOT NULL THEN -- it stands still, so real time keeps the order
+        tail := '8' || lpad(to_hex((real_now + nth) % 17592186044416), 11, '0') || right(tail, 4);
+    END IF;
+    made := CAST(left(stamp, 12) || '7' || right(stamp, 3) || tail AS UUID);
+    INSERT INTO peal.inbox (tenant, id, source, kind, event_kind, entity, topic, correlation_id,
+                            schema_version, body, status, reason, attempts, received_at)
+    VALUES (to_tenant, made, 'sql', put_kind, event_type, entity, topic, correlation_id,
+            schema_version, convert_to(body, 'UTF8'), 0, 0, 0, now_us);
+    IF state.awake_until < real_now THEN
+        PERFORM pg_notify('peal', 'inbox'); -- once for each transaction, however often it is called
+    END IF;
+    RETURN made;
+END $$;
+
+CREATE FUNCTION emit(event_type TEXT, payload JSONB, entity TEXT DEFAULT NULL,
+                     topic TEXT DEFAULT NULL, correlation_id TEXT DEFAULT NULL,
+                     schema_version INTEGER DEFAULT NULL, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(0 AS SMALLINT), event_type, payload, entity,
+                          topic, correlation_id, schema_version, 0);
+END $$;
+
+-- emit_many takes an array of {eventType, payload, entity, topic, correlationId, schemaVersion} and
+-- returns the ids in its order.
+CREATE FUNCTION emit_many(rows JSONB, tenant TEXT DEFAULT NULL)
+RETURNS UUID[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    to_tenant BIGINT := peal.inbox_tenant(tenant);
+    ids UUID[] := '{}';
+    one JSONB;
+    unknown TEXT;
+BEGIN
+    IF rows IS NULL OR jsonb_typeof(rows) <> 'array' OR jsonb_array_length(rows) > 10000 THEN
+        RAISE EXCEPTION 'rows must be a JSON array of at most 10000 objects' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR one IN SELECT e FROM jsonb_array_elements(rows) e LOOP
+        SELECT k INTO unknown FROM jsonb_object_keys(one) k
+         WHERE k NOT IN ('eventType', 'payload', 'entity', 'topic', 'correlationId', 'schemaVersion') LIMIT 1;
+        IF unknown IS NOT NULL THEN
+            RAISE EXCEPTION 'rows may not have the member "%"', unknown USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+        ids := ids || peal.inbox_put(to_tenant, CAST(0 AS SMALLINT), one ->> 'eventType',
+                                     COALESCE(one -> 'payload', '{}'), one ->> 'entity', one ->> 'topic',
+                                     one ->> 'correlationId', CAST(one ->> 'schemaVersion' AS INTEGER),
+                                     cardinality(ids));
+    END LOOP;
+    RETURN ids;
+END $$;
+
+-- cancel calls off what is still unsent of an entity, in the order of the transaction's other calls.
+CREATE FUNCTION cancel(entity TEXT, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF entity IS NULL OR entity = '' THEN
+        RAISE EXCEPTION 'entity must be given' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(1 AS SMALLINT), 'cancel', '{}', entity, NULL,
+                          NULL, NULL, 0);
+END $$;
+
+-- allow lets a role call the functions for a tenant; disallow takes that back. They are the owner's.
+CREATE FUNCTION allow(role TEXT, tenant TEXT) RETURNS VOID LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    number BIGINT;
+    called REGPROCEDURE;
+BEGIN
+    SELECT t.tenant INTO number FROM peal.tenant t WHERE t.id = allow.tenant AND t.is_hidden = 0;
+    IF number IS NULL THEN
+        RAISE EXCEPTION 'there is no tenant "%"', tenant USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = allow.role) THEN
+        RAISE EXCEPTION 'there is no role "%"', role USING ERRCODE = 'undefined_object';
+    END IF;
+    INSERT INTO peal.emitter (role, tenant) VALUES (allow.role, number) ON CONFLICT DO NOTHING;
+    EXECUTE format('GRANT USAGE ON SCHEMA peal TO %I', role);
+    FOR called IN SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                   WHERE n.nspname = 'peal' AND p.prosecdef LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', called, role);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION disallow(role TEXT, tenant TEXT) RETURNS VOID LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM peal.emitter e USING peal.tenant t
+     WHERE e.role = disallow.role AND e.tenant = t.tenant AND t.id = disallow.tenant;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA peal FROM PUBLIC;

@@ -1,0 +1,47 @@
+#include "domain/inbox.h"
+
+static const char *const kind_texts[] = {
+#define KIND_TEXT(name, text, meaning) text,
+    INBOX_KIND_TABLE(KIND_TEXT)
+#undef KIND_TEXT
+};
+const char *const inbox_status_words[] = {
+#define STATUS_TEXT(name, text) text,
+    INBOX_STATUS_TABLE(STATUS_TEXT)
+#undef STATUS_TEXT
+        NULL,
+};
+static const char *const reason_codes[] = {
+#define REASON_CODE(name, code, meaning) code,
+    INBOX_REASON_TABLE(REASON_CODE)
+#undef REASON_CODE
+};
+
+const char *inbox_kind_text(InboxKind kind)
+{
+    assert(kind < ARRAY_LEN(kind_texts));
+    return kind_texts[kind];
+}
+
+const char *inbox_status_text(InboxStatus status)
+{
+    assert(status < ARRAY_LEN(inbox_status_words) - 1);
+    return inbox_status_words[status];
+}
+
+const char *inbox_reason_code(InboxReason reason)
+{
+    assert(reason < ARRAY_LEN(reason_codes));
+    return reason_codes[reason];
+}
+
+bool inbox_status_parse(Str text, InboxStatus *ret)
+{
+    for (size_t i = 0; inbox_status_words[i]; i++) {
+        if (str_eq(text, str_from(inbox_status_words[i]))) {
+            *ret = (InboxStatus) i;
+            return true;
+        }
+    }
+    return false;
+}

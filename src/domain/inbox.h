@@ -1,0 +1,63 @@
+// inbox.h - what waits in the inbox: kinds of rows, where they stand, and why one failed. Tables.
+//
+// The inbox holds raw input that is to become something: what an application emitted in SQL, a row
+// of its own table, later what a webhook brought. It is not a second queue: nothing is sent from
+// it. A row is pending until the drain (engine/drain.c) has made of it what its kind says, in the
+// order of its source; then it is published, or failed with a reason and waits for a person.
+//
+// Kinds, statuses and reasons are stored as their place in the table: rows are only ever added at
+// the end.
+#pragma once
+
+#include "base/base.h"
+#include "base/str.h"
+
+// clang-format off
+#define INBOX_KIND_TABLE(X)                                              \
+    /* name     text       what becomes of it                         */ \
+    X(EVENT,    "event",   "an event")                                   \
+    X(CANCEL,   "cancel",  "what is unsent of its entity is called off")
+
+#define INBOX_STATUS_TABLE(X)  \
+    /* name       shown as  */ \
+    X(PENDING,   "Pending")    \
+    X(PUBLISHED, "Published")  \
+    X(FAILED,    "Failed")
+
+#define INBOX_REASON_TABLE(X)                                                                \
+    /* name      code                    what it means                                    */ \
+    X(NONE,      "none",                 "nothing is wrong")                                 \
+    X(UNUSABLE,  "unusable",             "it cannot become an event")                        \
+    X(UNTAKEN,   "template not found",   "no rule took the event")                           \
+    X(UNWRITTEN, "cannot be written",    "the store refused what it makes, three times")
+// clang-format on
+
+typedef enum InboxKind {
+#define INBOX_KIND_ENUM(name, text, meaning) INBOX_##name,
+    INBOX_KIND_TABLE(INBOX_KIND_ENUM)
+#undef INBOX_KIND_ENUM
+        INBOX_KINDS
+} InboxKind;
+
+typedef enum InboxStatus {
+#define INBOX_STATUS_ENUM(name, text) INBOX_##name,
+    INBOX_STATUS_TABLE(INBOX_STATUS_ENUM)
+#undef INBOX_STATUS_ENUM
+} InboxStatus;
+
+typedef enum InboxReason {
+#define INBOX_REASON_ENUM(name, code, meaning) INBOX_REASON_##name,
+    INBOX_REASON_TABLE(INBOX_REASON_ENUM)
+#undef INBOX_REASON_ENUM
+} InboxReason;
+
+// INBOX_TRIES is how often a row is tried that the store refuses.
+enum { INBOX_TRIES = 3 };
+
+#define INBOX_SOURCE_SQL S("sql") // of what was emitted by the functions in schema peal
+
+extern const char *const inbox_status_words[]; // ends with NULL
+const char *inbox_kind_text(InboxKind kind);
+const char *inbox_status_text(InboxStatus status);
+const char *inbox_reason_code(InboxReason reason);
+bool inbox_status_parse(Str text, InboxStatus *ret);

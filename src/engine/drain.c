@@ -1,0 +1,208 @@
+#include "engine/state.h"
+
+#include "store/accept.h"
+#include "store/act.h"
+#include "store/delivery.h"
+#include "store/inbox.h"
+
+// The drain makes of the inbox's rows what they are to become (domain/inbox.h), many in one
+// transaction, in the order of each source. It runs when it is told of something, which a commit of
+// this node, or a NOTIFY of an application's, does; and once a second besides. While rows come it
+// looks every few milliseconds instead and says so (inbox_awake), so that applications need not
+// ring: NOTIFY makes the commits of those that ring wait for each other.
+//
+// A row that cannot become an event fails at once, with the reason. A transaction that fails by its
+// own fault has done nothing, and nobody knows which of its rows is to blame: so they are all
+// counted one attempt, and taken one by one from then on, until each is done or has failed three
+// times.
+
+#define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
+#define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
+#define CANCELLED_BY S("peal.cancel")
+
+enum { CANCEL_SLICE = 500 };
+
+// Draining is rows of one transaction that become events together.
+typedef struct Draining {
+    Tx *tx;
+    const EngineOptions *options;
+    Accept **accepts;
+    InboxRow **rows; // of the accepts
+    size_t count;
+} Draining;
+
+static void blame(Tx *tx, const InboxTaken *taken, const char *fault);
+static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error);
+
+Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    InboxTaken taken;
+    TRY(inbox_take(tx, &taken, error));
+    ret->drained = (int64_t) taken.count;
+    ret->has_more = taken.has_more;
+    if (taken.count == 0)
+        return ERR_OK;
+    if (ret->fault)
+        blame(tx, &taken, ret->fault);
+    else
+        TRY(work(tx, options, &taken, error));
+    inbox_settle(tx, taken.rows, taken.count);
+    inbox_awake(tx, clock_now(options->real) + AWAKE);
+    return tx_sync(tx, error);
+}
+
+void drain_take(Engine *engine, const DutyReport *report)
+{
+    Instant monotonic = engine_monotonic(engine);
+    if (engine->options.is_only_node) // its own commits are all that there is to hear of
+        return;
+    if (report->drained > 0)
+        engine->drains_until = monotonic + AWAKE + AWAKE_LONGER;
+    engine->duties[DUTY_DRAIN].has_news = monotonic < engine->drains_until;
+}
+
+static void end(const Tx *tx, InboxRow *row, InboxStatus status, InboxReason reason, Str error)
+{
+    row->status = (int) status;
+    row->reason = (int) reason;
+    row->error = error;
+    row->next_at = INSTANT_NONE;
+    row->processed_at = tx->now;
+}
+
+static Str cut(Tx *tx, const char *detail)
+{
+    Str text = str_dup(&tx->arena, str_from(detail));
+    text.len = text.len < INBOX_ERROR_MAX ? text.len : INBOX_ERROR_MAX;
+    while (text.len > 0 && !str_is_utf8(text))
+        text.len--;
+    return text;
+}
+
+// blame counts an attempt of each row that was part of a failure.
+static void blame(Tx *tx, const InboxTaken *taken, const char *fault)
+{
+    for (size_t i = 0; i < taken->count; i++) {
+        InboxRow *row = &taken->rows[i];
+        row->attempts++;
+        row->error = cut(tx, fault);
+        if (taken->is_alone)
+            row->next_at = tx->now + ((Span) SPAN_SECOND << row->attempts);
+        if (row->attempts >= INBOX_TRIES)
+            end(tx, row, INBOX_FAILED, INBOX_REASON_UNWRITTEN, row->error);
+    }
+}
+
+static Err build(const Draining *draining, const InboxRow *row, AcceptItem *item, Error *error)
+{
+    Event *event = &item->event;
+    *event = (Event){
+        .id = row->id,
+        .kind = row->event_kind,
+        .source = row->source,
+        .identity = row->external_id,
+        .entity = row->entity,
+        .correlation_id = row->correlation_id,
+        .topic = row->topic,
+        .schema_version = row->schema_version,
+        .received_at = earlier(row->received_at, draining->tx->now), // whatever its server's clock
+        .occurred_at = INSTANT_NONE,
+    };
+    TRY(event_build_row(&draining->tx->arena, row->body, event, error));
+    return event_check_size(event, draining->options->payload_max, error);
+}
+
+// add decides the event that a row becomes; one that cannot become any fails.
+static void add(Draining *draining, InboxRow *row)
+{
+    Tx *tx = draining->tx;
+    Error error = { .arena = &tx->arena };
+    Accept *accept = ARENA_NEW(&tx->arena, Accept);
+    AcceptItem *item = ARENA_NEW(&tx->arena, AcceptItem);
+    *item = (AcceptItem){ 0 };
+    *accept = (Accept){
+        .arena = &tx->arena, .tenant = row->tenant, .items = item, .count = 1, .now = tx->now
+    };
+    Err err = build(draining, row, item, &error);
+    if (err == ERR_OK)
+        err = accept_decide(accept, tx->registry, tx->random, &error);
+    if (err != ERR_OK) {
+        end(tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, cut(tx, error.detail));
+        return;
+    }
+    draining->accepts[draining->count] = accept;
+    draining->rows[draining->count++] = row;
+}
+
+// is_taken: some rule made a delivery of it, or had made it before, or calls off what it names.
+static bool is_taken(const Tx *tx, const Accept *accept)
+{
+    const AcceptItem *item = &accept->items[0];
+    size_t recallers;
+    registry_recallers(tx->registry, accept->tenant, item->event.kind, &recallers);
+    return item->is_duplicate || item->created_count > 0 || recallers > 0;
+}
+
+// flush writes the events that were decided.
+static Err flush(Draining *draining, Error *error)
+{
+    const Tx *tx = draining->tx;
+    if (draining->count > 0)
+        TRY(accept_write(draining->tx, draining->accepts, draining->count, error));
+    for (size_t i = 0; i < draining->count; i++) {
+        bool is_good = is_taken(tx, draining->accepts[i]);
+        end(tx, draining->rows[i], is_good ? INBOX_PUBLISHED : INBOX_FAILED,
+            is_good ? INBOX_REASON_NONE : INBOX_REASON_UNTAKEN,
+            is_good ? STR_NONE : str_from(inbox_reason_code(INBOX_REASON_UNTAKEN)));
+    }
+    draining->count = 0;
+    return ERR_OK;
+}
+
+// cancel calls off what lives of an entity.
+static Err cancel(Tx *tx, const InboxRow *row, Error *error)
+{
+    DeliveryFilter filter = delivery_filter_any();
+    Walk walk = { .after = STR_NONE, .limit = CANCEL_SLICE };
+    IdsSeen found = { .has_more = true };
+    filter.is_live = true;
+    filter.entity = row->entity;
+    while (found.has_more) {
+        TRY(delivery_walk(tx->db, &tx->arena, row->tenant, &filter, uuid_ceiling(INSTANT_NONE),
+                          &walk, &found, error));
+        Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found.count + 1);
+        TRY(act_all(tx, row->tenant, found.ids, found.count, DELIVERY_ACTION_CANCEL, CANCELLED_BY,
+                    acted, error));
+        walk.after = walk_place(&tx->arena, found.next);
+    }
+    return ERR_OK;
+}
+
+static Err do_row(Draining *draining, InboxRow *row, Error *error)
+{
+    switch ((InboxKind) row->kind) {
+    case INBOX_EVENT:
+        add(draining, row);
+        return ERR_OK;
+    case INBOX_CANCEL:
+        TRY(flush(draining, error)); // it calls off what was emitted before it
+        TRY(cancel(draining->tx, row, error));
+        end(draining->tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE, STR_NONE);
+        return ERR_OK;
+    case INBOX_KINDS:
+        break;
+    }
+    end(draining->tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, S("its kind is not known here"));
+    return ERR_OK;
+}
+
+static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error)
+{
+    Draining draining = { .tx = tx,
+                          .options = options,
+                          .accepts = ARENA_ARRAY(&tx->arena, Accept *, taken->count),
+                          .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count) };
+    for (size_t i = 0; i < taken->count; i++)
+        TRY(do_row(&draining, &taken->rows[i], error));
+    return flush(&draining, error);
+}

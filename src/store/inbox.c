@@ -1,0 +1,332 @@
+#include "store/inbox.h"
+
+#include "store/columns.h"
+
+#define INBOX_COLUMNS                                                                              \
+    "tenant, id, source, kind, external_id, event_kind, entity, topic, correlation_id,"            \
+    " schema_version, body, status, reason, error, attempts, next_at, received_at, processed_at"
+#define INBOX_SELECT                                                                               \
+    "SELECT i.tenant, i.id, i.source, i.kind, i.external_id, i.event_kind, i.entity, i.topic,"     \
+    " i.correlation_id, i.schema_version, i.body, i.status, i.reason, i.error, i.attempts,"        \
+    " i.next_at, i.received_at, i.processed_at FROM inbox i"
+#define INBOX_NAMED                                                                                \
+    INBOX_SELECT " JOIN unnest($1, $2) AS u (tenant, id) ON i.tenant = u.tenant AND i.id = u.id"
+
+static const Statement put = {
+    .name = "inbox_put",
+    .scope = STATEMENT_TENANT,
+    .params = "iutitttttib"
+              "iitiiii",
+    .many = true,
+    .sql = "INSERT INTO inbox (" INBOX_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+           " $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING",
+    .postgres = "INSERT INTO inbox (" INBOX_COLUMNS ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
+                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING",
+};
+
+// A source is another's while that one's transaction lasts. The lock is by a hash: two sources that
+// share one wait for each other, and nothing worse.
+#define NEXT_SOURCE                                                                                \
+    "SELECT tenant, source FROM inbox WHERE status = 0 AND (tenant, source) > ($1, $2)"            \
+    " ORDER BY tenant, source LIMIT 1"
+static const Statement next_source = {
+    .name = "inbox_next_source",
+    .scope = STATEMENT_SYSTEM,
+    .params = "it",
+    .sql = "SELECT tenant, source, 1 FROM (" NEXT_SOURCE ")",
+    .postgres = "SELECT tenant, source, CAST(pg_try_advisory_xact_lock(7326,"
+                " hashtext(CAST(tenant AS TEXT) || '/' || source)) AS INTEGER)"
+                " FROM (" NEXT_SOURCE ") n",
+};
+
+// Sizes come first, so that no more is read than is taken.
+#define PENDING                                                                                    \
+    "SELECT id, LENGTH(body), attempts FROM inbox WHERE tenant = $1 AND source = $2"               \
+    " AND status = 0 AND (next_at IS NULL OR next_at <= $3) ORDER BY id LIMIT $4"
+static const Statement pending = {
+    .name = "inbox_pending",
+    .scope = STATEMENT_TENANT,
+    .params = "itii",
+    .sql = PENDING,
+    .postgres = PENDING " FOR UPDATE SKIP LOCKED",
+};
+static const Statement bodies = {
+    .name = "inbox_bodies",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = INBOX_SELECT " WHERE i.tenant = $1 AND i.id = $2",
+    .postgres = INBOX_NAMED " ORDER BY i.tenant, i.source, i.id",
+};
+static const Statement settle = {
+    .name = "inbox_settle",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiitiii",
+    .many = true,
+    .sql = "UPDATE inbox SET status = $3, reason = $4, error = $5, attempts = $6, next_at = $7,"
+           " processed_at = $8 WHERE tenant = $1 AND id = $2",
+    .postgres = "UPDATE inbox i SET status = u.status, reason = u.reason, error = u.error,"
+                " attempts = u.attempts, next_at = u.next_at, processed_at = u.processed_at"
+                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u (tenant, id, status, reason,"
+                " error, attempts, next_at, processed_at)"
+                " WHERE i.tenant = u.tenant AND i.id = u.id",
+};
+
+// A SQLite file has no SQL functions to tell. The word lasts a second, and is given anew twice a
+// second; where another node is just giving it, it is given.
+static const Statement awake = {
+    .name = "inbox_awake",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "SELECT $1",
+    .postgres = "UPDATE emit_state SET awake_until = $1 WHERE one IN (SELECT one FROM emit_state"
+                " WHERE awake_until < $1 - 500000 FOR UPDATE SKIP LOCKED)",
+};
+static const Statement opened = {
+    .name = "inbox_open",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "SELECT $1, $2",
+    .postgres = "UPDATE emit_state SET manual_now = $1, payload_max = $2",
+};
+
+static const Statement one = {
+    .name = "inbox_row",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .sql = INBOX_SELECT " WHERE i.tenant = $1 AND i.id = $2",
+};
+#define MET "SELECT id FROM inbox WHERE tenant = $1 AND id < $2 AND id >= $3"
+static const Statement edge = {
+    .name = "inbox_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = MET " ORDER BY id DESC LIMIT 1 OFFSET $4",
+};
+static const Statement find = {
+    .name = "inbox_find",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuiiii",
+    .sql = MET " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"
+               " AND ($7 < 0 OR status = $7) ORDER BY id DESC LIMIT $4",
+};
+static const Statement many = {
+    .name = "inbox_rows",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = INBOX_SELECT " WHERE i.tenant = $1 AND i.id = $2",
+    .postgres = INBOX_NAMED " ORDER BY i.id DESC",
+};
+
+const Statement *const inbox_statements[] = { &put,    &next_source, &pending, &bodies,
+                                              &settle, &awake,       &opened,  &one,
+                                              &edge,   &find,        &many,    NULL };
+
+static const Columns row_columns =
+    COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
+            COLUMN(InboxRow, kind), COLUMN(InboxRow, external_id), COLUMN(InboxRow, event_kind),
+            COLUMN(InboxRow, entity), COLUMN(InboxRow, topic), COLUMN(InboxRow, correlation_id),
+            COLUMN_SOME(InboxRow, schema_version), COLUMN_BYTES(InboxRow, body),
+            COLUMN(InboxRow, status), COLUMN(InboxRow, reason), COLUMN(InboxRow, error),
+            COLUMN(InboxRow, attempts), COLUMN_TIME(InboxRow, next_at),
+            COLUMN(InboxRow, received_at), COLUMN_TIME(InboxRow, processed_at));
+static const Columns settled_columns =
+    COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, status),
+            COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
+            COLUMN_TIME(InboxRow, next_at), COLUMN_TIME(InboxRow, processed_at));
+
+void inbox_put(Tx *tx, const InboxRow *rows, size_t count)
+{
+    db_send_rows(tx->db, &tx->arena, &put, &row_columns, rows, count, NULL);
+}
+
+void inbox_settle(Tx *tx, const InboxRow *rows, size_t count)
+{
+    db_send_rows(tx->db, &tx->arena, &settle, &settled_columns, rows, count, NULL);
+}
+
+void inbox_awake(Tx *tx, Instant until)
+{
+    Value args[] = { value_i64(until) };
+    db_send(tx->db, &tx->arena, &awake, args, NULL);
+}
+
+void inbox_open(Tx *tx, Instant manual_now, size_t payload_max)
+{
+    Value args[] = { value_time(manual_now), value_i64((int64_t) payload_max) };
+    db_send(tx->db, &tx->arena, &opened, args, NULL);
+}
+
+// Source is one whose rows this transaction may take.
+typedef struct Source {
+    int64_t tenant;
+    Str name;
+    Rows pending; // id, size, attempts
+    size_t count; // of these, that are taken
+} Source;
+
+typedef struct Sources {
+    Source at[INBOX_SOURCES_MAX];
+    size_t count;
+    bool has_more;
+} Sources;
+
+// find_sources walks from source to source along the index, beginning with the given tenant, and
+// keeps those that no other node is at.
+static Err find_sources(Tx *tx, int64_t from, int64_t to, Sources *ret, Error *error)
+{
+    Value place[] = { value_i64(from), value_text(S("")) };
+    for (;;) {
+        Rows rows;
+        TRY(tx_query(tx, &next_source, place, &rows, error));
+        if (rows.count == 0 || value_to_i64(&rows.values[0]) >= to)
+            return ERR_OK;
+        if (ret->count == INBOX_SOURCES_MAX) {
+            ret->has_more = true;
+            return ERR_OK;
+        }
+        if (value_to_i64(&rows.values[2]) != 0)
+            ret->at[ret->count++] = (Source){ .tenant = value_to_i64(&rows.values[0]),
+                                              .name = value_to_str(&rows.values[1]) };
+        place[0] = rows.values[0];
+        place[1] = rows.values[1];
+    }
+}
+
+static Err look(Tx *tx, Sources *sources, Error *error)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        Source *source = &sources->at[i];
+        Value *args = ARENA_ARRAY(&tx->arena, Value, 4);
+        args[0] = value_i64(source->tenant);
+        args[1] = value_text(source->name);
+        args[2] = value_i64(tx->now);
+        args[3] = value_i64(INBOX_ROWS_MAX);
+        db_send(tx->db, &tx->arena, &pending, args, &source->pending);
+    }
+    return tx_sync(tx, error);
+}
+
+static bool has_failed(const Source *source, size_t row)
+{
+    return value_to_i64(&rows_at(&source->pending, row)[2]) > 0;
+}
+
+// share says how many rows of a source are taken: as many as its part of the bytes allows, and none
+// behind one that failed before.
+static void share(Source *source, int64_t bytes)
+{
+    for (size_t i = 0; i < source->pending.count; i++) {
+        bytes -= value_to_i64(&rows_at(&source->pending, i)[1]);
+        if (i > 0 && (bytes < 0 || has_failed(source, i)))
+            return;
+        source->count++;
+    }
+}
+
+// choose shares the take among the sources. A row that failed before, and is the next of its
+// source, is all that is taken.
+static void choose(Sources *sources, InboxTaken *ret)
+{
+    for (size_t i = 0; i < sources->count && !ret->is_alone; i++) {
+        Source *source = &sources->at[i];
+        if (source->pending.count == 0 || !has_failed(source, 0))
+            continue;
+        for (size_t other = 0; other < sources->count; other++)
+            sources->at[other].count = 0;
+        source->count = ret->count = 1;
+        ret->is_alone = ret->has_more = true;
+    }
+    for (size_t i = 0; i < sources->count && !ret->is_alone; i++) {
+        Source *source = &sources->at[i];
+        share(source, INBOX_BYTES_MAX / (int64_t) sources->count);
+        ret->count += source->count;
+        ret->has_more |= source->count < source->pending.count || source->count == INBOX_ROWS_MAX;
+    }
+}
+
+static Err read_taken(Tx *tx, const Sources *sources, InboxTaken *ret, Error *error)
+{
+    Rows rows;
+    size_t asked = 0;
+    Value *values = ARENA_ARRAY(&tx->arena, Value, ret->count * 2);
+    for (size_t i = 0; i < sources->count; i++) {
+        for (size_t n = 0; n < sources->at[i].count; n++) {
+            values[asked * 2] = value_i64(sources->at[i].tenant);
+            values[asked++ * 2 + 1] = rows_at(&sources->at[i].pending, n)[0];
+        }
+    }
+    db_send_many(tx->db, &tx->arena, &bodies, values, asked, &rows);
+    TRY(tx_sync(tx, error));
+    ret->rows = ARENA_ARRAY(&tx->arena, InboxRow, rows.count + 1);
+    ret->count = rows.count;
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&row_columns, rows_at(&rows, i), &ret->rows[i]);
+    return ERR_OK;
+}
+
+Err inbox_take(Tx *tx, InboxTaken *ret, Error *error)
+{
+    // It begins anywhere among the tenants, so that none is always the last.
+    int64_t begin = (int64_t) (random_u64(tx->random) % INBOX_SOURCES_MAX);
+    Sources *sources = ARENA_NEW(&tx->arena, Sources);
+    *sources = (Sources){ 0 };
+    *ret = (InboxTaken){ 0 };
+    TRY(find_sources(tx, begin, INT64_MAX, sources, error));
+    if (begin > 0)
+        TRY(find_sources(tx, 0, begin, sources, error));
+    TRY(look(tx, sources, error));
+    choose(sources, ret);
+    ret->has_more |= sources->has_more;
+    return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;
+}
+
+Err inbox_row(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_uuid(&id) };
+    TRY(db_query(db, arena, &one, args, &rows, error));
+    if (rows.count == 0) {
+        char text[UUID_TEXT_LEN + 1];
+        return fail(error, ERR_NOT_FOUND, "there is no outbox row %.*s",
+                    STR_ARG(uuid_text(id, text)));
+    }
+    columns_read(&row_columns, rows_at(&rows, 0), ret);
+    return ERR_OK;
+}
+
+// FilterArgs are the parameters of a walk.
+typedef struct FilterArgs {
+    IdBounds bounds; // first: a walk narrows them
+    Instant from, to;
+    int status; // -1: any
+} FilterArgs;
+
+_Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
+
+static const Columns filter_columns =
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, from),
+            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, status));
+static const IdSource source = { &edge, &find, &filter_columns, &filter_columns };
+
+Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, const Walk *walk,
+               InboxRow **ret, Seen *ret_seen, Error *error)
+{
+    Rows rows;
+    IdsSeen found;
+    FilterArgs args = { { tenant, uuid_ceiling(filter->to), uuid_floor(filter->from), 0 },
+                        filter->from,
+                        filter->to,
+                        filter->has_status ? (int) filter->status : -1 };
+    TRY(walk_after(walk, true, &args.bounds.from, error));
+    TRY(walk_ids(db, arena, &source, filter->has_status ? WALK_NEAR : WALK_DENSE, walk,
+                 &args.bounds, &found, error));
+    TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
+    InboxRow *shown = ARENA_ARRAY(arena, InboxRow, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&row_columns, rows_at(&rows, i), &shown[i]);
+    *ret = shown;
+    *ret_seen = walk_seen(arena, &found, walk_taken(&found, &rows, 1), rows.count, walk);
+    return ERR_OK;
+}

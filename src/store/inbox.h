@@ -1,0 +1,79 @@
+// inbox.h - the inbox as rows: put in, taken by the drain, settled, listed, set back.
+//
+// A source is a tenant's way in ("sql", or a table source's id); its rows are taken in the order of
+// their ids, which is the order in which they came. One node at a time takes from a source, under a
+// lock that ends with its transaction; other nodes take from others meanwhile. Nothing is leased:
+// what a row becomes is written in the transaction that takes it, so a node that dies has done all
+// of it or nothing.
+//
+// A row that was part of a failure has attempts, and is taken alone from then on.
+#pragma once
+
+#include "domain/inbox.h"
+#include "store/tx.h"
+#include "store/walk.h"
+
+enum {
+    INBOX_SOURCES_MAX = 64,    // that one take looks at
+    INBOX_ROWS_MAX = 200,      // of a source, in one take
+    INBOX_BYTES_MAX = 4 << 20, // of bodies, in one take; the first of each source in any case
+    INBOX_EXTERNAL_MAX = 200,  // bytes of a row's own id, where it came from
+    INBOX_ERROR_MAX = 500,     // bytes of what is kept of an error
+};
+
+typedef struct InboxRow {
+    int64_t tenant;
+    Uuid id; // of the event that it becomes
+    Str source;
+    int kind;        // InboxKind
+    Str external_id; // its own id there; none
+    Str event_kind, entity, topic, correlation_id;
+    int schema_version;                // 0: none was said
+    Str body;                          // the payload
+    int status;                        // InboxStatus
+    int reason;                        // InboxReason
+    Str error;                         // in words; none
+    int attempts;                      // that failed
+    Instant next_at;                   // not before; INSTANT_NONE
+    Instant received_at, processed_at; // the latter INSTANT_NONE while it is pending
+} InboxRow;
+
+// inbox_put adds pending rows; one whose external id its source has brought before is left out.
+void inbox_put(Tx *tx, const InboxRow *rows, size_t count);
+
+// InboxTaken is what the drain is to do: rows source by source, each in order.
+typedef struct InboxTaken {
+    InboxRow *rows;
+    size_t count;
+    bool is_alone; // it is one row that failed before: nothing else belongs into its transaction
+    bool has_more; // there may be others
+} InboxTaken;
+
+Err inbox_take(Tx *tx, InboxTaken *ret, Error *error) MUST_USE;
+
+// inbox_settle writes status, reason, error, attempts, next_at and processed_at of taken rows.
+void inbox_settle(Tx *tx, const InboxRow *rows, size_t count);
+
+// inbox_awake tells emit() that until then a drain looks often (sql/002): it need not ring.
+void inbox_awake(Tx *tx, Instant until);
+
+// inbox_open tells emit() what holds while this node runs: what time a manual clock shows, or
+// INSTANT_NONE, and how long a payload may be.
+void inbox_open(Tx *tx, Instant manual_now, size_t payload_max);
+
+// InboxFilter says which rows a page shows; what is none does not restrict.
+typedef struct InboxFilter {
+    bool has_status;
+    InboxStatus status;
+    Instant from; // received at or after; 0 for any
+    Instant to;   // received before; INSTANT_NONE for any
+} InboxFilter;
+
+// inbox_page reads rows newest first, with their bodies.
+Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, const Walk *walk,
+               InboxRow **ret, Seen *ret_seen, Error *error) MUST_USE;
+
+// inbox_row reads one; ERR_NOT_FOUND for another tenant's.
+Err inbox_row(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error) MUST_USE;
+
+extern const Statement *const inbox_statements[]; // ends with NULL

@@ -1,0 +1,233 @@
+"""M1, M2, M3, M10 and M12: what an application emits inside its own PostgreSQL transaction."""
+import json
+import subprocess
+
+from harness import equal, eventually, like, main, only
+from postgres import program
+from steps import deliveries, make_tenant, make_trigger, moment, tick
+
+KIND = "booking.confirmed"
+PAYLOAD = {"guestPhone": "+919876543210", "nights": 2}
+
+
+def url_as(ctx, role):
+    return ctx.store_url.replace("postgres@", f"{role}@")
+
+
+def run_sql(ctx, script, role="postgres"):
+    """Runs a script in one session that ends with its first error: (what it printed, what went wrong)."""
+    done = subprocess.run([program("psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url_as(ctx, role)],
+                          input=script, capture_output=True, text=True)
+    return done.stdout.splitlines(), done.stderr
+
+
+def sql(ctx, script, role="postgres"):
+    out, error = run_sql(ctx, script, role)
+    assert not error, f"{script}: {error}"
+    return out
+
+
+def refused(ctx, script, role="postgres"):
+    out, error = run_sql(ctx, script, role)
+    assert error, f"{script} was not refused: {out}"
+    return error
+
+
+def emit(kind=KIND, payload=None, **named):
+    rest = "".join(f", {name} => {value if isinstance(value, int) else quoted(value)}"
+                   for name, value in named.items())
+    return f"peal.emit({quoted(kind)}, {quoted(json.dumps(payload or PAYLOAD))}::jsonb{rest})"
+
+
+def quoted(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def outbox(peal, query=""):
+    return peal.get(f"/v1/outbox?limit=500{query}", expect=200).json["items"]
+
+
+def row(peal, id):
+    return peal.get(f"/v1/outbox/{id}", expect=200).json
+
+
+def make_role(ctx, name):
+    """A role that may log in, and nothing else; roles are the cluster's, so its name is this test's."""
+    name = f"{name}_{ctx.store_url.rpartition('/')[2]}"
+    sql(ctx, f"CREATE ROLE {name} LOGIN")
+    ctx.closers.append(lambda: sql(ctx, f"DROP OWNED BY {name} CASCADE; DROP ROLE {name};"))
+    return name
+
+
+@only("postgres")
+def test_a_commit_delivers_once(ctx):
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND, address="candidate.guestPhone")
+    [id] = sql(ctx, f"SELECT {emit(entity='12345', topic='booking.events', correlation_id='c-1', schema_version=3)};")
+    tick(ctx.peal)
+    [made] = deliveries(ctx.peal)
+    like(made, {"eventId": id, "entity": "12345", "state": "delivered", "address": PAYLOAD["guestPhone"]})
+    like(row(ctx.peal, id), {"id": id, "source": "sql", "kind": "event", "eventType": KIND, "entity": "12345",
+                             "topic": "booking.events", "correlationId": "c-1", "schemaVersion": 3,
+                             "payload": PAYLOAD, "status": "Published", "reason": None, "attemptCount": 0,
+                             "lastError": None, "createdAt": moment(), "publishedAt": moment()})
+    like(ctx.peal.get(f"/v1/events/{id}", expect=200).json,
+         {"kind": KIND, "source": "sql", "entity": "12345", "correlationId": "c-1", "payload": PAYLOAD,
+          "topic": "booking.events", "schemaVersion": 3, "receivedAt": moment()})
+
+
+@only("postgres")
+def test_a_rollback_delivers_nothing(ctx):
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND)
+    sql(ctx, f"BEGIN; SELECT {emit()}; ROLLBACK; BEGIN; SELECT {emit(entity='kept')}; COMMIT;")
+    tick(ctx.peal)
+    equal([made["entity"] for made in deliveries(ctx.peal)], ["kept"])
+    equal(len(outbox(ctx.peal)), 1)
+
+
+@only("postgres")
+def test_it_is_delivered_within_moments_of_its_commit(ctx):
+    """Woken by the application's commit: no second goes by, though nobody asks Peal to look."""
+    receiver = ctx.receiver()
+    peal = ctx.start(clock="system")
+    peal.post("/v1/channels", {"key": "http:out", "type": "http", "config": {"url": receiver.url}}, expect=201)
+    make_trigger(peal, "confirmed", eventKind=KIND, channel="http:out")
+    for count in range(1, 6):
+        sql(ctx, f"SELECT {emit(entity=str(count))};")
+        eventually(lambda: receiver.count() == count, seconds=5)
+
+
+@only("postgres")
+def test_one_wake_up_for_each_transaction_and_none_while_somebody_is_awake(ctx):
+    """NOTIFY makes commits wait for each other, so it is sent only where it is needed."""
+    ctx.peal.stop()
+    heard = lambda: [line for line in sql(ctx, f"""LISTEN peal; BEGIN; SELECT {emit()}; SELECT {emit()}; COMMIT;
+                                                   SELECT 1;""") if "notification" in line]
+    sql(ctx, "UPDATE peal.emit_state SET awake_until = 0;")
+    [one] = heard()
+    assert '"peal" with payload "inbox"' in one, one
+    sql(ctx, f"UPDATE peal.emit_state SET awake_until = {2**62};")
+    equal(heard(), [])
+
+
+@only("postgres")
+def test_what_is_emitted_while_peal_is_down(ctx):
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND)
+    ctx.peal.stop()
+    ids = sql(ctx, f"SELECT {emit(entity='1')}; SELECT {emit(entity='2')};")
+    peal = ctx.start()
+    tick(peal)
+    equal({made["eventId"] for made in deliveries(peal)}, set(ids))
+    equal({found["status"] for found in outbox(peal)}, {"Published"})
+
+
+@only("postgres")
+def test_nobody_took_it(ctx):
+    tick(ctx.peal)
+    [id] = sql(ctx, f"SELECT {emit()};")
+    tick(ctx.peal)
+    like(row(ctx.peal, id), {"status": "Failed", "reason": "template not found",
+                             "lastError": "template not found", "publishedAt": None})
+    equal([found["id"] for found in outbox(ctx.peal, "&status=Failed")], [id])
+    equal(outbox(ctx.peal, "&status=Published"), [])
+
+
+@only("postgres")
+def test_the_order_of_one_transaction(ctx):
+    """An event calls off what an earlier one made, and cancel() what was emitted before it alone."""
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND, schedule={"initialDelay": "1d"},
+                 cancelOn={"eventKind": "booking.cancelled", "match": ["event.entity"]})
+    sql(ctx, f"""BEGIN; SELECT {emit(entity='a')}; SELECT {emit('booking.cancelled', entity='a')};
+                 SELECT {emit('booking.cancelled', entity='b')}; SELECT {emit(entity='b')};
+                 SELECT {emit(entity='c')}; SELECT peal.cancel('c'); SELECT {emit(entity='c')}; COMMIT;""")
+    tick(ctx.peal)
+    equal(sorted((made["entity"], made["state"]) for made in deliveries(ctx.peal)),
+          [("a", "cancelled"), ("b", "pending"), ("c", "cancelled"), ("c", "pending")])
+    equal({found["status"] for found in outbox(ctx.peal)}, {"Published"})
+
+
+@only("postgres")
+def test_many_at_once(ctx):
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND)
+    rows = [{"eventType": KIND, "payload": {"n": n}, "entity": str(n), "topic": "t", "correlationId": "c",
+             "schemaVersion": 1} for n in range(500)]
+    [ids] = sql(ctx, f"SELECT peal.emit_many({quoted(json.dumps(rows))}::jsonb);")
+    tick(ctx.peal)
+    found = sorted(outbox(ctx.peal), key=lambda found: found["id"])
+    equal([one["entity"] for one in found], [str(n) for n in range(500)])
+    equal(ids.strip("{}").split(","), [one["id"] for one in found])
+    equal(len(deliveries(ctx.peal, "&state=delivered")), 500)
+    for wrong in ("{}", "[1]", '[{"eventType":"x","payloads":{}}]', '[{"payload":{}}]'):
+        refused(ctx, f"SELECT peal.emit_many('{wrong}'::jsonb);")
+
+
+@only("postgres")
+def test_who_may_emit(ctx):
+    """A role that may only emit: for its tenant, and nothing else at all."""
+    acme, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
+    role, stranger = make_role(ctx, "shop"), make_role(ctx, "stranger")
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme');")
+    [id] = sql(ctx, f"SELECT {emit(tenant='acme')};", role)
+    [also] = sql(ctx, f"SELECT {emit()};", role)  # it has but one
+    tick(ctx.peal)
+    equal({found["id"] for found in outbox(acme)}, {id, also})
+    equal(outbox(ctx.peal), [])
+    for named in ("other", "default", "nobody", ""):
+        assert "may not emit" in refused(ctx, f"SELECT {emit(tenant=named)};", role)
+        assert "may not emit" in refused(ctx, f"SELECT peal.cancel('1', tenant => '{named}');", role)
+    other.get(f"/v1/outbox/{id}", expect=404)
+    for denied in ("SELECT * FROM peal.inbox", "SELECT * FROM peal.event", "SELECT * FROM peal.tenant",
+                   "INSERT INTO peal.emitter VALUES ('x', 1)", "UPDATE peal.emit_state SET awake_until = 0",
+                   "DELETE FROM peal.inbox", "CREATE TABLE peal.mine (n INT)", f"SELECT peal.allow('{role}', 'other')",
+                   f"SELECT peal.disallow('{role}', 'acme')",
+                   "SELECT peal.inbox_put(1, 0::smallint, 'x', '{}', NULL, NULL, NULL, NULL, 0)",
+                   "SELECT peal.inbox_tenant('other')"):
+        assert "permission denied" in refused(ctx, denied + ";", role), denied
+    assert "permission denied" in refused(ctx, f"SELECT {emit(tenant='acme')};", stranger)
+    sql(ctx, f"SELECT peal.allow('{role}', 'other');")
+    assert "several tenants" in refused(ctx, f"SELECT {emit()};", role)
+    sql(ctx, f"SELECT peal.disallow('{role}', 'acme');")
+    assert "may not emit" in refused(ctx, f"SELECT {emit(tenant='acme')};", role)
+    for wrong in (f"'{role}', 'nobody'", "'nobody_at_all', 'acme'"):
+        assert "there is no" in refused(ctx, f"SELECT peal.allow({wrong});")
+
+
+@only("postgres")
+def test_a_callers_own_names_change_nothing(ctx):
+    """Whatever a caller puts into his search_path, the functions look at their own."""
+    role = make_role(ctx, "shop")
+    make_tenant(ctx.peal, "acme")
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme'); CREATE SCHEMA trap AUTHORIZATION {role};")
+    sql(ctx, f"""CREATE FUNCTION trap.pg_has_role(name, name, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+                 CREATE FUNCTION trap.octet_length(text) RETURNS integer LANGUAGE sql AS 'SELECT 0';""", role)
+    refused(ctx, f"SET search_path = trap, pg_catalog; SELECT {emit(tenant='default')};", role)
+    refused(ctx, f"SET search_path = trap, pg_catalog; SELECT {emit('x' * 201)};", role)
+
+
+@only("postgres")
+def test_what_cannot_become_an_event_is_refused_at_the_call(ctx):
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND)
+    limit = 1 << 20
+    text = "x" * (limit - len('{"x":""}'))
+    nested = lambda depth: "[" * (depth - 1) + "]" * (depth - 1)
+    good = [emit(payload={"x": text}), emit("k" * 200), emit(entity="e" * 200), emit(topic="t" * 200),
+            f"peal.emit('{KIND}', '{{\"a\":{nested(32)}}}')", f"peal.emit('{KIND}', '{{\"n\":{'9' * 64}}}')",
+            f"peal.emit('{KIND}', '{{\"s\":\"{'9' * 100}\"}}')"]
+    bad = [emit(payload={"x": text + "x"}), emit("k" * 201), emit(""), emit(entity="e" * 201),
+           emit(topic="t" * 201), emit(correlation_id="c" * 201), emit("a\nb"), emit(entity="a\tb"),
+           "peal.emit(NULL, '{}')", f"peal.emit('{KIND}', NULL)", f"peal.emit('{KIND}', '[]')",
+           f"peal.emit('{KIND}', '1')", f"peal.emit('{KIND}', '{{\"a\":{nested(33)}}}')",
+           f"peal.emit('{KIND}', '{{\"n\":{'9' * 65}}}')", f"peal.emit('{KIND}', '{{\"n\":1e70}}')",
+           "peal.cancel(NULL)", "peal.cancel('')"]
+    for one in good:
+        sql(ctx, f"SELECT {one};")
+    for one in bad:
+        refused(ctx, f"SELECT {one};")
+    tick(ctx.peal)
+    found = outbox(ctx.peal)
+    equal(len(found), len(good))
+    equal({one["reason"] for one in found}, {None, "template not found"})  # none is unusable
+    equal(len([one for one in found if one["eventType"] == "k" * 200]), 1)
+
+
+if __name__ == "__main__":
+    main()
