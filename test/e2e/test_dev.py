@@ -388,7 +388,7 @@ def test_doctor_and_migrate(ctx):
     dev.process.kill()
     assert "0 migrations" in dev.ok("migrate", "--store", store)
     equal(dev.json("migrate", "--store", store), {"applied": 0})
-    equal(dev.json("migrate", "--store", "sqlite:new.db"), {"applied": 1})
+    equal(dev.json("migrate", "--store", "sqlite:new.db"), {"applied": 2})
     equal(dev.run("doctor", "--store", "sqlite:no/such/folder/x.db").code, 6)
     equal(dev.run("doctor", "--store", "mysql://x").code, 2)
     equal(dev.run("doctor", "--store", "postgres://127.0.0.1:1/none").code, 6)
@@ -398,7 +398,7 @@ def test_doctor_and_migrate(ctx):
 @only("postgres")
 def test_doctor_and_migrate_on_postgresql(ctx):
     url = ctx.store_url
-    equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 1})
+    equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 2})
     equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 0})
     ran = run_cli(ctx, "doctor", "--store", url)
     equal(ran.code, 0)
@@ -413,7 +413,7 @@ def test_the_tables_are_in_a_schema_of_their_own(ctx):
     url = server.create_database()
     server.query("CREATE TABLE public.migration (number INTEGER, name TEXT)", url)
     server.query("INSERT INTO public.migration VALUES (9999, 'theirs')", url)
-    equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 1})
+    equal(json.loads(run_cli(ctx, "migrate", "--store", url, "--json").out), {"applied": 2})
     equal(server.query("SELECT name FROM public.migration", url), [["theirs"]])
     equal(server.query("SELECT DISTINCT schemaname FROM pg_tables"
                        " WHERE tablename IN ('event', 'queue', 'migration') ORDER BY 1", url),
@@ -431,7 +431,7 @@ def test_a_role_that_may_not_make_the_schema_is_told(ctx):
     equal(refused.code, 5)
     assert 'CREATE SCHEMA peal AUTHORIZATION "plain"' in refused.err, refused.err
     server.query('CREATE SCHEMA peal AUTHORIZATION "plain"', url)
-    equal(json.loads(run_cli(ctx, "migrate", "--store", as_plain, "--json").out), {"applied": 1})
+    equal(json.loads(run_cli(ctx, "migrate", "--store", as_plain, "--json").out), {"applied": 2})
     equal(run_cli(ctx, "doctor", "--store", as_plain).code, 0)
 
 
