@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { CA_FILE_MAX = 4 << 20 };
+
 // clang-format off
 #define STORE_OPTION  { "store", "URL", "sqlite:PATH or postgres://… (PEAL_STORE; default sqlite:peal.db)" }
 #define TLS_ROWS                                                                                                          \
@@ -25,6 +27,7 @@
     { "plain", NULL, "listen beyond this machine in plain text: the network is trusted (PEAL_PLAIN=true)" },               \
     { "clock", "MODE", "system, manual or manual=TIME (PEAL_CLOCK; default system)" },                                     \
     { "allow-private", "CIDR[,…]", "private addresses that outgoing requests may reach (PEAL_ALLOW_PRIVATE; default none)" }, \
+    { "ca-file", "FILE", "certificates, in PEM, to trust beside the system's in outgoing requests and mail (PEAL_CA_FILE)" }, \
     { "master-key-file", "FILE", "key that seals channel secrets (PEAL_MASTER_KEY_FILE; default beside the store)" },      \
     { "new-master-key", NULL, "the earlier master key is lost: take this one, or make one; secrets must be given anew" },   \
     { "state-dir", "FOLDER", "what this node knows of its PostgreSQL store (PEAL_STATE_DIR; default $STATE_DIRECTORY, else" \
@@ -173,6 +176,21 @@ static Err read_network(const Sources *sources, Config *config, Error *error)
     return proxies.at ? address_policy_parse(proxies, &config->proxies, error) : ERR_OK;
 }
 
+// read_trust sees that the certificates are there: without them every request would fail, later.
+static Err read_trust(const Sources *sources, Config *config, Error *error)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Str file = option(sources, "ca-file"), text = STR_NONE;
+    config->ca_file = file;
+    if (!file.at)
+        return ERR_OK;
+    TRY(file_get_regular(&scratch, file, CA_FILE_MAX, &text, error));
+    if (!str_contains(text, S("-----BEGIN CERTIFICATE-----")))
+        return fail(error, ERR_SETUP, "--ca-file: there is no certificate in PEM in %.*s",
+                    STR_ARG(file));
+    return ERR_OK;
+}
+
 static Str host_name(Arena *arena)
 {
     char name[256] = "node";
@@ -226,6 +244,7 @@ Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
 
     TRY(read_limits(&sources, ret, error));
     TRY(read_network(&sources, ret, error));
+    TRY(read_trust(&sources, ret, error));
     Str level = option(&sources, "log-level");
     LogLevel lowest;
     if (level.at && !log_level_parse(level, &lowest))

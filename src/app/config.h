@@ -25,6 +25,7 @@ typedef struct Config {
     bool is_manual;
     Instant manual_from; // INSTANT_NONE: where it stood, else the system's time
     AddressPolicy addresses;
+    Str ca_file;         // certificates to trust beside the system's; none
     Str admin_key;       // PEAL_ADMIN_KEY; none
     Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
     bool has_new_key;    // the master key is meant to replace the one this database knows

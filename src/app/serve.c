@@ -262,6 +262,7 @@ static Err open_store(Program *program, Error *error)
     TRY(fill_store(program, error));
     carriers_open(&program->carriers, &program->clock, &config->addresses);
     transfers_limit(program->carriers.transfers, program->descriptors.flights_max);
+    transfers_trust(program->carriers.transfers, config->ca_file);
     processes_limit(program->carriers.processes, program->descriptors.flights_max / 2);
     program->transport = carriers_transport(&program->carriers);
     EngineOptions options = {

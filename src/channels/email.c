@@ -108,7 +108,9 @@ static void check_unsubscribe(const Members *members)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Str text = json_str(members_get(members, "listUnsubscribe"));
-    if (text.len > 0 && !unsubscribe_header(&arena, text).at)
+    if (text.len == 0 || text.len > UNSUBSCRIBE_MAX || !str_is_printable(text))
+        return; // its row has complained
+    if (!unsubscribe_header(&arena, text).at)
         members_note(members, S("listUnsubscribe"), "bad-url",
                      "must be a mailto or https URL, or several in angle brackets with commas");
 }

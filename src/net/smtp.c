@@ -3,7 +3,7 @@
 #include <string.h>
 
 // Codes that mean something here beyond their first digit.
-enum { CODE_READY = 220, CODE_GO_ON = 354, CODE_CLOSING = 421 };
+enum { CODE_READY = 220, CODE_DONE = 250, CODE_GO_ON = 354, CODE_CLOSING = 421 };
 
 static bool is_good(int code)
 {
@@ -114,8 +114,6 @@ void smtp_overhear_begin(SmtpOpening *opening, Arena *arena)
 {
     opening->offer = (SmtpOffer){ 0 };
     opening->last = (SmtpReply){ 0 };
-    opening->ready_count = 0;
-    opening->is_hopeless = false;
     reader_begin(&opening->reader, arena);
 }
 
@@ -125,38 +123,20 @@ static void note_offer(SmtpOffer *offer, Str line)
     offer->has_pipelining |= str_eq_nocase(word, S("PIPELINING"));
     offer->has_utf8 |= str_eq_nocase(word, S("SMTPUTF8"));
     offer->has_size |= str_eq_nocase(word, S("SIZE"));
-    offer->has_starttls |= str_eq_nocase(word, S("STARTTLS"));
 }
 
-// is_refusal tells what libcurl will give up on. EHLO may be unknown: then it tries HELO.
-static bool is_refusal(int code)
-{
-    return code >= 400 && (code < 500 || code > 504);
-}
-
-static void note_opening(SmtpOpening *opening, bool needs_starttls)
-{
-    int code = opening->last.code;
-    bool lacks_starttls =
-        needs_starttls && code == 250 && opening->ready_count == 1 && !opening->offer.has_starttls;
-    if (is_refusal(code) || lacks_starttls)
-        opening->is_hopeless = true;
-    if (code != CODE_READY)
-        return;
-    opening->ready_count++;
-    opening->offer = (SmtpOffer){ 0 }; // what was offered before TLS does not count
-}
-
-void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes, bool needs_starttls)
+void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes)
 {
     Str line;
     while (bytes.len > 0) {
         if (!read_line(&opening->reader, &bytes, &line))
             continue;
-        if (code_of(line) == 250)
+        // What was offered before STARTTLS was said yes to does not count.
+        if (code_of(line) == CODE_READY)
+            opening->offer = (SmtpOffer){ 0 };
+        if (code_of(line) == CODE_DONE)
             note_offer(&opening->offer, line);
-        if (read_reply(&opening->reader, arena, line, &opening->last) == HEARD_REPLY)
-            note_opening(opening, needs_starttls);
+        (void) read_reply(&opening->reader, arena, line, &opening->last);
     }
 }
 

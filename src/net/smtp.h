@@ -40,7 +40,7 @@ Str smtp_wire(Arena *arena, Str message);
 
 // SmtpOffer is what a server says in answer to EHLO that it can do.
 typedef struct SmtpOffer {
-    bool has_pipelining, has_utf8, has_size, has_starttls;
+    bool has_pipelining, has_utf8, has_size;
 } SmtpOffer;
 
 // SmtpReader makes lines and replies of bytes as they come.
@@ -55,13 +55,11 @@ typedef struct SmtpReader {
 typedef struct SmtpOpening {
     SmtpReader reader;
     SmtpOffer offer;
-    SmtpReply last;   // in the arena
-    int ready_count;  // 220: the greeting, then STARTTLS
-    bool is_hopeless; // nothing will come of it: whoever has the connection need not listen on
+    SmtpReply last; // in the arena
 } SmtpOpening;
 
 void smtp_overhear_begin(SmtpOpening *opening, Arena *arena);
-void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes, bool needs_starttls);
+void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes);
 
 typedef struct Smtp {
     Arena *arena;

@@ -75,7 +75,8 @@ void transfers_free(Transfers *transfers); // unfinished ones are dropped, uncal
 // of requests under way come on top. Without it, a pool's number alone is bounded.
 void transfers_limit(Transfers *transfers, size_t kept_max);
 
-// transfers_trust names a file of certificates to trust beside the system's. It outlives them.
+// transfers_trust names a file of certificates to trust beside the system's, in PEM. Its name
+// ends with NUL and outlives them.
 void transfers_trust(Transfers *transfers, Str ca_file);
 
 // transfers_start always calls done exactly once, later, from within loop_wait().

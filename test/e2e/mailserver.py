@@ -1,7 +1,7 @@
 """mailserver.py - the far side of an email channel: a real SMTP server that records and answers as told.
 
 Plain sockets, so that it can do what no proper server does: refuse, dawdle, hang up half-way, talk
-nonsense. A step is one of: greeting ehlo starttls auth mail rcpt data end.
+nonsense. A step is one of: greeting ehlo starttls auth mail rcpt data end quit.
 """
 import base64
 import collections
@@ -16,7 +16,7 @@ from process import PATIENCE
 
 USUAL = {"greeting": "220 mail.test ESMTP", "starttls": "220 go ahead", "auth": "235 welcome",
          "mail": "250 sender ok", "rcpt": "250 recipient ok", "data": "354 go on",
-         "end": "250 2.0.0 Ok: queued as Q{number}"}
+         "end": "250 2.0.0 Ok: queued as Q{number}", "quit": "221 bye"}
 
 
 class Received(NamedTuple):
@@ -50,6 +50,7 @@ class MailServer:
     def __init__(self, certificate=None, implicit_tls=False, login=None, offers=("PIPELINING", "SIZE 10000000")):
         self.changed = threading.Condition()
         self.received, self.commands, self.logins = [], [], []
+        self.stalled = 0  # how often something was held
         self.usual, self.upcoming = [], collections.deque()
         self.sessions = 0
         self.login, self.offers = login, list(offers)
@@ -168,7 +169,7 @@ class Dialogue:
                 self.server.changed.notify_all()
             word, _, rest = line.partition(" ")
             if word.upper() == "QUIT":
-                self.send("221 bye")
+                self.say("quit")
                 return
             handler = getattr(self, "on_" + word.lower(), None)
             if handler:
@@ -195,12 +196,18 @@ class Dialogue:
     def send(self, text):
         self.connection.sendall(text.encode("utf-8", "surrogateescape") + b"\r\n")
 
+    def stall(self, answer):
+        if not answer.hold:
+            return
+        with self.server.changed:
+            self.server.stalled += 1
+        while not (answer.hold.wait(0.05) or self.server.closing.is_set()):
+            pass
+
     def say(self, step, about=None, usual=None):
         """Answers; true where the answer is a good one."""
         answer = self.server.choose(step, about)
-        if answer.hold:
-            while not (answer.hold.wait(0.05) or self.server.closing.is_set()):
-                pass
+        self.stall(answer)
         if answer.drop == "before":
             raise EOFError
         text = answer.text or usual or USUAL[step]
@@ -277,9 +284,7 @@ class Dialogue:
             if not answer.text or answer.text[0] == "2":
                 self.server.received.append(mail)
             self.server.changed.notify_all()
-        if answer.hold:
-            while not (answer.hold.wait(0.05) or self.server.closing.is_set()):
-                pass
+        self.stall(answer)
         if answer.drop == "before":
             raise EOFError
         self.send((answer.text or USUAL["end"]).format(number=number))

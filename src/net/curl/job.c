@@ -52,28 +52,20 @@ static void note_forbidden(Job *job, const struct sockaddr *address)
 
 bool connections_has(const Connections *connections, int fd)
 {
-    return (size_t) fd < connections->room && connections->opened_by[fd];
+    return (size_t) fd < connections->room && connections->is_ours[fd];
 }
 
-static void add_connection(Connections *connections, int fd, const Job *job)
+static void add_connection(Connections *connections, int fd)
 {
     size_t old = connections->room;
     if ((size_t) fd >= old) {
         size_t room = (size_t) fd + 64;
-        connections->opened_by = memory_grow(connections->opened_by, room * sizeof(uint64_t));
-        memset(connections->opened_by + old, 0, (room - old) * sizeof(uint64_t));
+        connections->is_ours = memory_grow(connections->is_ours, room * sizeof(bool));
+        memset(connections->is_ours + old, 0, (room - old) * sizeof(bool));
         connections->room = room;
     }
-    connections->opened_by[fd] = job->number;
+    connections->is_ours[fd] = true;
     connections->count++;
-}
-
-void job_stop_listening(const Job *job)
-{
-    const Connections *connections = job->connections;
-    for (size_t fd = 0; fd < connections->room; fd++)
-        if (connections->opened_by[fd] == job->number)
-            shutdown((int) fd, SHUT_RD);
 }
 
 // is_shortage tells what says something about this machine alone, and nothing about the far side.
@@ -99,7 +91,7 @@ static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_socka
     }
     job->has_opened_socket = true;
     job->has_tried_ipv6 |= address->family == AF_INET6;
-    add_connection(job->connections, fd, job);
+    add_connection(job->connections, fd);
     return fd;
 }
 
@@ -109,7 +101,7 @@ static int on_close(void *with, curl_socket_t fd)
     Connections *connections = with;
     assert(connections_has(connections, fd) && connections->count > 0);
     loop_unwatch(connections->loop, fd);
-    connections->opened_by[fd] = 0;
+    connections->is_ours[fd] = false;
     connections->count--;
     return close(fd);
 }
@@ -141,7 +133,6 @@ Job *job_new(Connections *connections)
     curl_must(easy);
     job->easy = easy;
     job->connections = connections;
-    job->number = ++connections->last_number;
     SET(easy, CURLOPT_PRIVATE, job);
     SET(easy, CURLOPT_ERRORBUFFER, job->text);
     SET(easy, CURLOPT_NOSIGNAL, 1L);

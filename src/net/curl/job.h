@@ -17,15 +17,13 @@ typedef struct Connections {
     const AddressPolicy *policy; // NULL: any address
     const char *ca_file;         // certificates to trust beside the system's; NULL
     size_t count;                // open ones, in use or kept
-    uint64_t *opened_by;         // by descriptor: the number of the job; 0: it is not ours
-    size_t room;                 // of opened_by
-    uint64_t last_number;        // of a job
+    bool *is_ours;               // by descriptor
+    size_t room;                 // of is_ours
 } Connections;
 
 typedef struct Job {
     CURL *easy;
     Connections *connections;
-    uint64_t number;         // no other job has, or had
     struct Pool *pool;       // of HTTP
     struct Session *session; // of SMTP
     struct Job *prev, *next; // among the pool's running jobs, or its spare ones
@@ -63,9 +61,6 @@ const char *job_problem(const Transfer *transfer);
 void job_clear(Job *job);
 void job_limit(Job *job, Span timeout, Span to_connect);
 Span transfer_timeout(const Transfer *transfer);
-
-// job_stop_listening has libcurl read the end of whatever connections this job has opened.
-void job_stop_listening(const Job *job);
 
 // job_begin makes the job this request's. Its connection is kept for a later one, or is not.
 void job_begin(Job *job, const Transfer *transfer, bool keeps_connection);

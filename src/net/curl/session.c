@@ -57,16 +57,11 @@ static Loop *loop_of(const Session *session)
     return session->home->connections->loop;
 }
 
-// on_line overhears the opening. Where that has failed libcurl says QUIT and waits for the answer,
-// for two minutes where none comes: with nothing more to be read it does not.
+// on_line overhears the opening.
 static size_t on_line(char *at, size_t size, size_t count, void *with)
 {
     Session *session = with;
-    Job *job = session->job;
-    bool needs_starttls = session->login.tls == MAIL_TLS_REQUIRED && url_is_plain(session->url);
-    smtp_overhear(&session->opening, &job->arena, (Str){ at, size * count }, needs_starttls);
-    if (session->opening.is_hopeless)
-        job_stop_listening(job);
+    smtp_overhear(&session->opening, &session->job->arena, (Str){ at, size * count });
     return size * count;
 }
 
@@ -272,7 +267,7 @@ static void refuse_opening(Session *session, CURLcode code)
         result.problem =
             is_said && last->code < 500 ? TRANSFER_NO_CONNECTION : TRANSFER_LOGIN_REFUSED;
     result.status = is_said ? last->code : 0;
-    if (is_said && session->opening.is_hopeless)
+    if (is_said)
         result.problem_text = last->text;
     finish(session, result);
 }

@@ -371,7 +371,7 @@ void transfers_free(Transfers *transfers)
     loop_cancel(transfers->loop, &transfers->refusal_timer);
     loop_cancel(transfers->loop, &transfers->purge_timer);
     assert(transfers->connections.count == 0);
-    free(transfers->connections.opened_by);
+    free(transfers->connections.is_ours);
     free(transfers->pools);
     free(transfers);
 }
