@@ -34,6 +34,7 @@ typedef struct Call Call;
 typedef struct Engine Engine;
 typedef struct Walk Walk;
 typedef struct Seen Seen;
+typedef struct Site Site;
 
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
@@ -55,6 +56,7 @@ typedef struct Api {
     const EpochGuard *guard; // by which a release vouches for the store
     size_t payload_max;      // bytes of one event
     size_t body_max;         // bytes of a request to the routes that take large ones
+    const Site *site;        // what makes it one (site.h); NULL: it is none
     const char *version;
     Instant started_at;
 } Api;
@@ -120,6 +122,7 @@ typedef struct Route {
     const char *type;        // its content type; NULL: application/json
     const char *example;     // a body, or NULL
     const DefinitionKind *definition; // of the routes that definitions share; NULL
+    bool is_site;                     // it is a site's own, and takes the place of another there
 } Route;
 
 extern const Route routes[];

@@ -58,7 +58,7 @@ Err cause_list(Call *call, Db *db, Error *error);
 Err operation_create(Call *call, Tx *tx, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);
 
-// site_api.c
+// forward_api.c
 Err forward_rows_read(Call *call, Error *error);
 extern const RouteSet forward_set;
 Err site_get(Call *call, Db *db, Error *error);
@@ -67,6 +67,13 @@ Err site_get(Call *call, Db *db, Error *error);
 extern const Param outbox_params[];
 Err outbox_list(Call *call, Db *db, Error *error);
 Err outbox_get(Call *call, Db *db, Error *error);
+
+// site_api.c
+Err site_event_read(Call *call, Error *error);
+Err site_ingest_read(Call *call, Error *error);
+Err site_notify_read(Call *call, Error *error);
+extern const RouteSet site_notify_set;
+Err site_status_get(Call *call, Db *db, Error *error);
 
 // system_api.c
 void livez_get(Call *call);

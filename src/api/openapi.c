@@ -348,11 +348,11 @@ static void put_paths(JsonOut *out, Arena *arena)
         size_t first = 0;
         while (strcmp(routes[first].path, routes[i].path) != 0)
             first++;
-        if (first != i)
+        if (first != i || routes[i].is_site)
             continue;
         open_member(out, str_from(routes[i].path), '{');
         for (size_t k = i; k < route_count; k++)
-            if (strcmp(routes[k].path, routes[i].path) == 0)
+            if (strcmp(routes[k].path, routes[i].path) == 0 && !routes[k].is_site)
                 put_operation(out, arena, &routes[k]);
         json_close(out, '}');
     }

@@ -1,5 +1,7 @@
 #include "api/served.h"
 
+#include "api/site.h"
+
 // A call is let in three times: when its head is in, so that nobody sends a body in vain, when its
 // body is, and inside its transaction or before its read, where another node may have changed
 // definitions since.
@@ -23,7 +25,10 @@ static bool may(const Route *route, const RegistryKey *key)
 
 static const RegistryKey *find_key(const Served *served, const Registry *registry, Instant now)
 {
-    const RegistryKey *key = served->has_key ? registry_key(registry, &served->hash) : NULL;
+    const Site *site = served->call.api->site;
+    if (!served->has_key)
+        return site && served->call.exchange->is_local ? &site->local : NULL;
+    const RegistryKey *key = registry_key(registry, &served->hash);
     return key && key->expires_at > now ? key : NULL;
 }
 
@@ -32,9 +37,9 @@ Err rights_admit(Served *served, const Registry *registry, Instant now, Error *e
     Call *call = &served->call;
     if (call->route->roles == ANYONE)
         return ERR_OK;
-    if (!served->has_key)
-        return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
     const RegistryKey *key = find_key(served, registry, now);
+    if (!key && !served->has_key)
+        return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
     if (!key)
         return fail(error, ERR_NO_KEY, "the key is not known, or has expired");
     if (!may(call->route, key))

@@ -30,12 +30,15 @@ Err route_find(Served *served, Error *error)
     for (size_t i = 0; i < route_count; i++) {
         Str params[CALL_PARAMS_MAX] = { 0 };
         size_t count;
+        if (routes[i].is_site && !call->api->site)
+            continue;
         if (!match(routes[i].path, exchange->path, params, &count))
             continue;
         if (allow.len > 0)
             buf_add(&allow, S(", "));
         buf_add(&allow, str_from(routes[i].method));
-        if (!str_eq(method, str_from(routes[i].method)) || count >= fewest)
+        if (!str_eq(method, str_from(routes[i].method)) || count > fewest ||
+            (count == fewest && !routes[i].is_site))
             continue;
         fewest = count;
         call->route = &routes[i];

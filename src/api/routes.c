@@ -159,6 +159,16 @@ const Route routes[] = {
       .example = "{\"reason\":\"…\"}" },
     { "POST",   "/v1/release",                  SYSTEM,    FIRST(release_post),
       "Send again", BARE, GIVES(200, hold_shape) },
+
+    // What a site serves in the place of central's.
+    { "POST",   "/v1/notifications",            SENDERS,   { .work = WORK_WRITE, .think = site_notify_read, .set = &site_notify_set },
+      "Notify a list: answers when it is synced, and hands it on to central", EVENTS_IN(MEDIA_JSON, event_shape), GIVES(202, event_taken_shape), .is_site = true },
+    { "GET",    "/v1/notifications/{id}",       READERS | SENDERS, READS(site_status_get),
+      "What became of a notification, here or at central", GIVES(200, event_taken_shape), .is_site = true },
+    { "POST",   "/v1/events",                   SENDERS,   TAKES(site_event_read),
+      "Hand an event on to central", EVENTS_IN(MEDIA_ANY, event_shape), GIVES(202, event_taken_shape), .else_gives = &events_taken_shape, .is_site = true },
+    { "POST",   "/v1/ingest",                   SENDERS,   TAKES(site_ingest_read),
+      "Hand many events on to central", EVENTS_IN(MEDIA_JSON, batch_body_shape), GIVES(200, batch_shape), .is_site = true },
 };
 // clang-format on
 const size_t route_count = ARRAY_LEN(routes);

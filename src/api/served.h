@@ -37,7 +37,8 @@ struct Served {
     Instant whole_at;   // monotonic: when all of the request was there
 };
 
-// route_find takes the fit with the fewest {names}, so that a fixed word goes before them. Where
+// route_find takes the fit with the fewest {names}, so that a fixed word goes before them; at a
+// site, of two the site's own. Where
 // the path has other methods only, served->allow has them.
 Err route_find(Served *served, Error *error) MUST_USE;
 

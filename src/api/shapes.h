@@ -30,7 +30,7 @@ extern const Shape event_shown_shape;
 extern const Shape explain_shape;
 extern const Shape moment_shape;
 
-// site_api.c
+// forward_api.c
 extern const Shape forward_body_shape; // kept as its rows: const Json *
 extern const Shape forwarded_shape;
 extern const Shape site_shape;

@@ -1,108 +1,190 @@
-#include "api/handlers.h"
+#include "api/site.h"
 
+#include "api/handlers.h"
 #include "api/posting.h"
 #include "api/shapes.h"
 #include "domain/forward.h"
-#include "store/epoch.h"
+#include "store/delivery.h"
 
-// What a site hands on comes in here. Each row is accepted, a duplicate, or rejected alone, and is
-// told so by its place; nothing is told before it is on disk. The answer names central's epoch, by
-// which a site sees that central was put back to an older state, and hands on again what it keeps.
+// What a site serves instead of central: whatever comes in becomes a row for central, under an id
+// that the caller gets at once. The id is the delivery's address and entity, so that it is found by
+// it.
 
-typedef struct Forwarding {
+void site_init(Site *site, int64_t tenant, int64_t rule, int64_t lane)
+{
+    *site =
+        (Site){ .rule = { .rule = rule_default(RULE_FORWARD, S("central")),
+                          .enabled = true,
+                          .address_path = S("event.entity") },
+                .local = { .tenant = tenant, .role = ROLE_INGEST, .expires_at = INSTANT_NONE } };
+    site->rule.rule.number = rule;
+    site->rule.rule.tenant = tenant;
+    site->rule.rule.lane = lane;
+    site->named[0] = &site->rule;
+}
+
+// keep makes the item's event the row that is handed on under id. One that has become too large is
+// refused here, where somebody can still be told.
+static void keep(Call *call, AcceptItem *item, ForwardKind kind, Uuid id, Str body)
+{
+    const Site *site = call->api->site;
+    Event *event = &item->event;
+    Error error = { .arena = call->arena };
+    Instant now = clock_now(call->api->clock);
+    event->payload = forward_text(call->arena, kind, id, now, body);
+    event->payload_json = event->recipient_json = NULL;
+    event->recipient = STR_NONE;
+    event->entity = uuid_dup(call->arena, id);
+    item->named = site->named;
+    item->named_count = ARRAY_LEN(site->named);
+    posting_take(call, item, ERR_OK, &error);
+}
+
+// keep_events turns all events of a posting into rows. Their ids are those of the rows.
+static Err keep_events(Call *call, Error *error)
+{
+    Accept *accept = call->with;
+    for (size_t i = 0; i < accept->count; i++) {
+        AcceptItem *item = &accept->items[i];
+        if (item->err != ERR_OK)
+            continue;
+        item->event.id = uuid_new(accept->now, call->api->random);
+        item->event.received_at = accept->now;
+        keep(call, item, FORWARD_EVENT, item->event.id, forward_event(call->arena, &item->event));
+        if (item->err != ERR_OK && accept->count == 1)
+            return fail(error, item->err, "%s", item->error->detail);
+    }
+    return ERR_OK;
+}
+
+Err site_event_read(Call *call, Error *error)
+{
+    TRY(event_read(call, error));
+    return keep_events(call, error);
+}
+
+Err site_ingest_read(Call *call, Error *error)
+{
+    TRY(ingest_read(call, error));
+    return keep_events(call, error);
+}
+
+typedef struct NotifyBody {
+    Uuid id;
+    bool has_id;
+    Str list, body;
+} NotifyBody;
+static const Field notify_rows[] = {
+    { "id", FIELD_ID, 0, offsetof(NotifyBody, id), .given = offsetof(NotifyBody, has_id) },
+    { "list", FIELD_KEY, FIELD_NEEDED, offsetof(NotifyBody, list), .max = 100 },
+    { "body", FIELD_TEXT, FIELD_NEEDED, offsetof(NotifyBody, body), .max = 1000000 },
+};
+static const Shape notify_body_shape = { "X", SHAPE_ROWS(notify_rows), .size = sizeof(NotifyBody),
+                                         .is_open = true };
+
+// Notifying is a notification on its way in.
+typedef struct Notifying {
     Accept accept; // first: posting.h
-    Str *ids;      // as the rows say them; none
-    Epoch epoch;
-} Forwarding;
+    Uuid id;
+} Notifying;
 
-Err forward_rows_read(Call *call, Error *error)
+Err site_notify_read(Call *call, Error *error)
 {
-    const Json *rows = NULL;
+    NotifyBody body = { 0 };
     TRY(call_body(call, error));
-    TRY(fields_read(call->arena, call->body, S(""), &forward_body_shape, &rows, error));
-    Forwarding *forwarding = ARENA_NEW(call->arena, Forwarding);
-    forwarding->accept = posting_accept(call, json_count(rows));
-    forwarding->ids = ARENA_ARRAY(call->arena, Str, json_count(rows) + 1);
-    call->with = forwarding;
-    for (JsonIter it = json_each(rows); json_next(&it);) {
-        AcceptItem *item = &forwarding->accept.items[it.index - 1];
-        Error row_error = { .arena = call->arena };
-        Err err =
-            forward_read(call->arena, it.value, call->key->site_name, &item->event, &row_error);
-        item->event.site = call->key->site;
-        forwarding->ids[it.index - 1] = json_str(json_get(it.value, S("id")));
-        posting_take(call, item, err, &row_error);
-    }
-    return ERR_OK;
+    TRY(fields_read(call->arena, call->body, S(""), &notify_body_shape, &body, error));
+    Notifying *notifying = ARENA_NEW(call->arena, Notifying);
+    notifying->accept = posting_accept(call, 1);
+    notifying->id = body.has_id ? body.id : uuid_new(notifying->accept.now, call->api->random);
+    call->with = notifying;
+    AcceptItem *item = notifying->accept.items;
+    item->event = (Event){ .kind = S("notification"),
+                           .source = S("notification"),
+                           .identity = uuid_dup(call->arena, notifying->id),
+                           .occurred_at = INSTANT_NONE };
+    keep(call, item, FORWARD_NOTIFICATION, notifying->id, json_text(call->arena, call->body));
+    return item->err == ERR_OK ? ERR_OK : fail(error, item->err, "%s", item->error->detail);
 }
 
-static Err write_forwards(Tx *tx, Call *const *calls, size_t count, Error *error)
+static Err answer_notify(Call *call, Error *error)
 {
-    TRY(posting_write(tx, calls, count, error));
-    for (size_t i = 0; i < count; i++) {
-        Forwarding *forwarding = calls[i]->with;
-        TRY(epoch_get(tx->db, calls[i]->arena, &forwarding->epoch, error));
-    }
-    return ERR_OK;
-}
-
-static Str outcome_of(const AcceptItem *item)
-{
-    if (item->err != ERR_OK)
-        return S("rejected");
-    return item->is_duplicate ? S("duplicate") : S("accepted");
-}
-
-static void put_row(JsonOut *json, Str id, const AcceptItem *item)
-{
-    json_open(json, '{');
-    json_put_str(json, S("id"), id);
-    json_put_str(json, S("outcome"), outcome_of(item));
-    if (item->err != ERR_OK)
-        posting_put_error(json, item);
-    json_close(json, '}');
-}
-
-static void put_epoch(JsonOut *json, const Epoch *epoch)
-{
-    json_key(json, S("epoch"));
-    json_open(json, '{');
-    json_put_str(json, S("id"), epoch->id);
-    json_put_i64(json, S("number"), epoch->number);
-    json_close(json, '}');
-}
-
-static Err answer_forward(Call *call, Error *error)
-{
-    const Forwarding *forwarding = call->with;
+    const Notifying *notifying = call->with;
     (void) error;
-    JsonOut *json = call_json(call, 200);
+    JsonOut *json = call_json(call, 202);
     json_open(json, '{');
-    put_epoch(json, &forwarding->epoch);
-    json_key(json, S("rows"));
-    json_open(json, '[');
-    for (size_t i = 0; i < forwarding->accept.count; i++)
-        put_row(json, forwarding->ids[i], &forwarding->accept.items[i]);
-    json_close(json, ']');
+    json_put_str(json, S("id"), uuid_dup(call->arena, notifying->id));
+    json_put_str(json, S("status"), S("Forwarding"));
+    json_put_bool(json, S("duplicate"), notifying->accept.items[0].is_duplicate);
     json_close(json, '}');
     return ERR_OK;
 }
 
-const RouteSet forward_set = {
+const RouteSet site_notify_set = {
     .weigh = posting_weigh,
     .decide = posting_decide,
-    .write = write_forwards,
-    .answer = answer_forward,
+    .write = posting_write,
+    .answer = answer_notify,
 };
 
-Err site_get(Call *call, Db *db, Error *error)
+// put_held tells of what the site still has, or what central has refused.
+static void put_held(Call *call, Uuid id, const DeliveryView *view)
 {
-    Epoch epoch;
-    TRY(epoch_get(db, call->arena, &epoch, error));
+    const Json *row = NULL;
+    bool is_parked = view->state == DELIVERY_PARKED;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
-    json_put_str(json, S("site"), call->key->site_name);
-    put_epoch(json, &epoch);
+    json_put_str(json, S("id"), uuid_dup(call->arena, id));
+    if (json_parse(call->arena, view->origin.payload, &row, NULL) == ERR_OK)
+        for (JsonIter it = json_each(json_get(row, S("body"))); json_next(&it);)
+            if (!str_eq(it.key, S("id")))
+                json_put_raw(json, it.key, json_text(call->arena, it.value));
+    json_put_str(json, S("status"), is_parked ? S("Parked") : S("Forwarding"));
+    json_put_str(json, S("lastError"), view->last_error);
+    json_put_time(json, S("siteEnqueuedAt"), view->promise.triggered_at);
     json_close(json, '}');
+}
+
+// put_known passes on what central says, or said: marked, where it cannot be asked now. Where it
+// never said anything, it is known all the same that central has it.
+static void put_known(Call *call, Uuid id, const DeliveryView *view, const LinkAnswer *known)
+{
+    const Json *told = NULL;
+    bool is_told = known->text.at && json_parse(call->arena, known->text, &told, NULL) == ERR_OK;
+    if (!is_told && !known->is_stale) {
+        put_held(call, id, view);
+        return;
+    }
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    for (JsonIter it = json_each(told); json_next(&it);)
+        json_put_raw(json, it.key, json_text(call->arena, it.value));
+    if (!is_told) {
+        json_put_str(json, S("id"), uuid_dup(call->arena, id));
+        json_put_str(json, S("status"), S("Pending"));
+        json_put_time(json, S("siteEnqueuedAt"), view->promise.triggered_at);
+    }
+    if (known->is_stale)
+        json_put_bool(json, S("stale"), true);
+    json_close(json, '}');
+}
+
+Err site_status_get(Call *call, Db *db, Error *error)
+{
+    Uuid id;
+    DeliveryView *views;
+    Seen seen;
+    Walk walk = { .limit = 1 };
+    DeliveryFilter filter = delivery_filter_any();
+    TRY(call_id(call, 0, &id, error));
+    filter.entity = uuid_dup(call->arena, id);
+    TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
+    if (seen.count == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no notification %.*s", STR_ARG(filter.entity));
+    if (views[0].state != DELIVERY_DELIVERED) {
+        put_held(call, id, &views[0]);
+        return ERR_OK;
+    }
+    LinkAnswer known = link_ask(call->api->site->link, call->arena, id);
+    put_known(call, id, &views[0], &known);
     return ERR_OK;
 }

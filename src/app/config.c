@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "domain/event.h"
 #include "net/listen.h"
+#include "net/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +21,8 @@ enum { CA_FILE_MAX = 4 << 20 };
 #define TLS_ROWS                                                                                                          \
     { "tls-cert", "FILE", "certificate and those above it, in PEM: speak HTTPS (PEAL_TLS_CERT); renewed when it changes" }, \
     { "tls-key", "FILE", "its key, in PEM, not readable by everybody (PEAL_TLS_KEY)" }
+#define LISTEN_OPTION { "listen", "HOST:PORT", "or unix:PATH: where to listen (PEAL_LISTEN; default " LISTEN_DEFAULT "; port 0 picks one)" }
 #define SERVE_ROWS                                                                                                        \
-    { "listen", "HOST:PORT", "where to listen (PEAL_LISTEN; default " LISTEN_DEFAULT "; port 0 picks one)" },             \
     TLS_ROWS,                                                                                                             \
     { "behind-proxy", "CIDR[,…]", "proxies whose X-Forwarded-For is believed (PEAL_BEHIND_PROXY; default none)" },         \
     { "plain", NULL, "listen beyond this machine in plain text: the network is trusted (PEAL_PLAIN=true)" },               \
@@ -41,9 +42,18 @@ enum { CA_FILE_MAX = 4 << 20 };
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
 
-const CommandOption serve_options[] = { STORE_OPTION, SERVE_ROWS, { 0 } };
+const CommandOption serve_options[] = { STORE_OPTION, LISTEN_OPTION, SERVE_ROWS, { 0 } };
+const CommandOption site_options[] = {
+    { "store", "URL", "sqlite:PATH: where it keeps what it took in (PEAL_STORE; default sqlite:peal-site.db)" },
+    { "central", "URL", "the Peal that it hands on to, such as https://peal.example.org (PEAL_CENTRAL)" },
+    { "key-file", "FILE", "its key there, with the role site (PEAL_KEY_FILE)" },
+    { "listen", "WHERE", "unix:PATH or HOST:PORT (PEAL_LISTEN; default a socket beside the store)" },
+    SERVE_ROWS,
+    { 0 },
+};
 const CommandOption dev_options[] = {
     { "store", "URL", "sqlite:PATH or postgres://… (PEAL_STORE; default sqlite:peal-data/peal.db)" },
+    LISTEN_OPTION,
     SERVE_ROWS,
     { "empty", NULL, "without the demo trigger" },
     { 0 },
@@ -98,7 +108,7 @@ static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
     for (size_t i = 0; i < sources->settings.count; i++) {
         const Setting *setting = &sources->settings.rows[i];
         bool is_known = false;
-        for (const CommandOption *row = serve_options; row->name && !is_known; row++)
+        for (const CommandOption *row = site_options; row->name && !is_known; row++)
             is_known =
                 (row->value || is_switch(row->name)) && str_eq(setting->name, str_from(row->name));
         if (!is_known || str_eq(setting->name, S("config")))
@@ -218,16 +228,51 @@ static Str state_folder(Arena *arena, const Sources *sources)
                   : S(".");
 }
 
-Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error)
+enum { KEY_FILE_MAX = 4096 };
+
+static const Str default_stores[] = {
+    [CONFIG_SERVE] = S("sqlite:peal.db"),
+    [CONFIG_DEV] = S("sqlite:peal-data/peal.db"),
+    [CONFIG_SITE] = S("sqlite:peal-site.db"),
+};
+
+// read_site reads what only a site has. Where it hands on to, the operator has said: whatever
+// address that is may be reached.
+static Err read_site(const Sources *sources, Config *config, Error *error)
 {
+    Arena *arena = args_arena(sources->args);
+    Str path = option(sources, "key-file"), text;
+    config->central = option(sources, "central");
+    if (!config->central.at || !path.at)
+        return fail(error, ERR_SETUP, "a site needs --central URL and --key-file FILE");
+    const char *problem = url_problem(config->central);
+    if (problem)
+        return fail(error, ERR_SETUP, "--central %s", problem);
+    TRY(file_get_regular(arena, path, KEY_FILE_MAX, &text, error));
+    config->central_key = str_trim(str_cut(&text, '\n'));
+    if (config->central_key.len == 0)
+        return fail(error, ERR_SETUP, "%.*s holds no key", STR_ARG(path));
+    if (!str_starts(config->store, S("sqlite:")))
+        return fail(error, ERR_SETUP, "a site keeps what it took in a file: --store sqlite:PATH");
+    if (!config->listen.at)
+        config->listen = str_format(arena, LISTEN_UNIX "%.*s.sock",
+                                    STR_ARG(str_skip(config->store, strlen("sqlite:"))));
+    return address_policy_parse(S("0.0.0.0/0,::/0"), &config->addresses, error);
+}
+
+Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *error)
+{
+    bool is_dev = use == CONFIG_DEV;
     Arena *arena = args_arena(args);
     Sources sources = { .args = args };
     TRY(read_file(args, &sources, error));
     *ret = (Config){ .is_dev = is_dev, .is_empty = is_dev && args_flag(args, "empty") };
     ret->store = option(&sources, "store");
     if (!ret->store.at)
-        ret->store = is_dev ? S("sqlite:peal-data/peal.db") : S("sqlite:peal.db");
+        ret->store = default_stores[use];
     ret->listen = option(&sources, "listen");
+    if (use == CONFIG_SITE)
+        TRY(read_site(&sources, ret, error));
     if (!ret->listen.at)
         ret->listen = S(LISTEN_DEFAULT);
     ret->master_key_file = option(&sources, "master-key-file");

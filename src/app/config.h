@@ -34,16 +34,19 @@ typedef struct Config {
     Str url_template;
     Str node_name;
     bool is_dev;
-    bool is_empty; // dev without the demo
+    bool is_empty;            // dev without the demo
+    Str central, central_key; // of a site: where it hands on, and its key there; none: it is none
 } Config;
 
 extern const CommandOption serve_options[];
 extern const CommandOption dev_options[];
+extern const CommandOption site_options[];
 extern const CommandOption store_options[];
 extern const CommandOption doctor_options[];
 
 // config_read takes what the command line and the environment say; error says what is wrong.
-Err config_read(const CommandArgs *args, bool is_dev, Config *ret, Error *error) MUST_USE;
+typedef enum ConfigUse { CONFIG_SERVE, CONFIG_DEV, CONFIG_SITE } ConfigUse;
+Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *error) MUST_USE;
 
 // config_key_path says where the master key lies, and whether it may be made there.
 Str config_key_path(Arena *arena, const Config *config, bool *ret_may_make);

@@ -17,7 +17,7 @@ static int serve(CommandArgs *args)
 {
     Config config;
     Error error = { 0 };
-    if (config_read(args, false, &config, &error) != ERR_OK)
+    if (config_read(args, CONFIG_SERVE, &config, &error) != ERR_OK)
         return refuse(&error);
     return serve_run(args_arena(args), &config);
 }
@@ -26,7 +26,16 @@ static int dev(CommandArgs *args)
 {
     Config config;
     Error error = { 0 };
-    if (config_read(args, true, &config, &error) != ERR_OK)
+    if (config_read(args, CONFIG_DEV, &config, &error) != ERR_OK)
+        return refuse(&error);
+    return serve_run(args_arena(args), &config);
+}
+
+static int site(CommandArgs *args)
+{
+    Config config;
+    Error error = { 0 };
+    if (config_read(args, CONFIG_SITE, &config, &error) != ERR_OK)
         return refuse(&error);
     return serve_run(args_arena(args), &config);
 }
@@ -37,7 +46,7 @@ static int migrate(CommandArgs *args)
     Error error = { 0 };
     Db *db;
     int applied;
-    if (config_read(args, false, &config, &error) != ERR_OK ||
+    if (config_read(args, CONFIG_SERVE, &config, &error) != ERR_OK ||
         db_open(&(DbOptions){ .url = config.store }, &db, &error) != ERR_OK)
         return refuse(&error);
     Err err = migrate_run(db, &applied, &error);
@@ -52,7 +61,7 @@ static int doctor(CommandArgs *args)
 {
     Config config;
     Error error = { 0 };
-    if (config_read(args, false, &config, &error) != ERR_OK)
+    if (config_read(args, CONFIG_SERVE, &config, &error) != ERR_OK)
         return refuse(&error);
     return doctor_run(args_arena(args), &config, args_flag(args, "json"));
 }
@@ -64,7 +73,7 @@ static int backup(CommandArgs *args)
     int status = args_expect(args, "FILE", 1, 1);
     if (status != EXIT_DONE)
         return status;
-    if (config_read(args, false, &config, &error) != ERR_OK)
+    if (config_read(args, CONFIG_SERVE, &config, &error) != ERR_OK)
         return refuse(&error);
     return backup_run(args_arena(args), &config, str_from(args_word(args, 0)),
                       args_flag(args, "json"));
@@ -86,6 +95,18 @@ static const Command commands[] = {
                  "  peal serve --listen 10.0.0.5:7325 --behind-proxy 10.0.0.2\n",
       .options = serve_options,
       .run = serve },
+    { .name = "site",
+      .usage = "site --central URL --key-file FILE [--store sqlite:PATH] [--listen WHERE]",
+      .summary = "Run a site: keep what comes in, and hand it on to central",
+      .details =
+          "Whatever a site has taken in is synced in its own file and is handed on in order,\n"
+          "however long central is away. docs/sites.md has the rest.\n\n"
+          "Examples:\n"
+          "  peal site --store sqlite:/var/lib/peal/site.db --central https://peal.example.org"
+          " --key-file site.key\n"
+          "  peal notify ops --subject 'Boiler' --body 'It is hot'\n",
+      .options = site_options,
+      .run = site },
     { .name = "migrate",
       .usage = "migrate [--store URL] [--json]",
       .summary = "Bring the tables up to date; serve does so by itself",

@@ -5,6 +5,7 @@
 #include "app/descriptors.h"
 #include "app/notify.h"
 #include "app/renewal.h"
+#include "app/site.h"
 #include "app/store.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -43,6 +44,7 @@ typedef struct Program {
     Transport transport;
     Engine *engine;
     Bell *bell; // NULL on SQLite
+    Site *site; // NULL where it is none
 } Program;
 
 static Err open_program(Program *program, Error *error);
@@ -160,8 +162,10 @@ static Err open_socket(Program *program, int *ret_fd, Error *error)
         TRY(listen_check(fd, error));
     else
         TRY(listen_open(config->listen, &fd, error));
-    program->url = str_format(program->arena, "%s://%.*s", config->tls_cert.at ? "https" : "http",
-                              STR_ARG(listen_name(program->arena, fd)));
+    program->url = listen_name(program->arena, fd);
+    if (!listen_is_unix(fd))
+        program->url = str_format(program->arena, "%s://%.*s",
+                                  config->tls_cert.at ? "https" : "http", STR_ARG(program->url));
     bool is_said = config->tls_cert.at || config->proxies.count > 0 || config->is_plain;
     if (is_said || listen_is_loopback(fd)) {
         *ret_fd = fd;
@@ -252,6 +256,8 @@ static void moved(void *with, const Move *moves, size_t count)
 {
     const Program *program = with;
     engine_moved(program->engine, moves, count);
+    if (program->site)
+        site_moved(program->site, moves, count);
     if (engine_has_company(program->engine))
         bell_ring(program->bell, moves, count);
 }
@@ -283,6 +289,10 @@ static Err open_store(Program *program, Error *error)
                                               .clock = &program->clock,
                                               .heard = engine_heard,
                                               .with = program->engine });
+    if (config->central.at)
+        TRY(site_open(program->arena, config, &program->ring, &program->store, &program->site,
+                      error));
+    program->api.site = program->site;
     writer_follow(program->store.writer, moved, program);
     engine_start(program->engine);
     program->api.engine = program->engine;
@@ -430,6 +440,7 @@ static void stop(Program *program, bool is_up)
     }
     if (is_up) {
         writer_follow(program->store.writer, NULL, NULL);
+        site_close(program->site);
         bell_close(program->bell);
         engine_free(program->engine);
         carriers_close(&program->carriers);

@@ -46,7 +46,10 @@ typedef struct Message {
     size_t target_count;
 } Message;
 
-// Parcel is what one request carries: at most TARGETS_MAX targets in all.
+// Parcel is what one request carries: of messages that may have several targets at most TARGETS_MAX
+// in all, and payloads of at most PARCEL_BYTES_MAX, but for one that is larger by itself.
+enum { PARCEL_BYTES_MAX = 8 << 20 };
+
 typedef struct Parcel {
     const struct ChannelType *type; // that it goes by
     const Json *config; // of the channel, its secrets opened; NULL: it captures for another

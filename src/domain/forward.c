@@ -81,6 +81,31 @@ Err forward_read(Arena *arena, const Json *json, Str site, Event *ret, Error *er
     return ERR_OK;
 }
 
+static void put_some(JsonOut *out, Str name, Str text)
+{
+    if (text.at)
+        json_put_str(out, name, text);
+}
+
+Str forward_event(Arena *arena, const Event *event)
+{
+    Buf buf = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&buf);
+    json_open(&out, '{');
+    json_put_str(&out, S("kind"), event->kind);
+    json_put_str(&out, S("source"), event->source);
+    put_some(&out, S("id"), event->identity);
+    put_some(&out, S("entity"), event->entity);
+    put_some(&out, S("correlationId"), event->correlation_id);
+    if (event->occurred_at != INSTANT_NONE)
+        json_put_time(&out, S("occurredAt"), event->occurred_at);
+    json_put_raw(&out, S("payload"), event->payload);
+    if (event->recipient.at)
+        json_put_raw(&out, S("recipient"), event->recipient);
+    json_close(&out, '}');
+    return buf_str(&buf);
+}
+
 Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str body)
 {
     char text[UUID_TEXT_LEN + 1];

@@ -30,5 +30,8 @@ extern const Shape forward_row_shape;
 // forward_read makes the event of a row that the site of this name handed on; all but its number.
 Err forward_read(Arena *arena, const Json *row, Str site, Event *ret, Error *error) MUST_USE;
 
+// forward_event is an event as the body of a row.
+Str forward_event(Arena *arena, const Event *event);
+
 // forward_text is the row of what a site has taken in: body is an object as JSON.
 Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str body);

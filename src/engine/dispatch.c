@@ -111,15 +111,25 @@ static size_t targets_of(const Flight *flight)
     return flight->claimed.target_count ? flight->claimed.target_count : 1;
 }
 
+// fits: what one parcel may carry is bounded in targets, where its messages have several, and in
+// bytes.
+static bool fits(const ChannelType *type, size_t targets, int64_t bytes)
+{
+    return (!type->has_targets || targets <= TARGETS_MAX) && bytes <= PARCEL_BYTES_MAX;
+}
+
 // set_off sends the first that waits, and as many behind it as its channel takes in one parcel.
 static void set_off(Flight *first, LaneState *lane, const RegistryLane *way)
 {
     Engine *engine = first->engine;
     size_t count = 1, max = (size_t) lane_parcel(engine, way), targets = targets_of(first);
+    const ChannelType *type = lane_type(engine, way);
+    int64_t bytes = first->claimed.bytes;
     flight_move(first, &engine->running);
     for (Flight *last = first, *next; count < max && (next = lane->waiting.first); count++) {
         targets += targets_of(next);
-        if (targets > TARGETS_MAX || !may_start(next, lane) ||
+        bytes += next->claimed.bytes;
+        if (!fits(type, targets, bytes) || !may_start(next, lane) ||
             why_not(engine, way, next) != REASON_NONE)
             break;
         flight_move(next, &engine->running);

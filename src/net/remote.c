@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+static const Remote v6_loopback = { { [15] = 1 } };
 
 static bool is_v4(Remote remote)
 {
@@ -22,6 +23,8 @@ static Remote from_v4(const void *bytes)
 Remote remote_of(const struct sockaddr *address)
 {
     Remote remote = { { 0 } };
+    if (address->sa_family == AF_UNIX)
+        return v6_loopback;
     if (address->sa_family == AF_INET)
         return from_v4(&((const struct sockaddr_in *) (const void *) address)->sin_addr);
     if (address->sa_family == AF_INET6)
@@ -68,7 +71,6 @@ Str remote_text(Remote remote, char buf[REMOTE_TEXT_MAX])
 
 bool remote_is_loopback(Remote remote)
 {
-    static const Remote v6_loopback = { { [15] = 1 } };
     if (is_v4(remote))
         return remote.bytes[12] == 127;
     return memcmp(&remote, &v6_loopback, sizeof remote) == 0;

@@ -19,7 +19,9 @@ typedef struct Remote {
     uint8_t bytes[16];
 } Remote;
 
-Remote remote_of(const struct sockaddr *address); // all zeros for what is neither IPv4 nor IPv6
+// remote_of takes whoever comes by a Unix socket for this machine; all zeros for what else there
+// is.
+Remote remote_of(const struct sockaddr *address);
 
 // remote_parse reads an address, with or without a port ("[2001:db8::1]:443").
 bool remote_parse(Str text, Remote *ret);

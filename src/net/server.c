@@ -457,6 +457,7 @@ static bool take_client(ExchangeWire *wire)
         is_taken = connection_take(wire->server, connection,
                                    exchange_header(&wire->exchange, S("x-forwarded-for")));
     wire->exchange.remote = str_from(connection->remote);
+    wire->exchange.is_local = wire->server->is_unix;
     return is_taken;
 }
 
@@ -790,6 +791,7 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
     server->listen_fd = fd;
     atomic_store(&server->certificate, options->certificate);
     server->port = listen_port(fd);
+    server->is_unix = listen_is_unix(fd);
     atomic_store(&server->alive_at, clock_machine_monotonic());
     server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
     server->random = random_system();

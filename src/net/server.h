@@ -34,6 +34,7 @@ struct Exchange {
     Str body;
     Uuid request_id;
     Str remote;                // the client's address as text
+    bool is_local;             // it came by a Unix socket
     void *with;                // the handler's own
     struct ExchangeWire *wire; // private to server.c
 };

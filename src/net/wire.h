@@ -98,6 +98,7 @@ struct Server {
     Deadlines *deadlines;
     _Atomic(Certificate *) certificate; // NULL: without TLS
     int listen_fd, port;
+    bool is_unix; // it listens on a Unix socket
     // A library before 1.0 accepts lines that it should not; see lines_are_clean(). Its strict mode
     // adds only two checks of the guard's, and sends the head of their answer twice.
     bool checks_lines;

@@ -1,7 +1,8 @@
 """Sites: a Peal elsewhere takes notifications in, keeps them, and hands them on to central."""
 import uuid
 
-from harness import equal, like, main
+from harness import equal, eventually, like, main
+from site_peer import Line, Site
 from steps import deliveries, make_tenant, make_trigger, make_user
 
 
@@ -106,6 +107,56 @@ def test_central_tells_its_epoch(ctx):
     later = again.get("/v1/site", expect=200).json["epoch"]
     equal(later["id"], told["epoch"]["id"])
     assert later["number"] > told["epoch"]["number"]
+
+
+def events(peal, **query):
+    """All events, oldest first."""
+    found, cursor = [], None
+    while True:
+        more = f"&cursor={cursor}" if cursor else ""
+        page = peal.get(f"/v1/events?limit=500{more}", expect=200).json
+        found += page["items"]
+        cursor = page["next"]
+        if not cursor:
+            return found[::-1]
+
+
+def numbers(peal):
+    """What sites notified of, in the order in which central took it in."""
+    return [int(event["payload"]["body"].split()[1]) for event in events(peal)
+            if event["kind"] == "notification"]
+
+
+def joined(ctx, **options):
+    """A central, a line to it, and a site at its other end."""
+    key = make_user(ctx.peal, "site").key
+    line = Line(ctx.peal.host)
+    ctx.closers.append(line.close)
+    site = Site(ctx, line.url, key, **options)
+    ctx.servers.append(site)
+    site.key = None
+    return site, line
+
+
+def drained(site):
+    return eventually(lambda: not deliveries(site_admin(site), "&state=pending"), 60)
+
+
+def site_admin(site):
+    admin = type(site).__new__(type(site))
+    admin.__dict__.update(site.__dict__)
+    admin.key = "pk_" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
+    return admin
+
+
+def test_a_site_hands_on_what_it_took_in(ctx):
+    site, _ = joined(ctx)
+    ids = [site.notify(n)["id"] for n in range(5)]
+    site.post("/v1/events", {"kind": "boiler.hot", "payload": {"n": 7}}, expect=202)
+    eventually(lambda: len(events(ctx.peal)) == 6)
+    equal(numbers(ctx.peal), [0, 1, 2, 3, 4])
+    like(events(ctx.peal)[-1], {"kind": "boiler.hot", "payload": {"n": 7}})
+    like(site.notify(9, id=ids[0]), {"id": ids[0], "duplicate": True})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,10 @@
 #include "base/thread.h"
 
 #include "host.h"
+#include "net/listen.h"
+
+#include <sys/stat.h>
+#include <sys/un.h>
 
 static void a_request_arrives_as_it_was_sent(void)
 {
@@ -487,7 +491,7 @@ static void an_address_that_cannot_be_used_is_told(void)
                                        "127.0.0.1:65536",
                                        "300.1.1.1:80",
                                        "[::1:80",
-                                       "unix:/tmp/x",
+                                       "unix:",
                                        "127.0.0.1:-1" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         options.listen = str_from(bad[i]);
@@ -518,6 +522,38 @@ static void it_listens_on_ipv6_too(void)
     CHECK(peer_status(peer_receive(&arena, fd)) == 200);
     close(fd);
     host_stop(&host);
+}
+
+static int connect_local(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    peer_limit(fd);
+    CHECK(connect(fd, (const struct sockaddr *) &address, sizeof address) == 0);
+    return fd;
+}
+
+// One that was left behind, by a process that died, is in nobody's way; one that lives is.
+static void it_listens_on_a_file_too(void)
+{
+    char path[100], listen[120];
+    snprintf(path, sizeof path, "/tmp/peal-test-%d.sock", (int) getpid());
+    snprintf(listen, sizeof listen, LISTEN_UNIX "%s", path);
+    for (int i = 0; i < 2; i++) {
+        Host host = { 0 };
+        DEFER(arena_done) Arena arena = { 0 };
+        host_start(&host, (ServerOptions){ .listen = str_from(listen) });
+        int fd = connect_local(path), other = -1;
+        peer_send(fd, S("GET / HTTP/1.1\r\nHost: site\r\n\r\n"));
+        CHECK(peer_status(peer_receive(&arena, fd)) == 200);
+        close(fd);
+        CHECK(listen_open(str_from(listen), &other, NULL) == ERR_CONFLICT);
+        host_stop(&host);
+    }
+    struct stat found;
+    CHECK(stat(path, &found) == 0 && (found.st_mode & 0777) == 0660);
+    unlink(path);
 }
 
 // block holds the loop up, as no handler may, until the test lets it go.
@@ -578,6 +614,7 @@ static const Test tests[] = {
     TEST(many_clients_at_once_get_their_own_answers),
     TEST(an_address_that_cannot_be_used_is_told),
     TEST(it_listens_on_ipv6_too),
+    TEST(it_listens_on_a_file_too),
     TEST(a_loop_that_hangs_gives_no_sign_of_life),
 };
 
