@@ -247,6 +247,16 @@ static void print_sending(void)
         bytes(RESPONSE_KEPT_MAX));
     row("Retry-After honoured", "up to %s", span(RETRY_AFTER_MAX));
     row("attempts under way when Peal stops", "have %s to end", span(SERVE_STOP_GRACE));
+    row("requests open to one host and port",
+        "%d per node from all channels of a tenant, or as many as one of them has as its own "
+        "`concurrency`",
+        HOST_CONCURRENCY);
+    row("circuit of a host",
+        "opens after 5 connection-level failures in a row; probes after 5 s, doubling to 5 min. Of "
+        "a refused login: after one. Each node's own");
+    row("ordered channel",
+        "one parcel at a time over all nodes; after a failure probes after 1 s, doubling to 1 min, "
+        "for ever");
     row("channel `concurrency`, over nodes",
         "each node's own: N nodes have up to N times as many requests open");
     row("channel `rate`, over nodes",

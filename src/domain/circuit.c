@@ -28,7 +28,7 @@ static CircuitSign sign_of_host(const Outcome *outcome)
     if (reason == REASON_NO_CONNECTION || reason == REASON_NO_ANSWER)
         return CIRCUIT_BAD;
     bool is_asked = reason != REASON_BAD_REQUEST && reason != REASON_ADDRESS_FORBIDDEN &&
-                    outcome->verdict != VERDICT_UNKNOWN;
+                    reason != REASON_NO_RECIPIENT && outcome->verdict != VERDICT_UNKNOWN;
     return is_asked ? CIRCUIT_GOOD : CIRCUIT_SILENT;
 }
 
@@ -62,9 +62,14 @@ CircuitSign circuit_sign(CircuitKind kind, const Outcome *outcome)
     return CIRCUIT_SILENT;
 }
 
+Instant circuit_probe_at(const Circuit *circuit, Instant now)
+{
+    return now < circuit->probe_at - circuit->wait ? now : circuit->probe_at;
+}
+
 bool circuit_may_probe(const Circuit *circuit, Instant now)
 {
-    return circuit->state == CIRCUIT_OPEN && now >= circuit->probe_at;
+    return circuit->state == CIRCUIT_OPEN && now >= circuit_probe_at(circuit, now);
 }
 
 void circuit_probe(Circuit *circuit)

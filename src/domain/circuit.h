@@ -58,6 +58,10 @@ typedef enum CircuitSign { CIRCUIT_SILENT, CIRCUIT_BAD, CIRCUIT_GOOD } CircuitSi
 CircuitSign circuit_sign(CircuitKind kind, const Outcome *outcome);
 
 const char *circuit_state_text(CircuitState state);
+
+// circuit_probe_at is when a probe of an open circuit may go: at once, where the clock was set back
+// behind the time at which the wait began.
+Instant circuit_probe_at(const Circuit *circuit, Instant now);
 bool circuit_may_probe(const Circuit *circuit, Instant now);
 
 // circuit_probe begins a probe, which ends with circuit_tell() or circuit_unprobe(): the latter,

@@ -336,6 +336,15 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
     return (Settlement){ 0 };
 }
 
+Settlement delivery_stay(const Live *live, DeliveryReason reason)
+{
+    assert(live->state == DELIVERY_SENDING && live->step == STEP_SEND);
+    Settlement settlement = { .live = *live, .reason = reason, .expires_at = INSTANT_NONE };
+    settlement.live.state = DELIVERY_RETRYING;
+    end_lease(&settlement.live);
+    return settlement;
+}
+
 Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now)
 {
     assert(live->state == DELIVERY_SENDING && live->attempt > 0);

@@ -246,6 +246,10 @@ Settlement delivery_release(const Live *live, DeliveryState was);
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter);
 
+// delivery_stay leaves a delivery whose attempt failed in its place, due as before and with its
+// budget untouched: in an ordered lane nothing may overtake it, and it is never given up.
+Settlement delivery_stay(const Live *live, DeliveryReason reason);
+
 // delivery_refuse parks a claimed delivery that was not even tried: there is no way out for it. No
 // attempt is counted; its send was begun, and a person's retry begins it again.
 Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now);

@@ -10,12 +10,17 @@
 // many deliveries as its type takes in one. One whose attempts take milliseconds is claimed ahead,
 // by what it does in the next AHEAD, so that it need not wait for the store between them. What
 // waits here no other node can send; so it waits for WAIT_MAX at most (dispatch.c), and a lane that
-// turns slow is not claimed ahead any more.
+// turns slow is not claimed ahead any more. From a lane that is held by a circuit one is claimed,
+// as a probe, when it is time for it (circuit.c); from one that is ordered, as much as one parcel
+// takes, and only where nothing of it is being sent, here or anywhere.
 //
 // With the claim goes a probe: when the lanes that were asked fall due next. All lanes are probed
 // where something may have changed that nobody told of, and now and then in any case.
 
-enum { WISHES_MAX = 4096 };
+enum {
+    WISHES_MAX = 4096,
+    FRONT_MORE = 100, // rows of an ordered lane that may have come to stand before those being sent
+};
 
 #define PAUSE ((Span) 50 * SPAN_MILLISECOND)   // of a lane that is due and gives nothing
 #define PAUSE_FAILED ((Span) 30 * SPAN_SECOND) // of a lane whose claims fail
@@ -23,6 +28,7 @@ enum { WISHES_MAX = 4096 };
 static void ask_lanes(Engine *engine, Round *round, Instant now);
 static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret);
 static int64_t want(Engine *engine, LaneState *lane, Instant now);
+static void end_probes(Engine *engine, const Round *round);
 static void ask_probe(Engine *engine, Round *round);
 static void unask(Engine *engine, const Round *round);
 static void learn_probed(Engine *engine, const Round *round);
@@ -38,8 +44,11 @@ bool claim_ask(Engine *engine, Round *round, Instant now)
 
 static ClaimLane ask_of(const Engine *engine, const Wish *wish)
 {
-    const ChannelType *type = lane_type(engine, registry_lane(engine->registry, wish->lane));
+    const RegistryLane *way = registry_lane(engine->registry, wish->lane);
+    const ChannelType *type = lane_type(engine, way);
+    bool is_ordered = lane_is_ordered(engine->options.types, way);
     return (ClaimLane){ .lane = wish->lane,
+                        .front = is_ordered ? lane_parcel(engine, way) + FRONT_MORE : 0,
                         .free = (int) wish->given.rows,
                         .bytes = wish->given.bytes,
                         .has_targets = type && type->has_targets };
@@ -66,6 +75,10 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
         if (wish->given.rows == 0)
             continue;
         LaneState *lane = lane_at(engine, wish->lane);
+        bool is_held = !lane_is_clear(lane);
+        if (is_held && !lane_probe(lane, now))
+            continue; // another lane of its host has just begun to
+        lane->asks_probe = is_held;
         lane->asked += wish->given.rows;
         lane_hold(engine, lane, wish->given);
         round->lanes[round->claim.lane_count] = ask_of(engine, wish);
@@ -96,6 +109,8 @@ static size_t list_wishes(Engine *engine, Arena *arena, Instant now, Wish **ret)
 
 static int64_t ahead(const LaneState *lane, int at_once)
 {
+    if (lane->circuit.kind == CIRCUIT_OF_ORDER)
+        return 0;
     return lane->took > 0 && lane->took < QUICK ? at_once * AHEAD / lane->took : 0;
 }
 
@@ -116,6 +131,18 @@ static int64_t rate_left(const Engine *engine, const RegistryLane *channel, Lane
     return (share > 0 ? share : 1) - lane->spent - lane->asked;
 }
 
+// want_probe is what a lane wants that a circuit holds: one, once what it had before is gone.
+static int64_t want_probe(Engine *engine, LaneState *lane, Instant now)
+{
+    Instant until = lane_probe_at(lane, now);
+    bool is_free = lane->waiting.count == 0 && lane->asked == 0 && !lane->probing;
+    if (!is_free)
+        lane_fill(engine, lane);
+    else if (until > now)
+        lane_block(engine, lane, until);
+    return is_free && until <= now;
+}
+
 // want is how many the lane could start now. One that can start none leaves the list of the due.
 static int64_t want(Engine *engine, LaneState *lane, Instant now)
 {
@@ -126,7 +153,7 @@ static int64_t want(Engine *engine, LaneState *lane, Instant now)
         lane_block(engine, lane, lane->blocked_until); // the clock was set back
         return 0;
     }
-    int at_once = lane_concurrency(engine, channel);
+    int at_once = lane_slots(engine, lane, channel);
     int64_t parcels = at_once + ahead(lane, at_once) - lane->running;
     int64_t free =
         parcels * lane_parcel(engine, channel) - (int64_t) lane->waiting.count - lane->asked;
@@ -135,6 +162,8 @@ static int64_t want(Engine *engine, LaneState *lane, Instant now)
         lane_block(engine, lane, until);
     else if (free <= 0)
         lane_fill(engine, lane);
+    else if (!lane_is_clear(lane))
+        return want_probe(engine, lane, now);
     return free < rate ? free : rate;
 }
 
@@ -211,6 +240,7 @@ void claim_take(Engine *engine, Round *round, Instant now)
         lane->spent++;
         lane->got++;
     }
+    end_probes(engine, round);
     if (round->probes) {
         engine->is_probing = false;
         learn_probed(engine, round);
@@ -231,6 +261,16 @@ static void unask(Engine *engine, const Round *round)
         lane_hold(engine, lane, (Use){ -given->rows, -given->bytes });
         lane_freed(engine, lane);
         lane->got = 0;
+    }
+}
+
+// end_probes ends those of circuits for which there was nothing to send.
+static void end_probes(Engine *engine, const Round *round)
+{
+    for (size_t i = 0; i < round->claim.lane_count; i++) {
+        LaneState *lane = lane_at(engine, round->wishes[i].lane);
+        if (lane->asks_probe && !lane->got)
+            lane_unprobe(engine, lane);
     }
 }
 
@@ -262,6 +302,7 @@ static void pause_empty(Engine *engine, const Round *round, Instant now)
 void claim_failed(Engine *engine, Round *round, Instant now)
 {
     unask(engine, round);
+    end_probes(engine, round);
     if (round->probes) {
         engine->is_probing = false;
         engine->wants_probe = true;

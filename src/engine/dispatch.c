@@ -34,8 +34,7 @@ void dispatch(Engine *engine, Round *round)
 void dispatch_waiting(Engine *engine, LaneState *lane)
 {
     const RegistryLane *way = registry_lane(engine->registry, lane->number);
-    int at_once = lane_concurrency(engine, way);
-    while (lane->waiting.first && lane->running < at_once)
+    while (lane->waiting.first && lane->running < lane_slots(engine, lane, way))
         start(engine, lane, way);
 }
 
@@ -52,11 +51,13 @@ static void start(Engine *engine, LaneState *lane, const RegistryLane *way)
         set_off(flight, lane, way);
 }
 
-// may_start: a node that was stopped for a while must not send by a lease that may be over.
+// may_start: a node that was stopped for a while must not send by a lease that may be over. What a
+// circuit holds goes back, but for its probe.
 static bool may_start(const Flight *flight, const LaneState *lane)
 {
     Span age = engine_monotonic(flight->engine) - flight->claimed_at;
-    return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY;
+    return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY &&
+           (flight->is_probe || lane_is_clear(lane));
 }
 
 static bool is_all_done(const Claimed *claimed)
@@ -100,10 +101,12 @@ static void refuse(Flight *flight, DeliveryReason reason)
     if (!claimed->trigger)
         warn_unreadable(claimed->promise.id);
     const Plan *plan = claimed->trigger ? &claimed->trigger->rule.plan : &unread;
+    LaneState *lane = lane_at(flight->engine, claimed->promise.lane);
     flight->settle = settle_from(&row, delivery_refuse(&claimed->live, plan, reason, now));
     flight_move(flight, &flight->engine->finished);
     flight_started(flight);
-    lane_freed(flight->engine, lane_at(flight->engine, claimed->promise.lane));
+    circuit_leave(flight, lane);
+    lane_freed(flight->engine, lane);
 }
 
 static size_t targets_of(const Flight *flight)
@@ -149,9 +152,11 @@ static void give_back(Flight *flight)
         refuse(flight, REASON_UNREADABLE);
         return;
     }
+    LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     flight_unclaim(flight);
     flight_started(flight);
-    lane_freed(engine, lane_at(engine, flight->claimed.promise.lane));
+    circuit_leave(flight, lane);
+    lane_freed(engine, lane);
 }
 
 // is_late: it must not start any more, or has waited so long that its lane is not quick any more.

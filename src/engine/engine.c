@@ -9,6 +9,7 @@
 //   note.c      what was told: lanes that fall due, deliveries that were called off
 //   claim.c     what is due and free, shared fairly (window.c) over tenants and lanes (lane.c)
 //   dispatch.c  each claimed delivery starts, or is given back
+//   circuit.c   far sides that are dead are left alone, but for a probe
 //   parcel.c    it goes out over its channel, with others where that takes several, and is judged
 //   settle.c    what became of it goes to the store
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
@@ -247,6 +248,8 @@ Engine *engine_new(const EngineOptions *options)
     engine->options = *options;
     if (engine->options.flights_max == 0 || engine->options.flights_max > WINDOW_ROWS)
         engine->options.flights_max = WINDOW_ROWS;
+    if (engine->options.host_max == 0)
+        engine->options.host_max = HOST_CONCURRENCY;
     if (!engine->options.types)
         engine->options.types = channel_types;
     if (engine->options.payload_max == 0)
@@ -281,6 +284,7 @@ void engine_free(Engine *engine)
         free(round);
     }
     lanes_free(engine);
+    hosts_free(engine);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }

@@ -43,6 +43,9 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     flight->claimed_at = round->claimed_at;
     flight->is_bare = false;
     flight->also = NULL;
+    flight->host = NULL;
+    flight->is_probe = lane->asks_probe;
+    lane->asks_probe = false;
     flight->target_count = flight->done_count = 0;
     round->unstarted++;
     lane_hold(engine, lane, (Use){ 1, flight->bytes });

@@ -107,7 +107,9 @@ LaneState *lane_at(Engine *engine, int64_t number)
     make_room(lanes, (size_t) number);
     if (!lanes->at[number]) {
         LaneState *lane = memory_new(sizeof *lane);
-        *lane = (LaneState){ .number = number, .due_at = INSTANT_NONE };
+        *lane = (LaneState){ .number = number,
+                             .due_at = INSTANT_NONE,
+                             .circuit.kind = CIRCUIT_OF_LOGIN };
         lanes->at[number] = lane;
     }
     return lanes->at[number];
@@ -190,12 +192,27 @@ int lane_parcel(const Engine *engine, const RegistryLane *lane)
     return type ? type->parcel_max : 1;
 }
 
+bool lane_is_ordered(const ChannelType *const *types, const RegistryLane *lane)
+{
+    const ChannelDefinition *definition = lane && lane->channel ? &lane->channel->definition : NULL;
+    const ChannelType *type =
+        definition ? channel_type_in(types ? types : channel_types, definition->type) : NULL;
+    return definition && (definition->ordered || (type && type->is_ordered));
+}
+
 int lane_concurrency(const Engine *engine, const RegistryLane *lane)
 {
     const ChannelType *type = lane_type(engine, lane);
+    if (lane_is_ordered(engine->options.types, lane))
+        return 1;
     if (engine->options.is_dev || !type || type->carrier == CARRIER_CAPTURE)
         return CAPTURE_CONCURRENCY;
     return lane->channel->definition.concurrency;
+}
+
+int lane_slots(const Engine *engine, const LaneState *lane, const RegistryLane *way)
+{
+    return host_free_slots(engine, lane, lane_concurrency(engine, way));
 }
 
 static Use *tenant_use(Lanes *lanes, int64_t tenant)
@@ -246,7 +263,7 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
     lane->may_send = is && registry_lane_may_send(known) && !is_pulled(engine, known);
-    place(engine, lane);
+    circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
 }
 
 void lanes_take_registry(Engine *engine, const Registry *old)
@@ -283,8 +300,11 @@ Instant lanes_next(const Engine *engine)
 void lanes_free(Engine *engine)
 {
     Lanes *lanes = &engine->lanes;
-    for (size_t i = 0; i < lanes->room; i++)
+    for (size_t i = 0; i < lanes->room; i++) {
+        if (lanes->at[i])
+            free(lanes->at[i]->origin);
         free(lanes->at[i]);
+    }
     free(lanes->at);
     free(lanes->heap);
     free(lanes->due);

@@ -20,6 +20,7 @@ static void unpack(Flight *first);
 static void capture(Flight *first);
 static Err start_transfer(Flight *first, Span timeout, Error *error);
 static Err start_process(Flight *first, Span timeout, Error *error);
+static LaneState *hold_back(Flight *first);
 static void turn_back(Flight *first, Str why);
 static void land(Flight *first);
 static Verdict settle_flight(Flight *flight);
@@ -194,6 +195,10 @@ static Err start_transfer(Flight *first, Span timeout, Error *error)
         land(first);
         return ERR_OK;
     }
+    if (!circuit_enter(first, lane_at(first->engine, first->claimed.promise.lane), transfer.url)) {
+        hold_back(first);
+        return ERR_OK;
+    }
     transfer.timeout = timeout;
     transfer.pool = first->claimed.promise.tenant;
     transport_start(first->engine->options.transport, &transfer, transfer_done, first);
@@ -229,14 +234,23 @@ static LaneState *leave_lane(const Flight *first)
     return lane;
 }
 
+// hold_back gives a parcel back that nobody was asked to take.
+static LaneState *hold_back(Flight *first)
+{
+    LaneState *lane = leave_lane(first);
+    for (Flight *flight = first; flight; flight = flight->also)
+        flight_unclaim(flight);
+    circuit_leave(first, lane);
+    lane_freed(first->engine, lane);
+    return lane;
+}
+
 // turn_back gives back what this machine could not try. Its lane pauses: the next would fare alike.
 static void turn_back(Flight *first, Str why)
 {
     Engine *engine = first->engine;
-    LaneState *lane = leave_lane(first);
+    LaneState *lane = hold_back(first);
     Instant now = clock_now(engine->options.clock);
-    for (Flight *flight = first; flight; flight = flight->also)
-        flight_unclaim(flight);
     if (lane->blocked_until <= now)
         log_warn("send.lacking", "lane=%lld detail=%s", (long long) lane->number, log_quote(why));
     lane_block(engine, lane, now + PAUSE_LACKING);
@@ -265,13 +279,15 @@ static void land(Flight *first)
     LaneState *lane = leave_lane(first);
     Span took = engine_monotonic(engine) - first->started_at + 1;
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    circuit_land(first, lane);
     for (Flight *flight = first; flight; flight = flight->also) {
         assert(flight->list == &engine->running);
         if (flight != first)
             own(flight);
         Verdict verdict = settle_flight(flight);
         measure_ended(first->type, lane->number, verdict, took);
-        flight_move(flight, &engine->finished);
+        if (flight->list == &engine->running) // an ordered lane may have given it back
+            flight_move(flight, &engine->finished);
     }
     lane_freed(engine, lane);
 }
@@ -282,6 +298,23 @@ static double jitter(const Engine *engine)
     if (engine->options.clock->is_manual)
         return 0;
     return (double) (random_u64(engine->options.random) >> 11) / (double) (1ull << 53);
+}
+
+// keeps_place: in an ordered lane nothing overtakes what could not be sent, and it is not given up.
+static bool keeps_place(const Flight *flight, const Outcome *outcome)
+{
+    const LaneState *lane = lane_at(flight->engine, flight->claimed.promise.lane);
+    return lane->circuit.kind == CIRCUIT_OF_ORDER &&
+           circuit_sign(CIRCUIT_OF_ORDER, outcome) == CIRCUIT_BAD;
+}
+
+// is_partly_done: some of its targets were told something that has to be kept.
+static bool is_partly_done(const Flight *flight)
+{
+    for (size_t i = flight->done_count; i < flight->target_count; i++)
+        if (circuit_sign(CIRCUIT_OF_ORDER, &flight->targets[i].outcome) == CIRCUIT_GOOD)
+            return true;
+    return false;
 }
 
 // settle_flight makes of what its targets were told what becomes of the delivery. Where the far
@@ -295,8 +328,14 @@ static Verdict settle_flight(Flight *flight)
     Outcome outcome = outcome_fold(&flight->arena, flight->targets, flight->target_count);
     // The clock may have been put back since, by a little.
     Instant now = later(clock_now(flight->engine->options.clock), row.live.started_at);
-    Settlement to = delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy,
-                                    &outcome, now, jitter(flight->engine));
+    if (keeps_place(flight, &outcome) && !is_partly_done(flight)) {
+        flight_unclaim(flight);
+        return outcome.verdict;
+    }
+    Settlement to = keeps_place(flight, &outcome)
+                        ? delivery_stay(&claimed->live, outcome.reason)
+                        : delivery_settle(&claimed->live, &claimed->trigger->rule.plan,
+                                          &flight->policy, &outcome, now, jitter(flight->engine));
     flight->settle = outcome.verdict == VERDICT_ELSEWHERE ? settle_from(&row, to)
                                                           : settle_tried(&row, to, &outcome, now);
     if (claimed->target_count > 0) {

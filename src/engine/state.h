@@ -5,6 +5,7 @@
 // the round alone, never at the engine's lists.
 #pragma once
 
+#include "domain/circuit.h"
 #include "engine/duty.h"
 #include "engine/engine.h"
 #include "engine/watch.h"
@@ -24,7 +25,8 @@ enum {
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     NOTES_MAX = 256,
     CALLED_OFF_MAX = 64,
-    FAILURES_MAX = 3, // of rounds in a row, before each does one thing only
+    FAILURES_MAX = 3,  // of rounds in a row, before each does one thing only
+    HOST_SLOTS = 1024, // of the table of hosts: more of them share one
 };
 
 #define SEND_LEASE ((Span) 15 * SPAN_SECOND)
@@ -40,6 +42,7 @@ enum {
 
 typedef struct Flight Flight;
 typedef struct Round Round;
+typedef struct Host Host;
 
 // FlightList is a list of flights. A flight is in exactly one at any time.
 typedef struct FlightList {
@@ -65,6 +68,8 @@ struct Flight {
     Parcel parcel;   // what it goes out in, where it is the first of those in it …
     Message message; // … and the only one
     Flight *also;    // the next one in the same parcel
+    Host *host;      // that its parcel is under way to, where it is the first of it; NULL
+    bool is_probe;   // of a circuit that is open
     Arena arena;     // request and outcome
     Settle settle;
     bool is_bare; // its settle has lost its words: the store did not take it with them
@@ -95,8 +100,24 @@ typedef struct LaneState {
     uint64_t told;         // when due_at was last brought forward, in engine->news
     Instant rate_window;   // where the channel's rate is counted from
     int64_t spent;         // of the rate, in this window
-    Instant blocked_until; // the rate is used up until then, or its claims fail
+    Instant blocked_until; // the rate is used up until then, a circuit is open, or its claims fail
+    Circuit circuit;       // of its login, or of its order
+    Host *host;            // that its requests go to; NULL: not known yet, or of no concern
+    struct LaneState *beside; // another lane that goes there
+    char *origin;             // of the last request: the URL up to its path
+    unsigned probing;         // which of its circuits it probes (circuit.c); 0: none
+    bool asks_probe;          // what a round at the writer brings is the probe
 } LaneState;
+
+// Host is a far side, host and port, of one tenant (circuit.c).
+struct Host {
+    Host *next; // in the same slot of the table
+    int64_t tenant;
+    char *name; // host:port
+    Circuit circuit;
+    LaneState *lanes; // that go there
+    int running;      // parcels under way to it
+};
 
 // Lanes are all lanes by number, those that fall due by time, and those that are due.
 typedef struct Lanes {
@@ -178,6 +199,7 @@ struct Engine {
 
     Registry *registry;
     Lanes lanes;
+    Host *hosts[HOST_SLOTS];
     Use use; // of the window
     FlightList running, finished, settling, free_flights;
     size_t settle_max; // in one round; fewer while the store refuses one of them
@@ -248,6 +270,9 @@ void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
 const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane); // NULL: none
 int lane_parcel(const Engine *engine, const RegistryLane *lane); // deliveries in one parcel
 int lane_concurrency(const Engine *engine, const RegistryLane *lane);
+int lane_slots(const Engine *engine, const LaneState *lane,
+               const RegistryLane *way); // with the host's
+bool lane_is_ordered(const ChannelType *const *types, const RegistryLane *lane);
 void lanes_take_registry(Engine *engine, const Registry *old); // what changed since; NULL: all
 void lanes_wake(Engine *engine, Instant now);                  // those whose time has come are due
 Instant lanes_later(const Engine *engine);                     // when the next one falls due
@@ -255,6 +280,19 @@ Instant lanes_next(const Engine *engine); // the same, or when the first of thos
 void lanes_free(Engine *engine);
 void lane_hold(Engine *engine, LaneState *lane, Use use); // of the window; negative: let go
 Use lane_tenant_use(Engine *engine, const LaneState *lane);
+
+// circuit.c
+bool lane_is_clear(const LaneState *lane); // no circuit holds it
+Instant lane_probe_at(const LaneState *lane, Instant now);
+bool lane_probe(LaneState *lane, Instant now);               // true: it may claim and start one
+void lane_unprobe(Engine *engine, LaneState *lane);          // it came to nothing
+bool circuit_enter(Flight *first, LaneState *lane, Str url); // false: it may not start after all
+void circuit_land(Flight *first, LaneState *lane);           // a parcel was judged
+void circuit_leave(Flight *first, LaneState *lane);          // it was not tried
+void circuit_changed(Engine *engine, LaneState *lane, bool is_ordered); // its channel was
+int host_free_slots(const Engine *engine, const LaneState *lane,
+                    int own); // of own, with its host's
+void hosts_free(Engine *engine);
 
 // flight.c
 void flight_move(Flight *flight, FlightList *to); // to its end

@@ -19,18 +19,21 @@ enum { SWEEP_MAX = 500 };
 static const Outcome lapsed = { .verdict = VERDICT_UNKNOWN, .reason = REASON_LEASE_LAPSED };
 
 // lapsed_to is what becomes of a delivery whose attempt ended nobody knows how.
-static Settlement lapsed_to(const Tx *tx, const Overdue *overdue)
+static Settlement lapsed_to(const Tx *tx, const Overdue *overdue, const Sweep *sweep)
 {
     const QueueRow *row = &overdue->row;
+    const RegistryLane *lane = registry_lane(tx->registry, row->lane);
     if (!overdue->trigger)
         return park_unreadable(row->id, &row->live);
-    RetryPolicy policy = registry_retry(registry_lane(tx->registry, row->lane), overdue->trigger);
+    if (row->live.step == STEP_SEND && lane_is_ordered(sweep->types, lane))
+        return delivery_stay(&row->live, REASON_LEASE_LAPSED);
+    RetryPolicy policy = registry_retry(lane, overdue->trigger);
     return delivery_settle(&row->live, &overdue->trigger->rule.plan, &policy, &lapsed, tx->now, 0);
 }
 
 static Settle settle_lapsed(const Tx *tx, const Overdue *overdue, Sweep *sweep)
 {
-    Settlement to = lapsed_to(tx, overdue);
+    Settlement to = lapsed_to(tx, overdue, sweep);
     sweep->lapsed++;
     sweep->retried += to.live.state == DELIVERY_RETRYING;
     sweep->parked += to.live.state == DELIVERY_PARKED;
@@ -87,6 +90,7 @@ Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     Sweep sweep = { .lanes = lanes,
                     .lane_count = lane_count,
                     .limit = SWEEP_MAX,
+                    .types = options->types,
                     .alone = options->is_only_node ? options->node : 0 };
     TRY(sweep_leases(tx, &sweep, error));
     ret->tally = tally_of(&sweep);
@@ -96,8 +100,7 @@ Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
 
 Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    Sweep sweep = { .limit = SWEEP_MAX };
-    (void) options;
+    Sweep sweep = { .limit = SWEEP_MAX, .types = options->types };
     TRY(sweep_others(tx, &sweep, error));
     ret->tally = tally_of(&sweep);
     ret->has_more = sweep.expired + sweep.lapsed >= SWEEP_MAX;

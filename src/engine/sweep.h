@@ -4,6 +4,7 @@
 // The store picks (store/overdue.h), domain/ decides, and a settle writes it, guarded as any other.
 #pragma once
 
+#include "channels/channel.h"
 #include "store/overdue.h"
 
 typedef struct Sweep {
@@ -11,6 +12,7 @@ typedef struct Sweep {
     size_t lane_count;
     int limit;                            // of either
     int64_t alone;                        // see LeaseLook
+    const ChannelType *const *types;      // that say which lanes are ordered; NULL: Peal's
     int lapsed, retried, parked, expired; // result: so many of each were met in addition
 } Sweep;
 

@@ -43,20 +43,27 @@ static const Statement insert = {
 #define CLAIM_TOTAL "SUM(p.bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total"
 #define CLAIM_FITS(most) "(w.total <= " most " OR w.total = w.bytes)"
 
+// Of an ordered lane nothing is taken while some of it is being sent. Those are at its front, but for
+// what came in since with an earlier time.
+#define CLAIM_IN_TURN(lane, front) \
+    "(" front " = 0 OR NOT EXISTS (SELECT 1 FROM (SELECT f.state FROM queue f WHERE f.lane = " lane \
+    "  AND f.step = 1 ORDER BY f.due_at, f.id LIMIT " front ") AS s WHERE s.state = 1))"
+
 // The server keeps to nested loops, so the update finds its rows by their place: joined by key, a
 // thousand picked rows would be looked through once for each of them.
 #define CLAIM_PICKED \
     "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL \
     "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1" \
-    "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 ORDER BY due_at, id LIMIT $2) AS p) AS w" \
+    "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 AND " CLAIM_IN_TURN("$1", "$7") \
+    "   ORDER BY due_at, id LIMIT $2) AS p) AS w" \
     CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3")
 #define CLAIM_TAKEN(more) \
-    "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3) AS l (number, free, most)," \
+    "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $7) AS l (number, free, most, front)," \
     "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM (" \
     "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue" \
     "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]" \
     "   ORDER BY due_at, id LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w" \
-    "  WHERE " CLAIM_FITS("l.most") ")," \
+    "  WHERE " CLAIM_IN_TURN("l.number", "l.front") " AND " CLAIM_FITS("l.most") ")," \
     " c AS (UPDATE queue q SET " CLAIM_SET("q") more \
     "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]" \
     "  FROM picked p WHERE q.ctid = p.place RETURNING p.*)" \
@@ -68,7 +75,7 @@ static const Statement insert = {
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiiii",
+    .params = "iiiiiii",
     .many = true,
     .sql = CLAIM_PICKED,
     .postgres = CLAIM_TAKEN(""),
@@ -76,10 +83,19 @@ static const Statement claim_pick = {
 static const Statement pull_pick = {
     .name = "queue_pull",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiiii",
+    .params = "iiiiiii",
     .many = true,
     .sql = CLAIM_PICKED,
     .postgres = CLAIM_TAKEN(PULL_SET("($5)[1]")),
+};
+static const Statement claim_lock = {
+    .name = "queue_claim_lock",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .many = true,
+    .sql = "SELECT lane FROM lane WHERE lane = $1",
+    .postgres = "SELECT l.lane FROM lane l WHERE l.lane = ANY ($1) ORDER BY l.lane"
+                " FOR NO KEY UPDATE",
 };
 static const Statement claim_mark = {
     .name = "queue_claim_mark",
@@ -287,9 +303,10 @@ static const Statement renew = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,       &claim_pick,   &claim_mark,  &pull_pick,    &pull_mark,    &settle_end,
-    &settle_live,  &ended_insert, &ended_park,  &ended_change, &ended_delete, &attempt_insert,
-    &attempt_note, &ended_tell,   &ended_untry, &attempt_keep, &renew,        NULL,
+    &insert,       &claim_pick,   &claim_lock,     &claim_mark,   &pull_pick,
+    &pull_mark,    &settle_end,   &settle_live,    &ended_insert, &ended_park,
+    &ended_change, &ended_delete, &attempt_insert, &attempt_note, &ended_tell,
+    &ended_untry,  &attempt_keep, &renew,          NULL,
 };
 
 const Columns queue_columns =
@@ -368,7 +385,8 @@ typedef struct Mark {
 static const Columns ask_columns =
     COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
             COLUMN(ClaimAsk, lane.bytes), COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, lease_until),
-            COLUMN(ClaimAsk, holder));
+            COLUMN(ClaimAsk, holder), COLUMN(ClaimAsk, lane.front));
+static const Columns lock_columns = COLUMNS(ClaimLane, COLUMN(ClaimLane, lane));
 static const Columns mark_columns =
     COLUMNS(Mark, COLUMN(Mark, tenant), COLUMN(Mark, id), COLUMN(Mark, now),
             COLUMN(Mark, lease_until), COLUMN(Mark, holder));
@@ -385,6 +403,19 @@ static void mark_picked(Tx *tx, const Claim *claim)
     db_send_rows(tx->db, &tx->arena, mark, &mark_columns, marks, claim->rows.count, NULL);
 }
 
+// lock_ordered keeps other nodes from claiming from the same ordered lanes until this transaction
+// ends: two claims at once would each see that nothing is being sent.
+static void lock_ordered(Tx *tx, const Claim *claim, size_t count)
+{
+    size_t ordered = 0;
+    const void **lanes = ARENA_ARRAY(&tx->arena, const void *, count + 1);
+    for (size_t i = 0; i < count && db_is_postgres(tx->db); i++)
+        if (claim->lanes[i].front > 0)
+            lanes[ordered++] = &claim->lanes[i];
+    if (ordered > 0)
+        db_send_picked(tx->db, &tx->arena, &claim_lock, &lock_columns, lanes, ordered, NULL);
+}
+
 void queue_claim(Tx *tx, Claim *claim)
 {
     // A round may have been sent before the hold, and be tried on a database that is a copy.
@@ -393,6 +424,7 @@ void queue_claim(Tx *tx, Claim *claim)
     for (size_t i = 0; i < count; i++)
         asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->lease_until, claim->node };
     const Statement *pick = claim->node ? &claim_pick : &pull_pick;
+    lock_ordered(tx, claim, count);
     db_send_rows(tx->db, claim->arena, pick, &ask_columns, asks, count, &claim->rows);
     // What SQLite picked is in the rows already, and whatever is sent next must see it claimed.
     if (!db_is_postgres(tx->db))

@@ -7,8 +7,9 @@
 // one's. It gives the row a lease and leaves it in its place: those that are being sent are the
 // front of their lane, where overdue_leases() looks for leases that ran out. Whoever is outside
 // pulls instead, for a lease of his own: such a row leaves its lane until the lease ends, so that
-// thousands of them stand in nobody's way. The fence grows with every claim and is never taken
-// back.
+// thousands of them stand in nobody's way. An ordered lane is claimed by one node at a time, and
+// not while anything of it is being sent, wherever. The fence grows with every claim and is never
+// taken back.
 //
 // A settle is every other move: what an outcome, a lapsed lease, an expiry, a person or an event
 // makes of a delivery, wherever it stands. It names the state, the fence and the holder it expects;
@@ -85,6 +86,7 @@ typedef struct ClaimLane {
     int free;         // take at most this many …
     int64_t bytes;    // … and of payloads no more than these, but one row whatever its size
     bool has_targets; // its deliveries may have several: they are read too
+    int front; // ordered: nothing is taken while one of so many at its front is being sent; 0: not
 } ClaimLane;
 
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings

@@ -153,6 +153,7 @@ static void tell(const Node *node, Send *send)
     TransferResult result = { .status = send->status };
     send->is_told = true;
     send->told_at = clock_now(&node->clock);
+    care_on_told(node->sim, send);
     if (send->answer == ANSWER_NO_CONNECTION)
         result.problem = TRANSFER_NO_CONNECTION;
     else if (send->answer >= ANSWER_LOST)

@@ -162,6 +162,7 @@ void laws_on_send(Sim *sim, Send *send)
     i16_refused(sim, send);
     i18_concurrency(sim, send);
     i19_twice(sim, send);
+    care_on_send(sim, send);
     track->sends[send->attempt] = send;
 }
 
@@ -585,7 +586,8 @@ static void i20_prompt(Sim *sim, const Node *node, size_t at)
     bool is_waiting = delivery_is_live(row->state) && row->state != DELIVERY_SENDING;
     if (!is_waiting || row->step != STEP_SEND || row->due_at >= since || lane->rate_max ||
         (lane->changed_at != INSTANT_NONE && lane->changed_at >= since) ||
-        !is_idle(sim, (int) (lane - sim->lanes), since))
+        !is_idle(sim, (int) (lane - sim->lanes), since) ||
+        care_holds(sim, node, (int) (lane - sim->lanes), since))
         return;
     broken(sim, "I20", "track %zu is due since %lld ms, and n%d does nothing", at,
            (long long) ((sim->now - row->due_at) / SPAN_MILLISECOND), node->index);
@@ -629,7 +631,8 @@ void laws_at_peace(Sim *sim)
         if (!delivery_is_live(row->state))
             continue;
         bool is_sending = row->state == DELIVERY_SENDING;
-        if (!is_sending && is_at_its_rate(sim, row->lane))
+        if (!is_sending && (is_at_its_rate(sim, row->lane) ||
+                            care_holds_all(sim, sim->tracks[i].pattern->lane, sim->now - LEASE)))
             continue;
         Instant due = is_sending ? row->lease_until : row->due_at;
         if (due < now - 2 * LEASE - backlog_of(sim, row->lane))

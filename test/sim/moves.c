@@ -107,6 +107,7 @@ static void answered(Call *call, Err err)
     if (err == ERR_OK && call->kind == CALL_CHANNEL) {
         sim->lanes[call->lane].changed_at = sim->now;
         sim->lanes[call->lane].gone_at = INSTANT_NONE;
+        care_on_channel(sim, call->lane);
     }
     if (!node_hears(call->node) || call->node->life != call->life)
         return;
@@ -282,9 +283,9 @@ static Str channel_body(Sim *sim, const Lane *lane)
                                 (long long) (lane->rate_per / SPAN_SECOND), lane->rate_max)
                    : S("");
     Str text = str_format(&sim->arena,
-                          "{'key':'%s','type':'http','config':{'url':'http://far.test/%s'},"
+                          "{'key':'%s','type':'http','config':{'url':'http://far%d.test/%s'},"
                           "'concurrency':%d,'timeout':'%llds','enabled':%s%.*s}",
-                          lane->key, lane->key, lane->concurrency,
+                          lane->key, lane->host, lane->key, lane->concurrency,
                           (long long) (lane->timeout / SPAN_SECOND),
                           lane->is_enabled ? "true" : "false", STR_ARG(rate));
     return quoted(sim, text.at);
@@ -546,6 +547,8 @@ void moves_open_all(Sim *sim)
     if (sim->is_held)
         ask_hold(sim, node);
     for (int i = 0; i < sim->lane_count; i++) {
+        if (!sim->lanes[i].was_off)
+            continue; // it is on, and its circuit closes by itself
         static const OpKind kind = { .name = "sim channel", .apply = apply_channel };
         Call *call = call_new(sim, node, CALL_CHANNEL);
         call->lane = i;

@@ -98,6 +98,7 @@ void node_start(Node *node)
     node->starts_at = INSTANT_NONE;
     node->is_dead = node->is_mute = node->dies_at_commit = node->stops = false;
     node->dies_in = 0;
+    memset(node->shadows, 0, sizeof node->shadows);
     node->in_writer++;
     Err err = open_writer(node);
     node->in_writer--;

@@ -11,6 +11,7 @@
 //   node.c     one process: engine and writer over a store, its start, its stop, its death
 //   far.c      the far side: a scripted Transport and its record of what reached it
 //   look.c     the store as rows, the only SQL of the simulation
+//   care.c     what far sides are spared: circuits
 //   laws.c     what each invariant says; checked after every commit, at every send and at the end
 //
 // Nodes. SQLite lets one process write. A run with several nodes gives each its own connection to
@@ -32,6 +33,7 @@ enum {
     OUR_TENANT = 1,
     NODES_MAX = 3,
     LANES_MAX = 3,
+    HOSTS_MAX = 2,
     KEYS = 6,
     TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
@@ -136,6 +138,16 @@ typedef struct Mood {
     Span least, most;
 } Mood;
 
+// Shadow is a host's circuit as a node should see it, by what it was told (care.c).
+typedef struct Shadow {
+    bool is_open;
+    int failures; // in a row
+    Span wait;
+    Instant probe_at;         // by the node's clock
+    Instant closed_at;        // true time
+    const struct Send *probe; // under way; NULL
+} Shadow;
+
 typedef enum Trouble { TROUBLE_NONE, TROUBLE_BUSY, TROUBLE_FULL, TROUBLE_LOST } Trouble;
 
 typedef struct Node {
@@ -167,7 +179,8 @@ typedef struct Node {
     Span trusted;         // the skew before that
     Instant rate_window[LANES_MAX];
     int rate_spent[LANES_MAX];
-    int spins; // turns of the engine that wanted another at once
+    Shadow shadows[HOSTS_MAX]; // of this life
+    int spins;                 // turns of the engine that wanted another at once
 } Node;
 
 typedef enum CallKind { CALL_INGEST, CALL_ACT, CALL_HOLD, CALL_RELEASE, CALL_CHANNEL } CallKind;
@@ -192,6 +205,7 @@ typedef struct Call {
 
 typedef struct Lane {
     const char *key;
+    int host;       // that it goes to, maybe with others
     int64_t number; // in the store
     int concurrency, rate_max;
     Span rate_per, timeout;
@@ -278,6 +292,14 @@ Instant far_next(const Node *node);
 extern const Mood moods[];
 extern const size_t mood_count;
 const char *answer_text(Answer answer);
+
+// care.c
+void care_on_send(Sim *sim, const Send *send);
+void care_on_told(Sim *sim, const Send *send);
+void care_on_channel(Sim *sim, int lane); // it was published
+// care_holds: its circuit keeps the lane of this node from sending, or did since then.
+bool care_holds(const Sim *sim, const Node *node, int lane, Instant since);
+bool care_holds_all(const Sim *sim, int lane, Instant since); // of every node
 
 // look.c
 void look_open(Sim *sim);

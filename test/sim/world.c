@@ -182,6 +182,7 @@ static void draw_lanes(Sim *sim)
     for (int i = 0; i < sim->lane_count; i++) {
         Lane *lane = &sim->lanes[i];
         *lane = (Lane){ .key = keys[i],
+                        .host = i > 0, // two share one
                         .is_enabled = true,
                         .gone_at = INSTANT_NONE,
                         .changed_at = INSTANT_NONE,
@@ -279,7 +280,7 @@ bool sim_run(Sim *sim)
     world_run(sim, sim->now + 60 * SPAN_SECOND);
     laws_often(sim);
     laws_at_peace(sim);
-    Instant end = sim->now + 8 * SPAN_MINUTE;
+    Instant end = sim->now + 16 * SPAN_MINUTE; // a circuit may have to wait for five
     while (sim->now < end && !sim->has_failed && has_live(sim))
         world_run(sim, sim->now + 20 * SPAN_SECOND);
     laws_often(sim);

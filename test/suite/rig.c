@@ -36,9 +36,10 @@ static void end_programs(Rig *rig)
 
 static void answer_usually(Rig *rig)
 {
-    for (int i = 0; rig->status && i < rig->sent_count; i++)
+    bool is_told = rig->status || rig->is_dead;
+    for (int i = 0; is_told && i < rig->sent_count; i++)
         if (rig->sent[i].done)
-            answer(rig, i, rig->status);
+            answer(rig, i, rig->is_dead ? 0 : rig->status);
 }
 
 // wait_for is where the engine's own loops wait: the writer works and time goes by.
@@ -168,6 +169,7 @@ void answer(Rig *rig, int number, int status)
     TransferResult result = { .problem = status ? TRANSFER_ANSWERED : TRANSFER_NO_ANSWER,
                               .problem_text = status ? STR_NONE : S("no answer"),
                               .status = status,
+                              .retry_after = str_from(rig->retry_after),
                               .body = rig->body ? str_from(rig->body) : S("as told") };
     end(rig, number, &result);
 }
@@ -183,12 +185,11 @@ void http_of(Rig *rig, int64_t tenant, const char *name, const char *members,
              const char *trigger_members)
 {
     Store *store = &rig->store;
-    channel_of(
-        store, tenant,
-        str_format(&store->arena,
-                   "{'key':'http:%s','type':'http','config':{'url':'http://192.0.2.1/%s'}%s}", name,
-                   name, members)
-            .at);
+    channel_of(store, tenant,
+               str_format(&store->arena,
+                          "{'key':'http:%s','type':'http','config':{'url':'http://%s.test/%s'}%s}",
+                          name, name, name, members)
+                   .at);
     publish(store, tenant,
             str_format(&store->arena, "{'id':'%s','eventKind':'%s','channel':'http:%s'%s}", name,
                        name, name, trigger_members)

@@ -26,9 +26,11 @@ typedef struct Rig {
     Engine *engine;
     Sending sent[RIG_SENT_MAX];
     int sent_count;
-    int woken;        // how often somebody woke the engine
-    const char *body; // of every answer; NULL: any
-    int status;       // what every request is answered at once; 0: nothing, until answer()
+    int woken;               // how often somebody woke the engine
+    const char *body;        // of every answer; NULL: any
+    int status;              // what every request is answered at once; 0: nothing, until answer()
+    bool is_dead;            // no request is answered, which is known at once
+    const char *retry_after; // of every answer; NULL: none
     int64_t node;
     size_t flights_max;              // from the next restart() on; 0: the engine's own
     const ChannelType *const *types; // likewise; NULL: Peal's own

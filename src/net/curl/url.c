@@ -42,6 +42,22 @@ bool url_same_origin(Str a, Str b)
     return is_same;
 }
 
+bool url_host(Arena *arena, Str url, Str *ret)
+{
+    char *host = NULL, *port = NULL;
+    CURLU *parsed = url.at ? parse_url(url) : NULL;
+    bool is_good = parsed && curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+                   curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+    for (char *at = host; is_good && *at; at++)
+        *at = str_lower_char(*at);
+    if (is_good)
+        *ret = str_format(arena, "%s:%s", host, port);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parsed);
+    return is_good;
+}
+
 // has_scheme cuts a scheme, such as "http://", off a URL.
 static bool has_scheme(Str *url, Str scheme)
 {

@@ -101,6 +101,7 @@ static void one_probe_goes_at_a_time(void)
     Circuit circuit = opened();
     CHECK(!circuit_may_probe(&circuit, NOW + 5 * SPAN_SECOND - 1));
     CHECK(circuit_may_probe(&circuit, NOW + 5 * SPAN_SECOND));
+    CHECK(circuit_may_probe(&circuit, NOW - 1)); // the clock was set back
     circuit_probe(&circuit);
     CHECK(circuit.state == CIRCUIT_HALF_OPEN);
     CHECK(!circuit_may_probe(&circuit, NOW + SPAN_DAY));

@@ -1,0 +1,96 @@
+#include "sim.h"
+
+// What far sides are spared. The simulation keeps its own view of every circuit, by what each node
+// was told: one bad word more than it may have, and nothing goes out but probes, one at a time,
+// each not before its time.
+
+enum { FAILURES_MAX = 5 };
+#define FIRST_WAIT ((Span) 5 * SPAN_SECOND)
+#define LONGEST_WAIT ((Span) 5 * SPAN_MINUTE)
+
+static Shadow *shadow_of(Sim *sim, int node, int lane)
+{
+    return &sim->nodes[node].shadows[sim->lanes[lane].host];
+}
+
+// is_edited: a channel of the host was published, or switched off, so lately that a node may just
+// have learnt of it, and tries at once.
+static bool is_edited(const Sim *sim, int host)
+{
+    Instant since = sim->now - RENEW - 3 * SPAN_SECOND;
+    for (int i = 0; i < sim->lane_count; i++) {
+        const Lane *lane = &sim->lanes[i];
+        bool is_changed = lane->changed_at != INSTANT_NONE && lane->changed_at >= since;
+        bool is_gone = lane->gone_at != INSTANT_NONE && lane->gone_at >= since;
+        if (lane->host == host && (is_changed || is_gone))
+            return true;
+    }
+    return false;
+}
+
+// I38: behind an open circuit one probe goes at a time, when it is time.
+void care_on_send(Sim *sim, const Send *send)
+{
+    Shadow *shadow = shadow_of(sim, send->node, send->lane);
+    Instant now = clock_now(&sim->nodes[send->node].clock);
+    if (!shadow->is_open)
+        return;
+    if (shadow->probe)
+        broken(sim, "I38", "n%d sends to %s while it probes it", send->node,
+               sim->lanes[send->lane].key);
+    bool is_set_back = now < shadow->probe_at - shadow->wait;
+    if (now < shadow->probe_at && !is_set_back && !is_edited(sim, sim->lanes[send->lane].host))
+        broken(sim, "I38", "n%d probes %s %lld ms too early", send->node,
+               sim->lanes[send->lane].key,
+               (long long) ((shadow->probe_at - now) / SPAN_MILLISECOND));
+    shadow->probe = send;
+}
+
+static void wait_for(Sim *sim, Shadow *shadow, const Send *send, Span wait)
+{
+    shadow->is_open = true;
+    shadow->probe = NULL;
+    shadow->wait = wait;
+    shadow->probe_at = send->told_at + wait;
+    trace(sim, "n%d: the circuit of %s is open for %lld s", send->node, sim->lanes[send->lane].key,
+          (long long) (wait / SPAN_SECOND));
+}
+
+void care_on_told(Sim *sim, const Send *send)
+{
+    Shadow *shadow = shadow_of(sim, send->node, send->lane);
+    bool is_bad = send->answer >= ANSWER_NO_CONNECTION;
+    if (!is_bad) {
+        if (shadow->is_open)
+            shadow->closed_at = sim->now;
+        *shadow = (Shadow){ .closed_at = shadow->closed_at };
+        return;
+    }
+    shadow->failures++;
+    if (shadow->probe == send)
+        wait_for(sim, shadow, send, earlier(shadow->wait * 2, LONGEST_WAIT));
+    else if (!shadow->is_open && shadow->failures >= FAILURES_MAX)
+        wait_for(sim, shadow, send, FIRST_WAIT);
+}
+
+void care_on_channel(Sim *sim, int lane)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        shadow_of(sim, i, lane)->probe_at = 0;
+}
+
+bool care_holds(const Sim *sim, const Node *node, int lane, Instant since)
+{
+    const Shadow *shadow = &node->shadows[sim->lanes[lane].host];
+    if (!shadow->is_open)
+        return shadow->closed_at >= since;
+    return shadow->probe || shadow->probe_at + sim->now - since > clock_now(&node->clock);
+}
+
+bool care_holds_all(const Sim *sim, int lane, Instant since)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        if (node_hears(&sim->nodes[i]) && !care_holds(sim, &sim->nodes[i], lane, since))
+            return false;
+    return true;
+}

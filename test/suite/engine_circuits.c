@@ -1,0 +1,380 @@
+#include "rig.h"
+
+// What holds a lane: circuits of hosts, logins and order, each on the real engine and store.
+
+// knock is HTTP that knows a login: 401 says that it was refused. ranks takes three in one parcel,
+// and only in their order.
+static void judge_knock(const Parcel *parcel, const TransferResult *result)
+{
+    Outcome outcome = judge_http(parcel->arena, result, parcel->now);
+    if (outcome.code == 401) {
+        outcome.verdict = VERDICT_TRANSIENT;
+        outcome.reason = REASON_LOGIN_REFUSED;
+    }
+    parcel_judge(parcel, &outcome);
+}
+
+static Err request_ranks(const Parcel *parcel, Transfer *ret, Error *error)
+{
+    Buf list = buf_new(parcel->arena, 10000);
+    (void) error;
+    for (size_t i = 0; i < parcel->count; i++)
+        buf_add_format(&list, "%.*s ", STR_ARG(parcel->messages[i].promise.entity));
+    *ret =
+        (Transfer){ .method = S("POST"), .url = S("http://ranks.test/"), .body = buf_str(&list) };
+    return ERR_OK;
+}
+
+static const ChannelType ranks = { .type = "ranks",
+                                   .carrier = CARRIER_TRANSFER,
+                                   .parcel_max = 3,
+                                   .is_ordered = true,
+                                   .request = request_ranks,
+                                   .judge = judge_knock };
+
+static ChannelType knock;
+static const ChannelType *const types[] = { &knock, &ranks, &channel_http, NULL };
+
+static void with_types(Rig *rig)
+{
+    knock = channel_http;
+    knock.type = "knock";
+    knock.judge = judge_knock;
+    rig->types = types;
+    restart(rig);
+}
+
+// way makes a channel "TYPE:NAME" that goes to a URL, and a trigger that listens to NAME.
+static void way(Rig *rig, const char *type, const char *name, const char *url, const char *members)
+{
+    Store *store = &rig->store;
+    Arena *arena = &store->arena;
+    channel_of(store, TENANT,
+               str_format(arena, "{'key':'%s:%s','type':'%s','config':{'url':'%s'}%s}", type, name,
+                          type, url, members)
+                   .at);
+    publish(store, TENANT,
+            str_format(arena,
+                       "{'id':'%s','eventKind':'%s','channel':'%s:%s',"
+                       "'retry':{'policy':'fixed','interval':'1d','max':9}}",
+                       name, name, type, name)
+                .at);
+}
+
+static int sent_to(const Rig *rig, const char *url)
+{
+    int count = 0;
+    for (int i = 0; i < rig->sent_count; i++)
+        count += str_eq(rig->sent[i].url, str_from(url));
+    return count;
+}
+
+// Hosts
+
+static void a_dead_host_holds_its_backlog_unspent(void)
+{
+    RIG(rig);
+    way(&rig, "http", "dead", "http://dead.test/", ",'concurrency':2");
+    rig.is_dead = true;
+    visits(&rig, "dead", 50);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count >= 5 && rig.sent_count <= 6); // those under way when the fifth failed
+    int spent = rig.sent_count;
+    CHECK(in_state(&rig, DELIVERY_PENDING) == 50 - spent && attempts(&rig) == spent);
+    CHECK(in_state(&rig, DELIVERY_SENDING) == 0);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(rig.sent_count == spent);
+    lapse(&rig, 3 * SPAN_SECOND); // the probe after 5 s …
+    CHECK(rig.sent_count == spent + 1);
+    lapse(&rig, 8 * SPAN_SECOND);
+    CHECK(rig.sent_count == spent + 1);
+    lapse(&rig, 4 * SPAN_SECOND); // … and after 10 more
+    CHECK(rig.sent_count == spent + 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM queue WHERE attempt = 0") == 50 - spent - 2);
+    rig.is_dead = false;
+    rig.status = 200;
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 50 - spent - 2);
+    CHECK(in_state(&rig, DELIVERY_RETRYING) == spent + 2); // they keep their own time
+}
+
+static void what_was_claimed_ahead_is_given_back_when_the_circuit_opens(void)
+{
+    RIG(rig);
+    way(&rig, "http", "dead", "http://dead.test/", ",'concurrency':5,'timeout':'5m'");
+    visits(&rig, "dead", 5);
+    turn(&rig);
+    for (int i = 0; i < 5; i++) {
+        clock_pass(&rig.store.clock, SPAN_MILLISECOND);
+        answer(&rig, i, 200);
+    }
+    visits(&rig, "dead", 40);
+    turn(&rig);
+    CHECK(rig.sent_count == 10 && in_state(&rig, DELIVERY_SENDING) > 10);
+    for (int i = 5; i < 10; i++)
+        answer(&rig, i, 0);
+    int sent = rig.sent_count;
+    CHECK(sent <= 14); // each of the first four freed a slot
+    turn(&rig);
+    CHECK(rig.sent_count == sent && in_state(&rig, DELIVERY_SENDING) == sent - 10);
+    CHECK(ask_i64(&rig.store, "SELECT SUM(attempt) FROM queue") == sent - 5);
+}
+
+static void channels_of_one_host_share_its_circuit_and_one_probes(void)
+{
+    RIG(rig);
+    way(&rig, "http", "a", "http://one.test/a", "");
+    way(&rig, "http", "b", "http://ONE.test:80/b", "");
+    way(&rig, "http", "other", "http://one.test:81/", "");
+    rig.is_dead = true;
+    visits(&rig, "b", 1);
+    turn(&rig); // now it is known where b goes
+    visits(&rig, "a", 4);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 5);
+    visits(&rig, "a", 3);
+    visits(&rig, "b", 3);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(rig.sent_count == 5);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 6);
+    rig.is_dead = false;
+    rig.status = 200;
+    visits(&rig, "other", 3); // another port is another host
+    turn(&rig);
+    CHECK(sent_to(&rig, "http://one.test:81/") == 3);
+    lapse(&rig, 11 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 3 + 5);
+}
+
+static void a_channel_that_is_new_to_a_dead_host_is_held_unspent(void)
+{
+    RIG(rig);
+    way(&rig, "http", "a", "http://one.test/a", "");
+    way(&rig, "http", "b", "http://one.test/b", "");
+    rig.is_dead = true;
+    visits(&rig, "a", 5);
+    lapse(&rig, SPAN_SECOND);
+    visits(&rig, "b", 7);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(sent_to(&rig, "http://one.test/b") == 0 && attempts(&rig) == 5);
+    CHECK(in_state(&rig, DELIVERY_PENDING) == 7);
+}
+
+static void another_tenants_circuit_is_its_own(void)
+{
+    RIG(rig);
+    int64_t other = tenant_new(&rig.store, "other");
+    way(&rig, "http", "a", "http://one.test/a", "");
+    http_of(&rig, other, "one", "", "");
+    rig.is_dead = true;
+    visits(&rig, "a", 9);
+    lapse(&rig, SPAN_SECOND);
+    int sent = rig.sent_count;
+    rig.is_dead = false;
+    rig.status = 200;
+    visits_of(&rig, other, "one", 3);
+    turn(&rig);
+    CHECK(rig.sent_count == sent + 3 && in_state(&rig, DELIVERY_DELIVERED) == 3);
+}
+
+static void an_edited_channel_is_tried_at_once(void)
+{
+    RIG(rig);
+    way(&rig, "http", "a", "http://one.test/a", ",'concurrency':1");
+    rig.is_dead = true;
+    visits(&rig, "a", 9);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 5);
+    way(&rig, "http", "a", "http://two.test/a", "");
+    rig.is_dead = false;
+    rig.status = 200;
+    turn(&rig);
+    CHECK(sent_to(&rig, "http://two.test/a") == 4 && in_state(&rig, DELIVERY_DELIVERED) == 4);
+}
+
+static void hosts_take_so_much_at_once_from_all_channels(void)
+{
+    RIG(rig);
+    for (int i = 0; i < 5; i++) {
+        const char *name = str_format(&rig.store.arena, "c%d", i).at;
+        way(&rig, "http", name, "http://one.test/", ",'timeout':'5m'");
+        visits(&rig, name, 1);
+    }
+    turn(&rig);
+    for (int i = 0; i < 5; i++)
+        answer(&rig, i, 200);
+    for (int i = 0; i < 5; i++)
+        visits(&rig, str_format(&rig.store.arena, "c%d", i).at, 40);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 5 + HOST_CONCURRENCY);
+    for (int i = 5; i < 15; i++)
+        answer(&rig, i, 200);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 15 + HOST_CONCURRENCY);
+    rig.status = 200;
+    lapse(&rig, 5 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 205 && attempts(&rig) == 205);
+}
+
+// Logins
+
+static void a_refused_login_holds_its_channel_at_once(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "knock", "shut", "http://one.test/shut", ",'concurrency':1");
+    way(&rig, "knock", "fine", "http://one.test/fine", "");
+    rig.status = 401;
+    visits(&rig, "shut", 9);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && attempts(&rig) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM queue WHERE state = 2") == 1);
+    rig.status = 200;
+    visits(&rig, "fine", 9); // its host is well, and other channels there know their password
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 9);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(sent_to(&rig, "http://one.test/shut") == 1);
+    way(&rig, "knock", "shut", "http://one.test/shut", ",'concurrency':2"); // a new secret, say
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 9 + 8);
+}
+
+// Order
+
+static Str sent_bodies(Rig *rig, int from)
+{
+    Buf all = buf_new(&rig->store.arena, 10000);
+    for (int i = from; i < rig->sent_count; i++)
+        buf_add_format(&all, "%.*s|", STR_ARG(rig->sent[i].body));
+    return buf_str(&all);
+}
+
+// line hands in events for an ordered channel, one after the other, named by letters.
+static void line(Rig *rig, const char *letters)
+{
+    Store *store = &rig->store;
+    for (; *letters; letters++) {
+        Str body =
+            str_format(&store->arena,
+                       "[{'kind':'ranks','entity':'%c','recipient':{'address':'x'}}]", *letters);
+        take(store, TENANT, body.at);
+        while (writer_step(store->writer))
+            ;
+        clock_pass(&store->clock, SPAN_MILLISECOND);
+    }
+}
+
+static void an_ordered_lane_sends_one_parcel_at_a_time_in_order(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "ranks", "ranks", "http://ranks.test/", ",'timeout':'5m'");
+    line(&rig, "abcdefg");
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 1);
+    answer(&rig, 0, 200);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 2);
+    rig.status = 200;
+    lapse(&rig, SPAN_SECOND);
+    CHECK(str_eq(sent_bodies(&rig, 0), S("a b c |d e f |g |")));
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 7);
+}
+
+static void what_cannot_be_sent_in_order_holds_up_the_rest_unspent(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "ranks", "ranks", "http://ranks.test/", "");
+    rig.status = 503;
+    line(&rig, "abcde");
+    turn(&rig);
+    CHECK(rig.sent_count == 1 && attempts(&rig) == 0 && in_state(&rig, DELIVERY_PENDING) == 5);
+    lapse(&rig, 10 * SPAN_MINUTE); // 1 s doubling to a minute, for ever
+    int sent = rig.sent_count;
+    CHECK(sent >= 14 && sent <= 17);
+    CHECK(attempts(&rig) == 0 && in_state(&rig, DELIVERY_PENDING) == 5);
+    rig.status = 200;
+    lapse(&rig, SPAN_MINUTE);
+    CHECK(str_eq(sent_bodies(&rig, sent), S("a |b c d |e |")));
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 5 && attempts(&rig) == 5);
+}
+
+static void what_is_refused_in_order_parks_alone(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "ranks", "ranks", "http://ranks.test/", "");
+    rig.status = 400;
+    line(&rig, "a");
+    turn(&rig);
+    rig.status = 200;
+    line(&rig, "bc");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && in_state(&rig, DELIVERY_DELIVERED) == 2);
+}
+
+static void a_death_keeps_the_place_of_what_was_sent_in_order(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "ranks", "ranks", "http://ranks.test/", ",'timeout':'5m'");
+    line(&rig, "abcde");
+    turn(&rig);
+    CHECK(rig.sent_count == 1);
+    restart(&rig);
+    rig.status = 200;
+    lapse(&rig, 30 * SPAN_SECOND);
+    CHECK(str_eq(sent_bodies(&rig, 1), S("a b c |d e |")));
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 5);
+}
+
+static void nothing_overtakes_what_another_node_sends(void)
+{
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "ranks", "ranks", "http://ranks.test/", "");
+    line(&rig, "abcde");
+    int64_t lane = lane_of(&rig.store, TENANT, "ranks:ranks");
+    ClaimLane one = { .lane = lane, .free = 1, .bytes = 1 << 20, .front = 10 };
+    Claim first = claim(&rig.store, &one, 1), second = claim(&rig.store, &one, 1);
+    CHECK(first.count == 1 && second.count == 0);
+    one.front = 0;
+    Claim third = claim(&rig.store, &one, 1);
+    CHECK(third.count == 1);
+    queue_claim_drop(&first);
+    queue_claim_drop(&second);
+    queue_claim_drop(&third);
+}
+
+static void a_channel_may_be_ordered_by_its_definition(void)
+{
+    RIG(rig);
+    http(&rig, "line", ",'ordered':true,'timeout':'5m'", "");
+    visits(&rig, "line", 3);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 1);
+    answer(&rig, 0, 500);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2 && str_eq(rig.sent[0].body, rig.sent[1].body));
+}
+
+static const Test tests[] = {
+    TEST(a_dead_host_holds_its_backlog_unspent),
+    TEST(what_was_claimed_ahead_is_given_back_when_the_circuit_opens),
+    TEST(channels_of_one_host_share_its_circuit_and_one_probes),
+    TEST(a_channel_that_is_new_to_a_dead_host_is_held_unspent),
+    TEST(another_tenants_circuit_is_its_own),
+    TEST(an_edited_channel_is_tried_at_once),
+    TEST(hosts_take_so_much_at_once_from_all_channels),
+    TEST(a_refused_login_holds_its_channel_at_once),
+    TEST(an_ordered_lane_sends_one_parcel_at_a_time_in_order),
+    TEST(what_cannot_be_sent_in_order_holds_up_the_rest_unspent),
+    TEST(what_is_refused_in_order_parks_alone),
+    TEST(a_death_keeps_the_place_of_what_was_sent_in_order),
+    TEST(nothing_overtakes_what_another_node_sends),
+    TEST(a_channel_may_be_ordered_by_its_definition),
+};
+PART(circuit_part, tests);
