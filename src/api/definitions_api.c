@@ -13,9 +13,11 @@ static Err patched(const Call *call, const Json *old, const Json **ret, Error *e
 static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error);
 static Err read_body(Edit *edit, const Json *given, Error *error);
 static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error);
-static Err answer_row(Call *call, int status, const Definition *row, Str warning);
+static Err answer_row(Call *call, int status, const Definition *row, const EditWarning *warnings,
+                      size_t count);
 static Err tell_row(Call *call, Error *error);
-static Err put_row(Call *call, const Definition *row, Str warning, Error *error);
+static Err put_row(Call *call, const Definition *row, const EditWarning *warnings, size_t count,
+                   Error *error);
 static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
                         Str except);
 
@@ -157,7 +159,7 @@ static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Err
                                error));
     if (of->touch)
         TRY(of->touch(edit, error));
-    return answer_row(call, is_new ? 201 : 200, &row, edit->warning);
+    return answer_row(call, is_new ? 201 : 200, &row, edit->warnings, edit->warning_count);
 }
 
 // read_body checks what was given and puts it under the names of its rows.
@@ -223,28 +225,19 @@ static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
     return ERR_OK;
 }
 
-Err definition_delete(Call *call, Tx *tx, Error *error)
-{
-    const Noun *of = noun(call);
-    Str id = call->params[0];
-    if (of->may_delete)
-        TRY(of->may_delete(id, error));
-    TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
-    call->reply = (Reply){ .status = 204 };
-    return ERR_OK;
-}
-
 // Shown is a definition that is to be told of.
 typedef struct Shown {
     int status;
     Definition row;
-    Str warning;
+    const EditWarning *warnings;
+    size_t warning_count;
 } Shown;
 
-static Err answer_row(Call *call, int status, const Definition *row, Str warning)
+static Err answer_row(Call *call, int status, const Definition *row, const EditWarning *warnings,
+                      size_t count)
 {
     Shown *shown = ARENA_NEW(call->arena, Shown);
-    *shown = (Shown){ .status = status, .row = *row, .warning = warning };
+    *shown = (Shown){ status, *row, warnings, count };
     shown->row.id = str_dup(call->arena, row->id);
     shown->row.body = str_dup(call->arena, row->body);
     call->with = shown;
@@ -262,7 +255,7 @@ static Err tell_row(Call *call, Error *error)
         call_header(call, S("Location"),
                     str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
                                STR_ARG(shown->row.id)));
-    return put_row(call, &shown->row, shown->warning, error);
+    return put_row(call, &shown->row, shown->warnings, shown->warning_count, error);
 }
 
 static bool is_secrets(const Noun *of, Str member)
@@ -275,25 +268,85 @@ static bool may_edit(const Call *call)
     return call->key && (call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN);
 }
 
+// switch_of is the member that says whether one is in use.
+static Str switch_of(const Noun *of)
+{
+    return fields_find(of->kind->shape, S("active")) ? S("active") : S("enabled");
+}
+
+static bool is_on(const Noun *of, const Json *body)
+{
+    const Json *on = json_get(body, switch_of(of));
+    return json_type(on) != JSON_BOOL || json_bool(on);
+}
+
+// deactivate writes a version that is not active; false where it was not already.
+static Err deactivate(const Call *call, Tx *tx, Str id, bool *ret, Error *error)
+{
+    Definition current;
+    const Json *body;
+    Str kind = kind_text(call);
+    TRY(definition_lock(tx, error));
+    TRY(definition_get(tx->db, &tx->arena, call->tenant, kind, id, &current, error));
+    TRY(parse_row(call, id, current.body, &body, error));
+    *ret = is_on(noun(call), body);
+    if (!*ret)
+        return ERR_OK;
+    Edit edit = { .call = (Call *) (uintptr_t) call, .body = body };
+    return definition_replace(tx, call->tenant, kind, id, expected_version(call),
+                              with_member(&edit, switch_of(noun(call)), S("false")), &current,
+                              error);
+}
+
+// definition_delete hides one. What is active or not is deactivated first: it can still be seen.
+Err definition_delete(Call *call, Tx *tx, Error *error)
+{
+    const Noun *of = noun(call);
+    Str id = call->params[0];
+    bool is_done = false;
+    if (of->may_delete)
+        TRY(of->may_delete(id, error));
+    if (str_eq(switch_of(of), S("active")))
+        TRY(deactivate(call, tx, id, &is_done, error));
+    if (!is_done)
+        TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
+    call->reply = (Reply){ .status = 204 };
+    return ERR_OK;
+}
+
+static void put_warnings(const Call *call, JsonOut *out, const EditWarning *warnings, size_t count)
+{
+    json_key(out, S("warnings"));
+    json_open(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (!noun(call)->has_placeholders) {
+            json_add_str(out, warnings[i].message);
+            continue;
+        }
+        json_open(out, '{');
+        json_put_str(out, S("placeholder"), warnings[i].placeholder);
+        json_put_str(out, S("message"), warnings[i].message);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 // put_row shows a definition: what was given, what was not but matters, and what Peal adds.
-static Err put_row(Call *call, const Definition *row, Str warning, Error *error)
+static Err put_row(Call *call, const Definition *row, const EditWarning *warnings, size_t count,
+                   Error *error)
 {
     JsonOut *out = &call->json;
+    Str on = switch_of(noun(call));
     const Json *body;
     TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
-    put_members(call, out, body, may_edit(call), S("enabled"));
-    const Json *enabled = json_get(body, S("enabled"));
-    json_put_bool(out, S("enabled"), json_type(enabled) != JSON_BOOL || json_bool(enabled));
+    put_members(call, out, body, may_edit(call), on);
+    json_put_bool(out, on, is_on(noun(call), body));
     json_put_i64(out, S("version"), row->version);
     json_put_time(out, S("createdAt"), row->created_at);
     json_put_time(out, S("updatedAt"), row->updated_at);
-    if (warning.at) {
-        json_key(out, S("warnings"));
-        json_open(out, '[');
-        json_add_str(out, warning);
-        json_close(out, ']');
-    }
+    if (count > 0)
+        put_warnings(call, out, warnings, count);
     json_close(out, '}');
     return ERR_OK;
 }
@@ -319,10 +372,54 @@ static void put_members(const Call *call, JsonOut *out, const Json *body, bool s
     }
 }
 
-static Str warning_of(Call *call, Str id)
+// show_row puts one as a reader sees it.
+static Err show_row(Call *call, const Definition *row, Error *error)
 {
     const Noun *of = noun(call);
-    return of->warn ? of->warn(call, id) : STR_NONE;
+    EditWarning wait = { .message = of->warn ? of->warn(call, row->id) : STR_NONE };
+    return put_row(call, row, &wait, wait.message.at != NULL, error);
+}
+
+// Picked is a page that is filled by what fits: a list looks at PICK_PAGES pages for it at most.
+typedef struct Picked {
+    Walk walk;
+    int64_t left; // to be found
+    Seen seen;
+} Picked;
+
+enum { PICK_PAGES = 10 };
+
+// pick_page puts what fits of one page.
+static Err pick_page(Call *call, Db *db, Picked *picked, Error *error)
+{
+    Definition *rows;
+    Seen *seen = &picked->seen;
+    TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &picked->walk, &rows, seen,
+                        error));
+    for (size_t i = 0; i < seen->count; i++) {
+        const Json *body;
+        TRY(parse_row(call, rows[i].id, rows[i].body, &body, error));
+        if (!noun(call)->fits(call, body))
+            continue;
+        TRY(show_row(call, &rows[i], error));
+        if (--picked->left > 0 || (i + 1 == seen->count && !seen->has_more))
+            continue;
+        *seen = (Seen){ .has_more = true, .next = rows[i].id };
+        break;
+    }
+    picked->walk.after = seen->next;
+    return ERR_OK;
+}
+
+static Err list_picked(Call *call, Db *db, const Walk *walk, Error *error)
+{
+    Picked picked = { .walk = *walk, .left = walk->limit, .seen.has_more = true };
+    page_open(call);
+    for (int i = 0; i < PICK_PAGES && picked.left > 0 && picked.seen.has_more; i++)
+        TRY(pick_page(call, db, &picked, error));
+    picked.seen.is_cut = picked.seen.has_more && picked.left > 0;
+    page_close(call, &picked.seen);
+    return ERR_OK;
 }
 
 Err definition_list(Call *call, Db *db, Error *error)
@@ -331,11 +428,13 @@ Err definition_list(Call *call, Db *db, Error *error)
     Seen seen;
     Definition *rows;
     TRY(call_walk(call, &walk, error));
+    if (noun(call)->fits)
+        return list_picked(call, db, &walk, error);
     TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
                         error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
-        TRY(put_row(call, &rows[i], warning_of(call, rows[i].id), error));
+        TRY(show_row(call, &rows[i], error));
     page_close(call, &seen);
     return ERR_OK;
 }
@@ -343,7 +442,10 @@ Err definition_list(Call *call, Db *db, Error *error)
 Err definition_show(Call *call, Db *db, Error *error)
 {
     Definition row;
+    const Noun *of = noun(call);
     TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
                        error));
-    return answer_row(call, 200, &row, warning_of(call, row.id));
+    EditWarning *wait = ARENA_NEW(call->arena, EditWarning);
+    wait->message = of->warn ? of->warn(call, row.id) : STR_NONE;
+    return answer_row(call, 200, &row, wait, wait->message.at != NULL);
 }

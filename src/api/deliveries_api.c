@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "channels/channel.h"
 #include "domain/cause.h"
+#include "domain/template.h"
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
@@ -43,7 +44,8 @@ static Err dedup_key(Call *call, Db *db, const DeliveryView *view, Str *ret, Err
     *ret = STR_NONE;
     TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->promise.rule,
                       view->promise.version, &trigger, error));
-    if (trigger && trigger->dedup_count > 0 && event_parse(&scratch, &event, NULL) == ERR_OK &&
+    if (trigger && !trigger->template && trigger->dedup_count > 0 &&
+        event_parse(&scratch, &event, NULL) == ERR_OK &&
         trigger_key(&scratch, trigger, &event, &hash))
         *ret = hex_text(call->arena, hash.b, sizeof hash.b);
     versions_drop(trigger);
@@ -87,16 +89,6 @@ static void put_targets(const Call *call, JsonOut *json, const TargetRow *target
     json_close(json, ']');
 }
 
-static void put_rule(JsonOut *json, const DeliveryView *view)
-{
-    json_key(json, S("rule"));
-    json_open(json, '{');
-    json_put_str(json, S("kind"), str_from(rule_kind_text(view->rule_kind)));
-    json_put_str(json, S("id"), view->rule_id);
-    json_put_i64(json, S("version"), view->promise.version);
-    json_close(json, '}');
-}
-
 static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
 {
     const DeliveryView *view = &looked->view;
@@ -110,7 +102,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("tenant"), call_tenant_id(call));
     json_put_str(json, S("triggerId"), view->rule_kind == RULE_TRIGGER ? view->rule_id : STR_NONE);
     json_put_i64(json, S("triggerVersion"), view->promise.version);
-    put_rule(json, view);
+    rule_put(json, view->rule_kind, view->rule_id, view->promise.version);
     json_put_null(json, S("surveyId"));
     json_put_str(json, S("channel"), view->channel);
     json_put_str(json, S("address"), call_address(call, view->promise.address));
@@ -328,12 +320,31 @@ Err delivery_complete(Call *call, Tx *tx, Error *error)
     return act(call, tx, DELIVERY_ACTION_COMPLETE, error);
 }
 
-static void put_captured(Call *call, JsonOut *json, const Captured *captured)
+// render is what the message said, as it was said: nothing that was rendered is kept. What a reader
+// must not see of the recipient is masked in it.
+static void render(Call *call, const Captured *captured, const Trigger *rule, Message *message)
+{
+    Error error = { .arena = call->arena };
+    Event event = { .id = captured->promise.event,
+                    .kind = captured->event_kind,
+                    .entity = captured->promise.entity,
+                    .occurred_at = captured->occurred_at,
+                    .received_at = captured->promise.triggered_at,
+                    .payload = captured->payload,
+                    .recipient = call_recipient(call, captured->recipient) };
+    Filling filling = { .event = &event, .url = message->url };
+    if (event_parse(call->arena, &event, &error) != ERR_OK ||
+        template_say(rule->template, call->arena, &filling, &message->content, &error) != ERR_OK)
+        message->content = (Content){ 0 };
+}
+
+static void put_captured(Call *call, JsonOut *json, const Captured *captured, const Trigger *rule)
 {
     Message message = {
         .promise = captured->promise,
         .event_kind = captured->event_kind,
-        .trigger_id = captured->trigger_id,
+        .rule_kind = captured->rule_kind,
+        .rule_id = captured->rule_id,
         .send = captured->send,
         .attempt = captured->number,
         .url = message_link(call->arena, call->api->url_template, captured->promise.public_id),
@@ -341,6 +352,8 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured)
         .payload = captured->payload,
     };
     message.promise.address = call_address(call, captured->promise.address);
+    if (rule && rule->template)
+        render(call, captured, rule, &message);
     json_open(json, '{');
     json_put_time(json, S("at"), captured->started_at);
     put_id(json, S("deliveryId"), captured->promise.id);
@@ -373,9 +386,17 @@ Err captured_list(Call *call, Db *db, Error *error)
     filter.has_delivery = param_id(call, CAPTURED_DELIVERY, &filter.delivery);
     param_text(call, CAPTURED_CHANNEL, &filter.channel);
     TRY(captured_page(db, call->arena, call->tenant, &filter, &walk, &all, &seen, error));
-    JsonOut *json = page_open(call);
+    VersionKey *keys = ARENA_ARRAY(call->arena, VersionKey, seen.count + 1);
+    const Trigger **rules = ARENA_ARRAY(call->arena, const Trigger *, seen.count + 1);
     for (size_t i = 0; i < seen.count; i++)
-        put_captured(call, json, &all[i]);
+        keys[i] = (VersionKey){ all[i].promise.rule, all[i].promise.version };
+    TRY(versions_load_all(writer_versions(call->api->writer), db, call->tenant, keys, seen.count,
+                          rules, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++) {
+        put_captured(call, json, &all[i], rules[i]);
+        versions_drop(rules[i]);
+    }
     page_close(call, &seen);
     return ERR_OK;
 }

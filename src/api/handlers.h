@@ -11,6 +11,10 @@ Err definition_put(Call *call, Tx *tx, Error *error);
 Err definition_patch(Call *call, Tx *tx, Error *error);
 Err definition_delete(Call *call, Tx *tx, Error *error);
 
+// templates_api.c
+extern const Param template_params[];
+Err template_preview(Call *call, Db *db, Error *error);
+
 // keys_api.c
 Err tenant_list(Call *call, Db *db, Error *error);
 Err tenant_get(Call *call, Db *db, Error *error);

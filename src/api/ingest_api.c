@@ -153,6 +153,12 @@ static void write_event(JsonOut *json, const AcceptItem *item)
     json_close(json, '}');
 }
 
+static void put_rule(JsonOut *json, const Rule *rule)
+{
+    json_put_str(json, S("triggerId"), rule->kind == RULE_TRIGGER ? rule->id : STR_NONE);
+    rule_put(json, rule->kind, rule->id, rule->version);
+}
+
 static void write_deliveries(JsonOut *json, const AcceptItem *item)
 {
     char text[UUID_TEXT_LEN + 1];
@@ -168,7 +174,7 @@ static void write_deliveries(JsonOut *json, const AcceptItem *item)
         json_put_str(json, S("deliveryId"),
                      uuid_text(is_skip ? pair->key.holder : pair->delivery, text));
         json_put_str(json, S("publicId"), is_skip ? pair->key.public_id : pair->public_id);
-        json_put_str(json, S("triggerId"), pair->decision.trigger->rule.id);
+        put_rule(json, &pair->decision.trigger->rule);
         json_put_null(json, S("surveyId"));
         json_close(json, '}');
     }

@@ -102,6 +102,7 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_QUEUE_AGE, NULL, NULL);
     metric_put_series(out, METRIC_ATTEMPT, label_type, NULL);
     metric_put_series(out, METRIC_ATTEMPTS, label_type_verdict, NULL);
+    metric_put_series(out, METRIC_MISSING, NULL, NULL);
     if (!call->key)
         return;
     metric_put_series(out, METRIC_CHANNEL_ATTEMPT, label_lane, call);

@@ -6,17 +6,27 @@
 #include "store/lane.h"
 #include "store/tenant.h"
 
-// warn_of_channel tells that a trigger names a channel that is not there: its deliveries would be
-// parked. It may well be made next, so this is no mistake.
-static Err warn_of_channel(Edit *edit, Str key, Error *error)
+void edit_warn(Edit *edit, Str placeholder, Str message)
+{
+    Arena *arena = edit->call->arena;
+    size_t count = edit->warning_count, size = sizeof(EditWarning);
+    EditWarning *warnings = ARENA_ARRAY(arena, EditWarning, count + 1);
+    if (count > 0)
+        memcpy(warnings, edit->warnings, count * size);
+    warnings[count] = (EditWarning){ placeholder, message };
+    edit->warnings = warnings;
+    edit->warning_count = count + 1;
+}
+
+Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
 {
     Definition channel;
     Error missing = { 0 };
     Err err = definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant, DEFINITION_CHANNEL,
                              key, &channel, &missing);
     if (err == ERR_NOT_FOUND)
-        edit->warning =
-            str_format(edit->call->arena, "channel %.*s does not exist yet", STR_ARG(key));
+        edit_warn(edit, STR_NONE,
+                  str_format(edit->call->arena, "channel %.*s does not exist yet", STR_ARG(key)));
     else if (err != ERR_OK)
         return fail(error, err, "%s", missing.detail);
     return ERR_OK;
@@ -26,7 +36,7 @@ static Err touch_trigger(Edit *edit, Error *error)
 {
     Str channel = json_str(json_get(edit->body, S("channel")));
     TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
-    return warn_of_channel(edit, channel, error);
+    return edit_warn_of_channel(edit, channel, error);
 }
 
 static Err touch_channel(Edit *edit, Error *error)
@@ -86,6 +96,12 @@ static const Noun nouns[] = {
     {
         .kind = &definition_trigger,
         .touch = touch_trigger,
+    },
+    {
+        .kind = &definition_template,
+        .touch = touch_template,
+        .has_placeholders = true,
+        .fits = template_fits,
     },
     {
         .kind = &definition_channel,

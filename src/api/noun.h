@@ -8,14 +8,28 @@
 #include "api/api.h"
 #include "domain/definition.h"
 
+// EditWarning is what whoever saves a definition should know.
+typedef struct EditWarning {
+    Str placeholder; // of a template; none
+    Str message;
+} EditWarning;
+
 // Edit is a definition on its way into the store.
 typedef struct Edit {
     Call *call;
     Tx *tx;
     const Json *body; // valid, and under the names of its shape's rows
     const Json *old;  // as it is stored; NULL for a new one
-    Str warning;      // none
+    const EditWarning *warnings;
+    size_t warning_count;
 } Edit;
+
+// edit_warn adds a warning; placeholder is none where it is of none.
+void edit_warn(Edit *edit, Str placeholder, Str message);
+
+// edit_warn_of_channel warns of a channel that is not there: what goes through it would be parked.
+// It may well be made next, so this is no mistake.
+Err edit_warn_of_channel(Edit *edit, Str key, Error *error) MUST_USE;
 
 typedef struct Noun {
     const DefinitionKind *kind;
@@ -32,8 +46,18 @@ typedef struct Noun {
     // warn tells what a reader of a stored one should know; none.
     Str (*warn)(Call *call, Str id);
 
+    // has_placeholders: its warnings are objects that name one.
+    bool has_placeholders;
+
+    // fits says whether a list shows one, by the route's parameters.
+    bool (*fits)(const Call *call, const Json *body);
+
     // may_delete fails where one must stay.
     Err (*may_delete)(Str id, Error *error);
 } Noun;
+
+// touch_template and template_fits are templates_api.c's.
+Err touch_template(Edit *edit, Error *error);
+bool template_fits(const Call *call, const Json *body);
 
 const Noun *noun_of(const DefinitionKind *kind);

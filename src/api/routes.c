@@ -1,7 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "domain/channel.h"
-#include "domain/trigger.h"
+#include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
 #define OPERATORS MAY_ROLE(OPERATOR)
@@ -34,10 +34,17 @@
 #define PAGE(shape)            .status = 200, .is_paged = true, .is_page = true, .gives = &(shape)
 #define PAGED(shape)           .status = 200, .is_paged = true, .gives = &(shape)
 
+// What the lists of a kind may be asked for, and what a patch of one may be.
+#define channel_params NULL
+#define channel_patch "{\"enabled\":false}"
+#define template_patch "{\"active\":false}"
+#define trigger_params NULL
+#define trigger_patch "{\"enabled\":false}"
+
 // The routes that each kind of definition has.
 #define DEFINITION_ROUTES(name, kind, plural, id, sample)                                                               \
     { "GET",    "/v1/" plural,         READERS, READS(definition_list),                                                 \
-      "List " plural, PAGE(name##_shape), .definition = &definition_##name },                                           \
+      "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                  \
     { "POST",   "/v1/" plural,         AUTHORS, WRITES(definition_post),                                                \
       "Create a " kind, POSTED(name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
     { "GET",    "/v1/" plural "/{id}", READERS, READS(definition_show),                                                 \
@@ -47,7 +54,7 @@
       .example = sample, .definition = &definition_##name },                                                            \
     { "PATCH",  "/v1/" plural "/{id}", AUTHORS, WRITES(definition_patch),                                               \
       "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED(name##_shape), GIVES(200, name##_shape),      \
-      .example = "{\"enabled\":false}", .definition = &definition_##name },                                             \
+      .example = name##_patch, .definition = &definition_##name },                                                      \
     { "DELETE", "/v1/" plural "/{id}", AUTHORS, WRITES(definition_delete),                                              \
       "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },
 
@@ -115,6 +122,9 @@ const Route routes[] = {
       "How far an operation has come", GIVES(200, operation_shape) },
 
     DEFINITION_TABLE(DEFINITION_ROUTES)
+    { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
+      "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
+      .example = "{\"data\":{\"name\":\"Ada\"}}" },
 
     { "GET",    "/v1/keys",                     ADMINS,    READS(key_list),
       "List keys; the keys themselves are never shown", .params = key_params, PAGE(key_shape) },

@@ -6,7 +6,7 @@
 #include "domain/forward.h"
 #include "domain/role.h"
 #include "domain/inbox.h"
-#include "domain/trigger.h"
+#include "domain/template.h"
 #include "store/delivery.h"
 #include "store/key.h"
 #include "store/site.h"
@@ -83,11 +83,19 @@ static const Field batch_body_rows[] = {
 };
 const Shape batch_body_shape = { .name = "Batch", SHAPE_ROWS(batch_body_rows), .size = sizeof(BatchBody) };
 
+static const Field rule_rows[] = {
+    WORDS("kind", ALWAYS, rule_words),
+    { "id",      FIELD_TEXT,  OR_NULL, .help = "Null where its row got lost" },
+    { "version", FIELD_COUNT, ALWAYS },
+};
+static const Shape rule_shape = SHAPE("Rule", rule_rows);
+
 static const Field taken_rows[] = {
     WORDS("outcome", ALWAYS, item_words),
     { "deliveryId", FIELD_ID,   ALWAYS, .help = "Made now, or holding the key already" },
     { "publicId",   FIELD_TEXT, ALWAYS },
-    { "triggerId",  FIELD_TEXT, ALWAYS },
+    { "triggerId",  FIELD_TEXT, OR_NULL },
+    { "rule",       FIELD_OBJECT, ALWAYS, .inside = &rule_shape },
     { "surveyId",   FIELD_TEXT, OR_NULL },
 };
 static const Shape taken_shape = SHAPE("TakenDelivery", taken_rows);
@@ -148,6 +156,26 @@ static const Field site_rows[] = {
 };
 const Shape site_shape = SHAPE("Site", site_rows);
 
+static const Field preview_body_rows[] = {
+    { "data",    FIELD_OBJECT, 0, offsetof(PreviewBody, data), .help = "What an event's payload would hold" },
+    { "eventId", FIELD_ID,     0, offsetof(PreviewBody, event), .given = offsetof(PreviewBody, has_event), .help = "A stored event instead" },
+};
+const Shape preview_body_shape = { .name = "Preview", SHAPE_ROWS(preview_body_rows), .size = sizeof(PreviewBody) };
+
+static const Field preview_provider_rows[] = {
+    { "template", FIELD_TEXT, OR_NULL },
+    { "params",   FIELD_ANY,  ALWAYS, .help = "any JSON that is a list of texts, or an object of them where they have names" },
+};
+static const Shape preview_provider_shape = SHAPE("PreviewProvider", preview_provider_rows);
+static const Field preview_warning_row = { NULL, FIELD_OBJECT, .inside = &template_warning_shape };
+static const Field preview_rows[] = {
+    { "subject",  FIELD_TEXT,   OR_NULL },
+    { "body",     FIELD_TEXT,   OR_NULL },
+    { "provider", FIELD_OBJECT, SOMETIMES, .inside = &preview_provider_shape },
+    LIST("warnings", ALWAYS, preview_warning_row),
+};
+const Shape preview_shape = SHAPE("Previewed", preview_rows);
+
 static const Field event_taken_rows[] = {
     { "eventId",   FIELD_ID,   ALWAYS },
     { "duplicate", FIELD_BOOL, ALWAYS },
@@ -174,8 +202,9 @@ static const Field event_rows[] = {
 const Shape event_shown_shape = SHAPE("Event", event_rows);
 
 static const Field decision_rows[] = {
-    { "triggerId",      FIELD_TEXT,  ALWAYS },
+    { "triggerId",      FIELD_TEXT,  OR_NULL },
     { "triggerVersion", FIELD_COUNT, ALWAYS },
+    { "rule",           FIELD_OBJECT, ALWAYS, .inside = &rule_shape },
     WORDS("outcome", ALWAYS, decision_words),
     WORDS("reason", ALWAYS, decision_reasons),
     { "deliveryId",     FIELD_ID,    SOMETIMES },
@@ -201,6 +230,7 @@ static const Field moment_detail_rows[] = {
     { "kind",           FIELD_TEXT,  SOMETIMES },
     { "triggerId",      FIELD_TEXT,  MAYBE_NULL },
     { "triggerVersion", FIELD_COUNT, SOMETIMES },
+    { "rule",           FIELD_OBJECT, SOMETIMES, .inside = &rule_shape },
     { "outcome",        FIELD_TEXT,  SOMETIMES },
     { "reason",         FIELD_TEXT,  MAYBE_NULL },
     { "deliveryId",     FIELD_ID,    SOMETIMES },
@@ -234,13 +264,6 @@ static const Field target_rows[] = {
 };
 static const Shape target_shape = SHAPE("Target", target_rows);
 static const Field target_row = { NULL, FIELD_OBJECT, .inside = &target_shape };
-
-static const Field rule_rows[] = {
-    WORDS("kind", ALWAYS, rule_words),
-    { "id",      FIELD_TEXT,  OR_NULL, .help = "Null where its row got lost" },
-    { "version", FIELD_COUNT, ALWAYS },
-};
-static const Shape rule_shape = SHAPE("Rule", rule_rows);
 
 static const Field delivery_rows[] = {
     { "id",                 FIELD_ID,    ALWAYS },

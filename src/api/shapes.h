@@ -6,6 +6,7 @@
 // struct beside its Shape; an answer's rows keep nothing.
 #pragma once
 
+#include "base/id.h"
 #include "domain/field.h"
 #include "domain/role.h"
 
@@ -24,6 +25,15 @@ extern const Shape batch_body_shape;
 extern const Shape batch_shape;
 extern const Shape event_taken_shape;
 extern const Shape events_taken_shape;
+
+// templates_api.c
+typedef struct PreviewBody {
+    const Json *data; // NULL: none
+    Uuid event;
+    bool has_event;
+} PreviewBody;
+extern const Shape preview_body_shape;
+extern const Shape preview_shape;
 
 // events_api.c
 extern const Shape event_shown_shape;

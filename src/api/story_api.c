@@ -19,7 +19,7 @@ static Str id_text(Arena *arena, Uuid id)
 typedef struct Decided {
     int64_t place; // in an explanation
     VersionKey by;
-    Str trigger_id;
+    RuleName rule;
     DecisionKind kind;
     DecisionReason reason;
     int leaf;      // of the filter that decided; -1
@@ -29,7 +29,7 @@ typedef struct Decided {
 static int by_trigger(const void *a, const void *b)
 {
     const Decided *x = a, *y = b;
-    return str_cmp(x->trigger_id, y->trigger_id);
+    return str_cmp(x->rule.id, y->rule.id);
 }
 
 // The pages of an explanation tell first what became a delivery, in the order of the deliveries,
@@ -47,7 +47,7 @@ static Decided created(const DeliveryView *delivery)
 {
     return (Decided){ .place = delivery_number(delivery->promise.id),
                       .by = { delivery->promise.rule, delivery->promise.version },
-                      .trigger_id = delivery->rule_id,
+                      .rule = { delivery->rule_kind, delivery->rule_id },
                       .kind = DECISION_CREATED,
                       .reason = DECISION_REASON_MATCHED,
                       .leaf = -1,
@@ -79,13 +79,13 @@ static Err read_misses(Call *call, Db *db, const Story *story, size_t from, size
     *ret_count = count = count < max ? count : max;
     if (count == 0)
         return ERR_OK;
-    Str *names = ARENA_ARRAY(call->arena, Str, count + 1);
+    RuleName *names = ARENA_ARRAY(call->arena, RuleName, count + 1);
     TRY(decision_names(db, call->arena, call->tenant, story->misses + from, count, names, error));
     for (size_t i = 0; i < count; i++) {
         const Miss *miss = &story->misses[from + i];
         ret[i] = (Decided){ .place = (int64_t) (MISSES_FROM + from + i + 1),
                             .by = { miss->rule, miss->version },
-                            .trigger_id = names[i],
+                            .rule = names[i],
                             .kind = miss->kind,
                             .reason = miss->reason,
                             .leaf = miss->leaf,
@@ -139,8 +139,10 @@ static void drop_versions(const Trigger *const *triggers, size_t count)
 
 static void put_decision(Call *call, JsonOut *json, const Decided *decision)
 {
-    json_put_str(json, S("triggerId"), decision->trigger_id);
+    bool is_trigger = decision->rule.kind == RULE_TRIGGER;
+    json_put_str(json, S("triggerId"), is_trigger ? decision->rule.id : STR_NONE);
     json_put_i64(json, S("triggerVersion"), decision->by.version);
+    rule_put(json, decision->rule.kind, decision->rule.id, decision->by.version);
     json_put_str(json, S("outcome"), str_from(decision_text(decision->kind)));
     json_put_str(json, S("reason"), str_from(decision_reason_code(decision->reason)));
     if (!uuid_is_none(decision->delivery))
@@ -176,7 +178,7 @@ static Err put_decisions(Call *call, Db *db, JsonOut *json, const Event *event,
         json_open(json, '{');
         put_decision(call, json, &decisions[i]);
         const Trigger *trigger = decisions[i].kind == DECISION_FILTERED ? triggers[at++] : NULL;
-        if (trigger && trigger->filter)
+        if (trigger && trigger->filter && decisions[i].leaf >= 0)
             put_reason(call, json, trigger, decisions[i].leaf, event);
         json_close(json, '}');
     }
@@ -253,7 +255,7 @@ static Str note_of(Arena *arena, const Registry *registry, const Event *event,
             late++;
         }
     }
-    size_t elsewhere = registry_trigger_count(registry, event->tenant) - listeners;
+    size_t elsewhere = registry_listeners(registry, event->tenant) - listeners;
 
     if (decider_count == 0 && listeners == 0)
         note_silence(arena, &note, registry, event);
@@ -382,6 +384,13 @@ static void put_ended(Call *call, JsonOut *json, const DeliveryView *delivery)
     json_put_str(json, S("note"), delivery->note);
 }
 
+static void put_planned_rule(JsonOut *json, const DeliveryView *delivery)
+{
+    bool is_trigger = delivery->rule_kind == RULE_TRIGGER;
+    json_put_str(json, S("triggerId"), is_trigger ? delivery->rule_id : STR_NONE);
+    rule_put(json, delivery->rule_kind, delivery->rule_id, delivery->promise.version);
+}
+
 static void put_moment(Call *call, JsonOut *json, const Moment *moment)
 {
     json_open(json, '{');
@@ -399,7 +408,7 @@ static void put_moment(Call *call, JsonOut *json, const Moment *moment)
         break;
     case PLANNED:
         json_put_str(json, S("deliveryId"), id_text(call->arena, moment->delivery->promise.id));
-        json_put_str(json, S("triggerId"), moment->delivery->rule_id);
+        put_planned_rule(json, moment->delivery);
         json_put_str(json, S("channel"), moment->delivery->channel);
         json_put_str(json, S("address"), call_address(call, moment->delivery->promise.address));
         json_put_time(json, S("dueAt"), moment->due_at);

@@ -30,6 +30,7 @@
     X(INVALID,             422, 2, "invalid",              "The request is not valid")            \
     X(TRIGGER_INVALID,     422, 2, "trigger-invalid",      "The trigger is not valid")            \
     X(CHANNEL_INVALID,     422, 2, "channel-invalid",      "The channel is not valid")            \
+    X(TEMPLATE_INVALID,    422, 2, "template-invalid",     "The template is not valid")           \
     X(EVENT_INVALID,       422, 2, "event-invalid",        "The event is not valid")              \
     X(TOO_MANY,            429, 6, "too-many-requests",    "Too many requests")                   \
     X(HEADERS_TOO_LARGE,   431, 2, "headers-too-large",    "The request's headers are too large") \

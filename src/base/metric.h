@@ -44,6 +44,7 @@ enum {
     X(ATTEMPTS,          COUNTER,   METRIC_TYPE_SERIES,    "peal_attempts_total",              "type,verdict",         "Attempts by type of channel and outcome") \
     X(CHANNEL_ATTEMPT,   HISTOGRAM, METRIC_CHANNEL_SERIES, "peal_channel_attempt_seconds",     "tenant,channel",       "Attempts, from their start to their outcome, by channel") \
     X(CHANNEL_ATTEMPTS,  COUNTER,   4 * METRIC_CHANNEL_SERIES, "peal_channel_attempts_total",      "tenant,channel,verdict", "Attempts by channel and outcome") \
+    X(MISSING,           COUNTER,   1,                     "peal_placeholders_missing_total",  "",                     "Placeholders of messages that the event had no value for") \
     X(IN_FLIGHT,         GAUGE,     0,                     "peal_in_flight",                   "",                     "Attempts under way") \
     X(CLAIMED,           COUNTER,   0,                     "peal_claimed_total",               "",                     "Deliveries claimed") \
     X(RELEASED,          COUNTER,   0,                     "peal_released_total",              "",                     "Claims given back, of which nothing was sent") \

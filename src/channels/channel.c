@@ -78,17 +78,34 @@ Str message_link(Arena *arena, Str template, Str public_id)
     return buf_str(&url);
 }
 
+// put_content writes what the message says; nothing where it says nothing.
+static void put_content(JsonOut *out, const Content *content)
+{
+    if (content->subject.at)
+        json_put_str(out, S("subject"), content->subject);
+    if (content->text.at)
+        json_put_str(out, S("body"), content->text);
+    if (content->html.at)
+        json_put_str(out, S("html"), content->html);
+    if (content->template.at || content->param_count > 0)
+        content_put_provider(out, content);
+}
+
 Str message_json(Arena *arena, const Message *message)
 {
     char id[UUID_TEXT_LEN + 1];
     Buf buf = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
+    json_put_str(&out, S("type"), message->event_kind);
+    json_put_time(&out, S("timestamp"), message->occurred_at);
     json_put_str(&out, S("deliveryId"), uuid_text(message->promise.id, id));
     json_put_str(&out, S("publicId"), message->promise.public_id);
     json_put_str(&out, S("eventId"), uuid_text(message->promise.event, id));
     json_put_str(&out, S("eventKind"), message->event_kind);
-    json_put_str(&out, S("triggerId"), message->trigger_id);
+    json_put_str(&out, S("triggerId"),
+                 message->rule_kind == RULE_TRIGGER ? message->rule_id : STR_NONE);
+    rule_put(&out, message->rule_kind, message->rule_id, message->promise.version);
     json_put_i64(&out, S("send"), message->send);
     json_put_i64(&out, S("attempt"), message->attempt);
     json_put_str(&out, S("address"), message->promise.address);
@@ -97,6 +114,7 @@ Str message_json(Arena *arena, const Message *message)
     json_put_str(&out, S("url"), message->url);
     json_put_time(&out, S("occurredAt"), message->occurred_at);
     json_put_raw(&out, S("payload"), message->payload);
+    put_content(&out, &message->content);
     json_close(&out, '}');
     return buf_str(&buf);
 }

@@ -27,6 +27,7 @@
 #include "base/json.h"
 #include "domain/content.h"
 #include "domain/field.h"
+#include "domain/rule.h"
 #include "domain/target.h"
 #include "net/process.h"
 #include "net/transfer.h"
@@ -35,13 +36,15 @@
 // made; a judgement has its numbers, its ids and its targets.
 typedef struct Message {
     Promise promise;
-    Str event_kind, trigger_id;
+    Str event_kind;
+    RuleKind rule_kind; // what made it, whose version the promise has
+    Str rule_id;
     int send, attempt;
     Str url; // the link, made from the installation's template; none
     Instant occurred_at;
     Str trace;       // that the event came with (domain/trace.h); none
     Str payload;     // JSON
-    Content content; // what it says, where its channel speaks to persons (has_content)
+    Content content; // what it says, by its template or where its channel speaks to persons
     Target *targets;
     size_t target_count;
 } Message;

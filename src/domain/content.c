@@ -45,3 +45,25 @@ Content content_of_payload(Arena *arena, const Json *payload, Str url)
         content.text = url;
     return content;
 }
+
+static void put_params(JsonOut *out, const Content *content)
+{
+    bool has_names = content->param_count > 0 && content->params[0].name.at;
+    json_key(out, S("params"));
+    json_open(out, has_names ? '{' : '[');
+    for (size_t i = 0; i < content->param_count; i++) {
+        if (has_names)
+            json_key(out, content->params[i].name);
+        json_add_str(out, content->params[i].value);
+    }
+    json_close(out, has_names ? '}' : ']');
+}
+
+void content_put_provider(JsonOut *out, const Content *content)
+{
+    json_key(out, S("provider"));
+    json_open(out, '{');
+    json_put_str(out, S("template"), content->template);
+    put_params(out, content);
+    json_close(out, '}');
+}

@@ -39,3 +39,6 @@ Content content_of_payload(Arena *arena, const Json *payload, Str url);
 
 // content_line is text on one line: what a header can hold.
 Str content_line(Arena *arena, Str text);
+
+// content_put_provider writes "provider":{template, params}.
+void content_put_provider(JsonOut *out, const Content *content);

@@ -39,7 +39,9 @@
     X(FILTER_FALSE,      "filter-false",      "the filter was false")          \
     X(TRIGGER_DISABLED,  "trigger-disabled",  "the trigger was disabled")      \
     X(DUPLICATE_KEY,     "duplicate-key",     "its dedup key was taken")       \
-    X(TOO_LARGE,         "too-large",         "address or locale too long")
+    X(TOO_LARGE,         "too-large",         "address or locale too long")    \
+    X(OTHER_LANGUAGE,    "other-language",    "a template in another language fits better, or its own does not fit") \
+    X(NARROWER_SCOPE,    "narrower-scope",    "a template with a narrower scope was chosen")
 // clang-format on
 
 typedef enum DecisionKind {

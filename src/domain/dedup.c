@@ -39,6 +39,16 @@ Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *e
     return sha256(buf_str(&text));
 }
 
+Sha256 dedup_parts(Arena *scratch, const Str *parts, size_t count)
+{
+    Buf text = buf_new(scratch, BUF_WHOLE);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_format(&text, "%zu:", parts[i].len);
+        buf_add(&text, parts[i]);
+    }
+    return sha256(buf_str(&text));
+}
+
 Uuid dedup_key(int64_t scope, const Sha256 *hash)
 {
     uint8_t text[sizeof(uint64_t) + sizeof hash->b];

@@ -10,10 +10,17 @@
 
 enum { DEDUP_PATHS_MAX = 32 };
 
-enum { DEDUP_SCOPE_EVENT = 0 }; // of an event's identity; a rule's keys have its number as scope
+// Scopes: a rule's keys have its number.
+enum {
+    DEDUP_SCOPE_EVENT = 0,    // of an event's identity
+    DEDUP_SCOPE_MESSAGE = -1, // of a template's messages: theirs are unique per tenant
+};
 
 Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *event,
                   Str template_id);
+
+// dedup_parts is the hash over texts, each behind its length: no two lists have the same.
+Sha256 dedup_parts(Arena *scratch, const Str *parts, size_t count);
 
 // dedup_key is what a hash is stored as within its scope: the first 16 bytes of SHA-256 over the
 // scope's number (8 bytes, the highest first) and the hash. Half the bytes in the index that every

@@ -1,7 +1,7 @@
 #include "domain/definition.h"
 
 #include "domain/channel.h"
-#include "domain/trigger.h"
+#include "domain/template.h"
 
 const Field definition_warning = { NULL, FIELD_TEXT };
 
@@ -10,6 +10,12 @@ static Err check_channel(Arena *arena, const Json *body, Error *error)
     (void) arena;
     ChannelDefinition channel;
     return channel_compile(body, &channel, error);
+}
+
+static Err check_template(Arena *arena, const Json *body, Error *error)
+{
+    Trigger trigger;
+    return template_compile(arena, body, &trigger, error);
 }
 
 static Err check_trigger(Arena *arena, const Json *body, Error *error)

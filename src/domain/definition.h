@@ -15,6 +15,7 @@
 #define DEFINITION_TABLE(X)                                                                                             \
     /* name     kind       plural      id     example                                                                */ \
     X(channel, "channel", "channels", "key", "{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://…\"}}") \
+    X(template, "template", "templates", "id", "{\"id\":\"…\",\"eventType\":\"…\",\"channel\":\"memory:default\",\"body\":\"Hello {{name}}\"}") \
     X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}")
 // clang-format on
 
@@ -36,10 +37,15 @@ DEFINITION_TABLE(DEFINITION_EXTERN)
 extern const DefinitionKind *const definition_kinds[]; // ends with NULL
 
 // DEFINITION_SHOWN are the rows that every definition's answer has beside what was given.
-#define DEFINITION_SHOWN                                                                           \
+// DEFINITION_COUNTED are those without the warnings, for a kind that tells more of these.
+#define DEFINITION_COUNTED                                                                         \
     { "version", FIELD_COUNT, FIELD_SHOWN | FIELD_NEEDED, .help = "counts from 1" },               \
         { "createdAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED },                                   \
-        { "updatedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED },                                   \
+    {                                                                                              \
+        "updatedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED                                        \
+    }
+#define DEFINITION_SHOWN                                                                           \
+    DEFINITION_COUNTED,                                                                            \
     {                                                                                              \
         "warnings", FIELD_LIST, FIELD_SHOWN, .of = &definition_warning                             \
     }

@@ -97,7 +97,9 @@
     X(PARTLY_DELIVERED,   "partly-delivered",    "some of its targets have it, others refused it for good") \
     X(NO_RECIPIENT,       "no-recipient",        "it has no address that its channel can reach")     \
     X(LOGIN_REFUSED,      "login-refused",       "the far side does not take the channel's login")   \
-    X(UNCLASSIFIED,       "unclassified",        "the far side answered what Peal does not know")
+    X(UNCLASSIFIED,       "unclassified",        "the far side answered what Peal does not know")    \
+    X(RENDER_FAILED,      "render-failed",       "its template could not be filled")                 \
+    X(OPTED_OUT,          "opted-out",           "the recipient does not want it")
 // clang-format on
 
 typedef enum DeliveryState {

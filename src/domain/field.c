@@ -35,6 +35,17 @@ static void note_value(const Spot *spot, const char *problem)
     members_note(spot->members, spot->name, "bad-value", "%s", problem);
 }
 
+// is_lines: of the control characters it has only those that part lines, and tabs.
+static bool is_lines(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char) text.at[i];
+        if (c == 0x7f || (c < 0x20 && c != '\n' && c != '\r' && c != '\t'))
+            return false;
+    }
+    return true;
+}
+
 static bool text_is_good(const Spot *spot, const Field *field, Str text)
 {
     if (text.len == 0 && !(field->flags & FIELD_EMPTY))
@@ -42,7 +53,7 @@ static bool text_is_good(const Spot *spot, const Field *field, Str text)
     else if (text.len > (size_t) field->max)
         members_note(spot->members, spot->name, "too-large", "may have %lld bytes, not %zu",
                      (long long) field->max, text.len);
-    else if (!str_is_printable(text))
+    else if (!str_is_printable(text) && !((field->flags & FIELD_LINES) && is_lines(text)))
         note_value(spot, "must not contain control characters");
     else
         return true;

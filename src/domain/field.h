@@ -51,6 +51,7 @@ enum {
     FIELD_ALONE = 256,   // a list whose only element may stand without brackets
     FIELD_RAW = 512,     // an object that is read as inside says, but kept as const Json *; a list
                          // that is kept so as well, its elements unread: each may fail alone
+    FIELD_LINES = 1024,  // a text that may have several lines, and tabs
 };
 
 typedef struct Field {

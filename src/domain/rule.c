@@ -1,6 +1,6 @@
 #include "domain/rule.h"
 
-#include "domain/trigger.h"
+#include "domain/template.h"
 
 static const struct {
     const char *text;
@@ -34,6 +34,16 @@ StatusFamily rule_family(RuleKind kind)
     return kinds[kind].family;
 }
 
+void rule_put(JsonOut *out, RuleKind kind, Str id, int64_t version)
+{
+    json_key(out, S("rule"));
+    json_open(out, '{');
+    json_put_str(out, S("kind"), str_from(rule_kind_text(kind)));
+    json_put_str(out, S("id"), id);
+    json_put_i64(out, S("version"), version);
+    json_close(out, '}');
+}
+
 Rule rule_default(RuleKind kind, Str id)
 {
     return (Rule){ .kind = kind, .id = id, .plan = plan_default(), .retry = retry_default() };
@@ -43,6 +53,7 @@ typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
 
 static RuleParse *const parsers[] = {
     [RULE_TRIGGER] = trigger_parse,
+    [RULE_TEMPLATE] = template_parse,
 };
 
 Err rule_parse(RuleKind kind, Arena *arena, Str body, Trigger *ret, Error *error)

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "domain/backoff.h"
 #include "domain/delivery.h"
@@ -44,6 +45,9 @@ bool rule_kind_parse(Str text, RuleKind *ret);
 
 // rule_family is whose words its deliveries have for their states (delivery_status).
 StatusFamily rule_family(RuleKind kind);
+
+// rule_put writes "rule":{kind, id, version}, by which answers and messages name a rule.
+void rule_put(JsonOut *out, RuleKind kind, Str id, int64_t version);
 
 // Rule is what all makers of deliveries have; each embeds it first. The definition says id, plan
 // and retry; whoever loads it fills in the rest.

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "domain/dedup.h"
 #include "domain/definition.h"
+#include "domain/template.h"
 
 enum { TEMPLATE_ID_MAX = 200, CANCEL_PATHS_MAX = 16 };
 
@@ -19,7 +20,7 @@ static const Field cancel_fields[] = {
       .help = "paths whose values must be those of the event that made the delivery" },
     { "filter", FIELD_FILTER, AT(cancel_filter) },
 };
-static const Shape cancel_shape = { "CancelOn", SHAPE_ROWS(cancel_fields), .size = sizeof(Trigger) };
+const Shape cancel_shape = { "CancelOn", SHAPE_ROWS(cancel_fields), .size = sizeof(Trigger) };
 
 static const Field fields[] = {
     { "id", FIELD_KEY, FIELD_NEEDED, AT(rule.id), .max = TRIGGER_ID_MAX },
@@ -87,10 +88,19 @@ static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason
 
 bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret)
 {
+    if (trigger->template) {
+        *ret = template_key(scratch, trigger, event);
+        return true;
+    }
     if (trigger->dedup_count == 0)
         return false;
     *ret = dedup_hash(scratch, trigger->dedup, trigger->dedup_count, event, trigger->template_id);
     return true;
+}
+
+int64_t trigger_key_scope(const Trigger *trigger)
+{
+    return trigger->template ? DEDUP_SCOPE_MESSAGE : trigger->rule.number;
 }
 
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now)

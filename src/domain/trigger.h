@@ -15,8 +15,12 @@
 
 enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
 
+typedef struct Template Template;
+
 typedef struct Trigger {
     Rule rule;
+    const Template *template; // what it says (template.h); NULL where rule is no template
+    Str request;              // of a person who asks for it to be sent again; none
     bool enabled;
     Str event_kind;
     Str template_id; // defaults to the id
@@ -32,6 +36,7 @@ typedef struct Trigger {
 } Trigger;
 
 extern const Shape trigger_shape;
+extern const Shape cancel_shape; // reads cancelOn into a Trigger
 
 // trigger_compile reads the definition; strings are kept by reference, so source must live as long
 // as the trigger. ERR_TRIGGER_INVALID lists every problem found.
@@ -53,7 +58,9 @@ typedef struct Decision {
     Str address, locale, customer_ref;
 } Decision;
 
-// trigger_key is the dedup key that its recipe makes of an event; false where it has no recipe.
+// trigger_key is the dedup key that its recipe makes of an event, or template_key(); false where
+// there is none. Its scope is trigger_key_scope().
 bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret);
+int64_t trigger_key_scope(const Trigger *trigger);
 
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now);

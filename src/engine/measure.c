@@ -28,6 +28,12 @@ void measure_started(const Live *live, Instant now)
         metric_observe(METRIC_COMMIT_TO_ATTEMPT, METRIC_ALONE, now - live->triggered_at);
 }
 
+void measure_missing(size_t placeholders)
+{
+    if (placeholders > 0)
+        metric_count(METRIC_MISSING, METRIC_ALONE, (int64_t) placeholders);
+}
+
 void measure_ended(const ChannelType *type, int64_t lane, Verdict verdict, Span took)
 {
     int64_t key = key_of(type);

@@ -17,4 +17,5 @@ Str measure_type(int64_t key);
 
 void measure_claimed(const Live *live, Instant now);
 void measure_started(const Live *live, Instant now);
+void measure_missing(size_t placeholders); // of one message
 void measure_ended(const ChannelType *type, int64_t lane, Verdict verdict, Span took);

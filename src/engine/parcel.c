@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "domain/template.h"
 #include "engine/measure.h"
 
 // From the channel to an outcome: the flights of a parcel go out by one request, are judged by one
@@ -72,12 +73,37 @@ static void address(Flight *flight)
     take_targets(flight, false);
 }
 
-// say fills in what a message says, where its channel speaks to persons.
-static void say(const ChannelType *type, Arena *arena, Message *message)
+// render fills in what its template makes of the event.
+static Err render(const Claimed *claimed, Arena *arena, Message *message, Error *error)
+{
+    Event event = { .id = claimed->promise.event,
+                    .kind = claimed->event_kind,
+                    .entity = claimed->promise.entity,
+                    .occurred_at = claimed->occurred_at,
+                    .received_at = claimed->promise.triggered_at,
+                    .payload = claimed->payload,
+                    .recipient = claimed->recipient };
+    Filling filling = { .event = &event, .url = message->url };
+    TRY(event_parse(arena, &event, error));
+    TRY(template_say(claimed->trigger->template, arena, &filling, &message->content, error));
+    measure_missing(filling.missing_count);
+    return ERR_OK;
+}
+
+// say fills in what a message says: what its rule's template makes of the event, or, where its
+// channel speaks to persons, what that says by itself. What cannot be rendered is judged at once.
+static void say(const Claimed *claimed, const ChannelType *type, Arena *arena, Message *message)
 {
     const Json *payload;
-    if (type->has_content && json_parse(arena, message->payload, &payload, NULL) == ERR_OK)
+    Error error = { .arena = arena };
+    if (claimed->trigger->template) {
+        if (render(claimed, arena, message, &error) != ERR_OK)
+            message_judge(message, &(Outcome){ .verdict = VERDICT_PERMANENT,
+                                               .reason = REASON_RENDER_FAILED,
+                                               .detail = str_dup(arena, str_from(error.detail)) });
+    } else if (type->has_content && json_parse(arena, message->payload, &payload, NULL) == ERR_OK) {
         message->content = content_of_payload(arena, payload, message->url);
+    }
 }
 
 static Message message_of(Flight *flight, const ChannelType *type)
@@ -88,7 +114,8 @@ static Message message_of(Flight *flight, const ChannelType *type)
     Message message = {
         .promise = claimed->promise,
         .event_kind = claimed->event_kind,
-        .trigger_id = claimed->trigger->rule.id,
+        .rule_kind = claimed->trigger->rule.kind,
+        .rule_id = claimed->trigger->rule.id,
         .send = claimed->live.send,
         .attempt = claimed->live.attempt,
         .url = message_link(&flight->arena, template, claimed->promise.public_id),
@@ -98,7 +125,7 @@ static Message message_of(Flight *flight, const ChannelType *type)
         .targets = flight->targets + flight->done_count,
         .target_count = flight->target_count - flight->done_count,
     };
-    say(type, &flight->arena, &message);
+    say(claimed, type, &flight->arena, &message);
     return message;
 }
 
@@ -140,6 +167,10 @@ static void carry(Flight *first, Span timeout)
     Error error = { .arena = &first->arena };
     Carrier carrier = first->engine->options.is_dev ? CARRIER_CAPTURE : first->type->carrier;
     assert(carrier != CARRIER_PULLED); // such a lane is not claimed from
+    if (parcel_is_judged(&first->parcel)) {
+        land(first); // what it should say could not be rendered
+        return;
+    }
     if (carrier == CARRIER_CAPTURE) {
         capture(first);
         return;

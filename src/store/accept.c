@@ -1,6 +1,7 @@
 #include "store/accept.h"
 
 #include "domain/dedup.h"
+#include "domain/template.h"
 #include "store/awaiting.h"
 #include "store/decision.h"
 #include "store/delivery.h"
@@ -151,7 +152,7 @@ static AcceptPair pair_of(const Accept *accept, AcceptItem *item, const Decision
     pair.delivery = delivery_id_of(item->event.id, (unsigned) place + 1);
     pair.public_id = public_id_of(accept, item, pair.delivery, random);
     pair.key = (DedupKey){ .tenant = accept->tenant,
-                           .key = dedup_key(decision->trigger->rule.number, &decision->key),
+                           .key = dedup_key(trigger_key_scope(decision->trigger), &decision->key),
                            .wanted_by = pair.delivery };
     return pair;
 }
@@ -198,6 +199,40 @@ static void note(const Accept *accept, AcceptItem *item, const Decision *decisio
     decision_add(missed, &miss);
 }
 
+// Choice is what templates decided that would make a message: which of them do is decided together.
+typedef struct Choice {
+    Decision *decisions;
+    size_t *places;
+    size_t count, room;
+} Choice;
+
+// hear keeps a decision, or puts it among those that are to be chosen from.
+static void hear(const Accept *accept, AcceptItem *item, const Decision *decision, size_t place,
+                 Choice *choice, DecisionPack *missed, Random *random)
+{
+    if (decision->kind != DECISION_CREATED || !decision->trigger->template) {
+        note(accept, item, decision, place, missed, random);
+        return;
+    }
+    if (!choice->decisions) {
+        choice->decisions = ARENA_ARRAY(accept->arena, Decision, choice->room);
+        choice->places = ARENA_ARRAY(accept->arena, size_t, choice->room);
+    }
+    choice->decisions[choice->count] = *decision;
+    choice->places[choice->count++] = place;
+}
+
+// choose decides which templates make a message. They stand behind the triggers, so deliveries stay
+// in the order of their ids.
+static void choose(const Accept *accept, AcceptItem *item, const Choice *choice,
+                   DecisionPack *missed, Random *random)
+{
+    if (choice->count > 0)
+        template_choose(accept->arena, choice->decisions, choice->count);
+    for (size_t i = 0; i < choice->count; i++)
+        note(accept, item, &choice->decisions[i], choice->places[i], missed, random);
+}
+
 // ask_triggers asks those that the sieve picks; what the others say is known.
 static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
                          Random *random)
@@ -210,23 +245,27 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
     if (count == 0)
         return;
     DEFER(arena_done) Arena scratch = { 0 };
+    Choice choice = { .room = count };
     DecisionPack missed = decision_begin(arena, item->missed);
     for (size_t i = 0; i < count; i++) {
         Decision decision = ask(accept, item, kind->triggers[picked[i]], &scratch);
-        note(accept, item, &decision, picked[i], &missed, random);
+        hear(accept, item, &decision, picked[i], &choice, &missed, random);
     }
+    choose(accept, item, &choice, &missed, random);
     item->missed = decision_end(&missed);
 }
 
 static void ask_named(const Accept *accept, AcceptItem *item, Random *random)
 {
+    Choice choice = { .room = item->named_count };
     DecisionPack missed = decision_begin(accept->arena, STR_NONE);
     for (size_t i = 0; i < item->named_count; i++) {
         assert(item->named[i]->rule.number > 0 && item->named[i]->rule.lane > 0);
         Decision decision =
             trigger_decide(accept->arena, item->named[i], &item->event, accept->now);
-        note(accept, item, &decision, i, &missed, random);
+        hear(accept, item, &decision, i, &choice, &missed, random);
     }
+    choose(accept, item, &choice, &missed, random);
     item->missed = decision_end(&missed);
 }
 

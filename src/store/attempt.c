@@ -46,8 +46,8 @@ static const Statement of_event = {
 // A page's rows are picked before anything is joined to them: the walk ends with the page. CROSS
 // JOIN keeps SQLite to their order; to sort them again it would hold the payloads of a whole page.
 #define CAPTURED                                                                                   \
-    "SELECT " PROMISE_OF_D ", a.number, a.send, a.started_at, r.id, l.channel, e.kind, e.payload," \
-    " COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED                             \
+    "SELECT " PROMISE_OF_D ", a.number, a.send, a.started_at, r.kind, r.id, l.channel, e.kind,"    \
+    " e.payload, e.recipient, COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED     \
     " ORDER BY delivery, number LIMIT $5) AS a"                                                    \
     " CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l CROSS JOIN rule r"                \
     " WHERE d.tenant = a.tenant AND d.id = a.delivery"                                             \
@@ -137,10 +137,11 @@ Err attempt_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, AttemptKe
     return ERR_OK;
 }
 
-static const Columns captured_columns = COLUMNS(
-    Captured, PROMISE_COLUMNS(Captured, promise.) COLUMN(Captured, number), COLUMN(Captured, send),
-    COLUMN(Captured, started_at), COLUMN(Captured, trigger_id), COLUMN(Captured, channel),
-    COLUMN(Captured, event_kind), COLUMN(Captured, payload), COLUMN(Captured, occurred_at));
+static const Columns captured_columns =
+    COLUMNS(Captured, PROMISE_COLUMNS(Captured, promise.) COLUMN(Captured, number),
+            COLUMN(Captured, send), COLUMN(Captured, started_at), COLUMN(Captured, rule_kind),
+            COLUMN(Captured, rule_id), COLUMN(Captured, channel), COLUMN(Captured, event_kind),
+            COLUMN(Captured, payload), COLUMN(Captured, recipient), COLUMN(Captured, occurred_at));
 
 static Str captured_key(Arena *arena, AttemptKey key)
 {

@@ -32,8 +32,9 @@ typedef struct Captured {
     Promise promise;
     int number, send;
     Instant started_at;
-    Str trigger_id, channel;
-    Str event_kind, payload;
+    RuleKind rule_kind;
+    Str rule_id, channel;
+    Str event_kind, payload, recipient;
     Instant occurred_at;
 } Captured;
 

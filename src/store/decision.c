@@ -53,8 +53,8 @@ Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **r
     return decision_unpack(arena, value_to_str(&rows.values[0]), ret, ret_count, error);
 }
 
-Err decision_names(Db *db, Arena *arena, int64_t tenant, const Miss *misses, size_t count, Str *ret,
-                   Error *error)
+Err decision_names(Db *db, Arena *arena, int64_t tenant, const Miss *misses, size_t count,
+                   RuleName *ret, Error *error)
 {
     int64_t *numbers = ARENA_ARRAY(arena, int64_t, count + 1);
     for (size_t i = 0; i < count; i++)

@@ -29,7 +29,7 @@ static const Statement insert = {
 #define CLAIM_FOUND \
     ", d.event, d.public_id, d.version, d.address, d.locale, d.customer_ref," \
     " d.entity, e.kind," \
-    " COALESCE(e.occurred_at, e.received_at), e.trace, e.payload"
+    " COALESCE(e.occurred_at, e.received_at), e.trace, e.payload, e.recipient"
 #define CLAIM_FINDS(row) \
     " LEFT JOIN delivery d ON d.tenant = " row ".tenant AND d.id = " row ".id" \
     " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
@@ -440,7 +440,7 @@ static const Columns claimed_columns = COLUMNS(
     COLUMN(Claimed, promise.address), COLUMN(Claimed, promise.locale),
     COLUMN(Claimed, promise.customer_ref), COLUMN(Claimed, promise.entity),
     COLUMN(Claimed, event_kind), COLUMN(Claimed, occurred_at), COLUMN(Claimed, trace),
-    COLUMN(Claimed, payload));
+    COLUMN(Claimed, payload), COLUMN(Claimed, recipient));
 
 QueueRow claimed_row(const Claimed *claimed)
 {

@@ -96,7 +96,7 @@ typedef struct Claimed {
     int bytes;
     DeliveryState was; // before the claim
     Live live;
-    Str event_kind, trace, payload;
+    Str event_kind, trace, payload, recipient;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
     Target *targets;        // all that have a row; none: the one of the promise

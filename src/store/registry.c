@@ -109,10 +109,18 @@ size_t registry_kinds(const Registry *registry, Arena *arena, int64_t tenant, St
     return list.count;
 }
 
-size_t registry_trigger_count(const Registry *registry, int64_t tenant)
+static void add_listeners(void *with, TrieItem *item)
 {
+    *(size_t *) with += ((const RegistryKind *) item)->count;
+}
+
+size_t registry_listeners(const Registry *registry, int64_t tenant)
+{
+    size_t count = 0;
     const RegistryTenant *of = part_find_tenant(registry, tenant);
-    return of ? of->triggers.count : 0;
+    if (of)
+        trie_each(&of->kinds, add_listeners, &count);
+    return count;
 }
 
 bool registry_lane_may_send(const RegistryLane *lane)

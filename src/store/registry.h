@@ -127,7 +127,7 @@ const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
 int64_t registry_lane_of(const Registry *registry, int64_t tenant, Str channel_key); // 0: none
-size_t registry_trigger_count(const Registry *registry, int64_t tenant);
+size_t registry_listeners(const Registry *registry, int64_t tenant); // rules with a kind of events
 
 // registry_lanes lists the numbers of all lanes, registry_sealed the channels that wait, by tenant
 // and key, registry_kinds the kinds that a tenant's triggers listen to, in order.

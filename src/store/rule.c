@@ -16,8 +16,8 @@ static const Statement names = {
     .scope = STATEMENT_TENANT,
     .params = "iii",
     .many = true,
-    .sql = "SELECT $3, id FROM rule WHERE tenant = $1 AND rule = $2",
-    .postgres = "SELECT u.n, r.id FROM unnest($1, $2, $3) AS u (tenant, rule, n)"
+    .sql = "SELECT $3, kind, id FROM rule WHERE tenant = $1 AND rule = $2",
+    .postgres = "SELECT u.n, r.kind, r.id FROM unnest($1, $2, $3) AS u (tenant, rule, n)"
                 " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule",
 };
 
@@ -34,8 +34,8 @@ Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
     return ERR_OK;
 }
 
-Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, size_t count, Str *ret,
-               Error *error)
+Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, size_t count,
+               RuleName *ret, Error *error)
 {
     Rows rows;
     Value *values = ARENA_ARRAY(arena, Value, count * 3 + 1);
@@ -43,13 +43,14 @@ Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, siz
         values[i * 3] = value_i64(tenant);
         values[i * 3 + 1] = value_i64(numbers[i]);
         values[i * 3 + 2] = value_i64((int64_t) i);
-        ret[i] = STR_NONE;
+        ret[i] = (RuleName){ 0 };
     }
     db_send_many(db, arena, &names, values, count, &rows);
     TRY(db_sync(db, error));
     for (size_t i = 0; i < rows.count; i++) {
         const Value *row = rows_at(&rows, i);
-        ret[value_to_i64(&row[0])] = value_to_str(&row[1]);
+        ret[value_to_i64(&row[0])] =
+            (RuleName){ (RuleKind) value_to_i64(&row[1]), value_to_str(&row[2]) };
     }
     return ERR_OK;
 }

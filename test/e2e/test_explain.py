@@ -23,6 +23,10 @@ def timeline(peal, event):
     return peal.get(f"/v1/events/{event}/timeline", expect=200).json["items"]
 
 
+def rule(id):
+    return {"kind": "trigger", "id": id, "version": 1}
+
+
 def equals(path, value):
     return {"path": path, "op": "==", "value": value}
 
@@ -40,15 +44,15 @@ def test_each_trigger_says_what_it_made_of_the_event(ctx):
     rows = {row["triggerId"]: row["id"] for row in deliveries(ctx.peal, f"&event={event}")}
     holder = decisions(ctx.peal, first)["c-duplicate"]["deliveryId"]
     equal(told["decisions"], [
-        {"triggerId": "a-filtered", "triggerVersion": 1, "outcome": "filtered",
+        {"triggerId": "a-filtered", "triggerVersion": 1, "rule": rule("a-filtered"), "outcome": "filtered",
          "reason": "filter-false", "path": "/filter/all/1",
          "predicate": 'candidate.dealerId == "2"', "seen": "1",
          "wouldMatchIf": 'candidate.dealerId were "2"'},
-        {"triggerId": "b-disabled", "triggerVersion": 1, "outcome": "disabled",
+        {"triggerId": "b-disabled", "triggerVersion": 1, "rule": rule("b-disabled"), "outcome": "disabled",
          "reason": "trigger-disabled"},
-        {"triggerId": "c-duplicate", "triggerVersion": 1, "outcome": "duplicate",
+        {"triggerId": "c-duplicate", "triggerVersion": 1, "rule": rule("c-duplicate"), "outcome": "duplicate",
          "reason": "duplicate-key", "deliveryId": holder},
-        {"triggerId": "d-created", "triggerVersion": 1, "outcome": "created",
+        {"triggerId": "d-created", "triggerVersion": 1, "rule": rule("d-created"), "outcome": "created",
          "reason": "matched", "deliveryId": rows["d-created"]}])
 
 

@@ -140,6 +140,7 @@ def test_the_body_has_what_the_contract_names(ctx):
     settle(peal)
     row = delivery(peal, id)
     equal(receiver.wait_for(1)[0].json, {
+        "type": KIND, "timestamp": moment(hours=-1), "rule": {"kind": "trigger", "id": "visit", "version": 1},
         "deliveryId": id, "publicId": row["publicId"], "eventId": row["eventId"],
         "eventKind": KIND, "triggerId": "visit", "send": 1, "attempt": 1, "address": ADDRESS,
         "locale": "ar", "customerRef": "cust-123",

@@ -42,7 +42,7 @@ class Operation:
 
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
-        if self.method == "PUT" and body and self.noun in ("triggers", "channels"):
+        if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates"):
             name = "key" if self.noun == "channels" else "id"
             body = {**body, name: id}
             if self.noun == "channels":
@@ -66,12 +66,13 @@ def rows_of(who):
     """One row of each noun, by the noun of the path."""
     make_channel(who, "memory:own")
     make_trigger(who, "own")
+    who.post("/v1/templates", {"id": "own", "eventType": "other", "channel": "memory:own", "body": "x"}, expect=201)
     id = ingest_one(who)
     event = delivery(who, id)["eventId"]
     operation = who.post("/v1/operations", {"action": "retry", "filter": {"state": "parked"}},
                          expect=202).json["id"]
     keys = who.get("/v1/keys", expect=200).json["items"]
-    return {"events": event, "deliveries": id, "operations": operation, "triggers": "own",
+    return {"events": event, "deliveries": id, "operations": operation, "triggers": "own", "templates": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
 
 

@@ -141,7 +141,8 @@ def test_nothing_is_untyped_by_omission(ctx):
 
 def test_every_post_keeps_its_answer_for_an_idempotency_key(ctx):
     for method, path, told in operations(ctx.peal):
-        equal("Idempotency-Key" in parameters(told, "header"), method == "POST", path)
+        changes = method == "POST" and not path.endswith("/preview")  # which is a look, with a body
+        equal("Idempotency-Key" in parameters(told, "header"), changes, path)
 
 
 if __name__ == "__main__":

@@ -230,10 +230,10 @@ static void rules_are_numbered_and_stay(void)
     CHECK(!registry_rule(registry, other, RULE_TRIGGER, S("b")));
     registry_drop(registry);
 
-    Str names[3];
+    RuleName names[3];
     int64_t numbers[] = { 3, 2, 1 }; // 2 is another tenant's
     MUST(&store, rule_names(store.db, &store.arena, TENANT, numbers, 3, names, &store.error));
-    CHECK(is_text(names[0], "b") && !names[1].at && is_text(names[2], "a"));
+    CHECK(is_text(names[0].id, "b") && !names[1].id.at && is_text(names[2].id, "a"));
 }
 
 static void what_changes_carries_its_generation(void)
@@ -279,7 +279,7 @@ static void a_snapshot_holds_what_was_published(void)
     CHECK(count == 0);
     registry_recallers(registry, TENANT, S("c"), &count);
     CHECK(count == 1);
-    CHECK(registry_trigger_count(registry, TENANT) == 2); // one that does not compile is left out
+    CHECK(registry_listeners(registry, TENANT) == 2); // one that does not compile is left out
     registry_triggers(old, TENANT, S("k"), &count);
     CHECK(count == 1); // a snapshot never changes
     CHECK(registry_tenant(registry, other) && !registry_tenant(registry, 9));

@@ -89,16 +89,16 @@ static void every_trigger_decides_for_itself(void)
     Accept *again = take(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
 
     Miss *rows;
-    Str names[3];
+    RuleName names[3];
     size_t count;
     MUST(&store, decision_of_event(store.db, &store.arena, TENANT, again->items[0].event.id, &rows,
                                    &count, &store.error));
     CHECK(count == 3);
     MUST(&store, decision_names(store.db, &store.arena, TENANT, rows, 3, names, &store.error));
-    CHECK(is_text(names[0], "picky") && rows[0].kind == DECISION_FILTERED);
+    CHECK(is_text(names[0].id, "picky") && rows[0].kind == DECISION_FILTERED);
     CHECK(rows[0].leaf == 0 && uuid_is_none(rows[0].holder) && rows[0].version == 1);
-    CHECK(is_text(names[1], "off") && rows[1].kind == DECISION_DISABLED);
-    CHECK(is_text(names[2], "keyed") && rows[2].kind == DECISION_DUPLICATE);
+    CHECK(is_text(names[1].id, "off") && rows[1].kind == DECISION_DISABLED);
+    CHECK(is_text(names[2].id, "keyed") && rows[2].kind == DECISION_DUPLICATE);
     CHECK(rows[2].reason == DECISION_REASON_DUPLICATE_KEY && rows[2].leaf == -1);
     CHECK(same_id(rows[2].holder, again->items[0].pairs[0].key.holder));
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2); // one for each event

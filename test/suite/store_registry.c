@@ -371,7 +371,7 @@ static void one_change_beside_many_reads_a_few_rows(void)
     Registry *registry = writer_registry(store.writer), *whole = load(&store, NULL);
     registry_triggers(registry, TENANT, S("k1"), &count);
     CHECK(count == MANY / 100 + 1);
-    CHECK(registry_trigger_count(registry, TENANT) == MANY + 1);
+    CHECK(registry_listeners(registry, TENANT) == MANY + 1);
     check_same(&store, 0, registry, whole);
     registry_drop(whole);
     registry_drop(registry);

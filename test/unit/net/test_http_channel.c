@@ -24,7 +24,7 @@ static Message sample(void)
                      .address = S("+964 770 \"1\""),
                      .locale = S("ar") },
         .event_kind = S("order.paid"),
-        .trigger_id = S("csi"),
+        .rule_id = S("csi"),
         .send = 1,
         .attempt = 2,
         .url = S("https://peal.example/s/q7AbC"),
@@ -69,15 +69,16 @@ static void the_body_has_the_members_of_the_contract(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
     Message message = sample();
-    CHECK(
-        str_eq(message_json(&arena, &message),
-               S("{\"deliveryId\":\"01970000-0000-7000-8000-000000000001\",\"publicId\":\"q7AbC\","
-                 "\"eventId\":\"01970000-0000-7000-8000-0000000000ee\","
-                 "\"eventKind\":\"order.paid\",\"triggerId\":\"csi\",\"send\":1,\"attempt\":2,"
-                 "\"address\":\"+964 770 \\\"1\\\"\",\"locale\":\"ar\",\"customerRef\":null,"
-                 "\"url\":\"https://peal.example/s/q7AbC\","
-                 "\"occurredAt\":\"2026-05-14T05:12:34.000Z\","
-                 "\"payload\":{\"wip\":\"40956\",\"n\":9007199254740993}}")));
+    CHECK(str_eq(message_json(&arena, &message),
+                 S("{\"type\":\"order.paid\",\"timestamp\":\"2026-05-14T05:12:34.000Z\","
+                   "\"deliveryId\":\"01970000-0000-7000-8000-000000000001\",\"publicId\":\"q7AbC\","
+                   "\"eventId\":\"01970000-0000-7000-8000-0000000000ee\","
+                   "\"eventKind\":\"order.paid\",\"triggerId\":\"csi\",\"rule\":{\"kind\":"
+                   "\"trigger\",\"id\":\"csi\",\"version\":0},\"send\":1,\"attempt\":2,"
+                   "\"address\":\"+964 770 \\\"1\\\"\",\"locale\":\"ar\",\"customerRef\":null,"
+                   "\"url\":\"https://peal.example/s/q7AbC\","
+                   "\"occurredAt\":\"2026-05-14T05:12:34.000Z\","
+                   "\"payload\":{\"wip\":\"40956\",\"n\":9007199254740993}}")));
 }
 
 static void a_request_carries_id_time_and_trace(void)
