@@ -370,6 +370,40 @@ CREATE TABLE sequence (
     PRIMARY KEY (tenant, first)
 ) {STRICT_KEYED};
 
+-- What happened, told in rows that vouch for each other (src/domain/audit.h): body is what the link
+-- covers. The address stands beside it, and may be erased.
+CREATE TABLE audit (
+    tenant {I64} NOT NULL,
+    seq {I64} NOT NULL,
+    body {BYTES} NOT NULL,
+    link {BYTES} NOT NULL,
+    target TEXT,
+    PRIMARY KEY (tenant, seq)
+) {STRICT_KEYED};
+
+-- Rows that sites bring have ids of their own, and may come twice, or beside our own row of the same
+-- notification: which fact was told under each.
+CREATE TABLE audit_brought (
+    tenant {I64} NOT NULL,
+    event {ID} NOT NULL,
+    number {I64} NOT NULL,
+    PRIMARY KEY (tenant, event)
+) {STRICT_KEYED};
+
+-- How far a tenant's audit has come: told is the last number of its facts, number the last that was
+-- sealed into the chain, seq and link the chain's head; what lies up to the anchor was purged.
+CREATE TABLE chain (
+    tenant {I64} NOT NULL PRIMARY KEY,
+    told {I64} NOT NULL,
+    number {I64} NOT NULL,
+    seq {I64} NOT NULL,
+    link {BYTES} NOT NULL,
+    anchor_seq {I64} NOT NULL,
+    anchor_link {BYTES} NOT NULL,
+    sealed_at {I64} NOT NULL
+) {STRICT_KEYED} {QUEUE_STORAGE};
+CREATE INDEX chain_behind ON chain (sealed_at) WHERE number < told;
+
 -- Work that one node at a time does: who has it, and until when.
 CREATE TABLE duty (
     name TEXT NOT NULL PRIMARY KEY,

@@ -58,6 +58,11 @@ Err captured_list(Call *call, Db *db, Error *error);
 extern const Param cause_params[];
 Err cause_list(Call *call, Db *db, Error *error);
 
+// audit_api.c
+extern const Param audit_params[];
+Err audit_list(Call *call, Db *db, Error *error);
+Err audit_check(Call *call, Db *db, Error *error);
+
 // operations_api.c
 Err operation_create(Call *call, Tx *tx, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);

@@ -5,6 +5,8 @@
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
 #define OPERATORS MAY_ROLE(OPERATOR)
+#define EXPORTERS MAY_ROLE(AUDIT_EXPORT)
+#define AUDITORS (READERS | EXPORTERS)
 #define AUTHORS MAY_ROLE(AUTHOR)
 #define SENDERS MAY_ROLE(INGEST)
 #define SITES MAY_ROLE(SITE)
@@ -115,6 +117,10 @@ const Route routes[] = {
       "What applications emitted in SQL or wrote into their own tables, newest first", .params = outbox_params, PAGE(outbox_shape) },
     { "GET",    "/v1/outbox/{id}",              READERS,   READS(outbox_get),
       "Show a row of the outbox", GIVES(200, outbox_shape) },
+    { "GET",    "/v1/audit",                    READERS,   READS(audit_list),
+      "What happened, newest first", .params = audit_params, PAGE(audit_shape) },
+    { "GET",    "/v1/audit/verify",             AUDITORS,  READS(audit_check),
+      "Whether the audit chain is whole, and else which row is the first bad one", GIVES(200, audit_verdict_shape) },
     { "POST",   "/v1/operations",               OPERATORS, WRITES(operation_create),
       "Act on all deliveries that a filter names", POSTED(operation_body_shape), GIVES(202, operation_begun_shape),
       .example = "{\"action\":\"retry\",\"filter\":{\"state\":\"parked\"}}" },

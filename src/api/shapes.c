@@ -1,5 +1,6 @@
 #include "api/shapes.h"
 
+#include "domain/audit.h"
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
@@ -30,6 +31,9 @@ static const char *const verdict_words[] = { VERDICT_TABLE(WORD) NULL };
 static const char *const reason_words[] = { DELIVERY_REASON_TABLE(WORD) NULL };
 static const char *const decision_words[] = { DECISION_TABLE(WORD) NULL };
 static const char *const decision_reasons[] = { DECISION_REASON_TABLE(WORD) NULL };
+static const char *const audit_kinds[] = { AUDIT_KIND_TABLE(WORD) NULL };
+static const char *const audit_statuses[] = { AUDIT_STATUS_TABLE(WORD) NULL };
+static const char *const audit_problems[] = { AUDIT_PROBLEM_TABLE(WORD) NULL };
 static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
 static const char *const rule_words[] = { RULE_KIND_TABLE(WORD) NULL };
 static const char *const inbox_kinds[] = { INBOX_KIND_TABLE(WORD) NULL };
@@ -366,6 +370,44 @@ static const Field outbox_rows[] = {
     { "publishedAt",   FIELD_TIME,  OR_NULL },
 };
 const Shape outbox_shape = SHAPE("OutboxRow", outbox_rows);
+
+static const Field audit_detail_rows[] = {
+    { "attempt",    FIELD_COUNT, SOMETIMES, .help = "Its number" },
+    REASON(SOMETIMES),
+    { "code",       FIELD_INT,   SOMETIMES, .help = "Of the far side's answer" },
+    { "providerId", FIELD_TEXT,  SOMETIMES },
+    { "text",       FIELD_TEXT,  SOMETIMES, .help = "What was done it to, or what the far side said" },
+};
+static const Shape audit_detail_shape = SHAPE("AuditDetail", audit_detail_rows);
+static const Field audit_rows[] = {
+    { "seq",           FIELD_COUNT,  ALWAYS,    .help = "Its place in the chain, from 1 without a gap" },
+    { "eventId",       FIELD_ID,     SOMETIMES, .help = "The row's own; this and what follows is missing where the row cannot be read any more" },
+    { "at",            FIELD_TIME,   SOMETIMES },
+    WORDS("kind", SOMETIMES, audit_kinds),
+    WORDS("status", SOMETIMES, audit_statuses),
+    { "actor",         FIELD_TEXT,   SOMETIMES, .help = "The id of a key, or engine" },
+    { "deliveryId",    FIELD_ID,     MAYBE_NULL },
+    { "channel",       FIELD_TEXT,   MAYBE_NULL },
+    { "instance",      FIELD_TEXT,   MAYBE_NULL },
+    { "correlationId", FIELD_TEXT,   MAYBE_NULL },
+    { "target",        FIELD_TEXT,   MAYBE_NULL, .help = "The address; it may have been erased" },
+    { "detail",        FIELD_OBJECT, SOMETIMES, .inside = &audit_detail_shape },
+    { "hash",          FIELD_TEXT,   ALWAYS,    .help = "Of the row and the one before, in hex digits" },
+};
+const Shape audit_shape = SHAPE("AuditRow", audit_rows);
+static const Field audit_bad_rows[] = {
+    { "seq",     FIELD_COUNT, ALWAYS },
+    { "problem", FIELD_WORD,  ALWAYS, .min = AUDIT_PROBLEM_NONE + 1, .words = audit_problems },
+};
+static const Shape audit_bad_shape = SHAPE("AuditProblem", audit_bad_rows);
+static const Field audit_verdict_rows[] = {
+    { "ok",          FIELD_BOOL,   ALWAYS },
+    { "rows",        FIELD_COUNT,  ALWAYS, .help = "That were looked at" },
+    { "checkpoints", FIELD_COUNT,  ALWAYS, .help = "Whole thousands of them" },
+    { "head",        FIELD_TEXT,   ALWAYS, .help = "The hash of the last sound row" },
+    { "firstBad",    FIELD_OBJECT, SOMETIMES, .inside = &audit_bad_shape },
+};
+const Shape audit_verdict_shape = SHAPE("AuditVerdict", audit_verdict_rows);
 
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },

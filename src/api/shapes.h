@@ -56,6 +56,10 @@ extern const Shape cause_shape;
 // outbox_api.c
 extern const Shape outbox_shape;
 
+// audit_api.c
+extern const Shape audit_shape;
+extern const Shape audit_verdict_shape;
+
 // operations_api.c
 typedef struct OperationBody {
     int action; // its place in operation_words

@@ -15,6 +15,9 @@ extern const Command command_captured;
 // causes.c
 extern const Command command_causes;
 
+// audit.c
+extern const Command command_audit;
+
 // definitions.c
 extern const Command command_triggers;
 extern const Command command_channels;

@@ -28,7 +28,10 @@
     X(OPERATION,           "operation.made",      "the operation's id")           \
     X(KEY_CHANGED,         "key.changed",         "the key's id")                 \
     X(TENANT_CHANGED,      "tenant.changed",      "the tenant's id")              \
-    X(TENANT_DELETED,      "tenant.deleted",      "the tenant's id")
+    X(TENANT_DELETED,      "tenant.deleted",      "the tenant's id")              \
+    X(AUDIT_BROUGHT,       "audit.brought",       "packed (audit_brought_pack)")  \
+    X(LOOKED,              "tenant.looked",       "what was asked for, by whom the tenant does not have") \
+    X(PURGED,              "purged",              "what, and how many rows")
 // clang-format on
 
 typedef enum FactKind {

@@ -52,14 +52,17 @@ static bool take_command(Engine *engine)
     return true;
 }
 
-// purges_first has what is past its time deleted before the command ends: by the clock that the
-// command is about, and not by the machine's, the purge may be due long since.
-static bool purges_first(Engine *engine, EngineCommand *command)
+// tidies_first has what is past its time deleted before the command ends: by the clock that the
+// command is about, and not by the machine's, the purge may be due long since. What the command did
+// is in the audit then, too.
+static bool tidies_first(Engine *engine, EngineCommand *command)
 {
-    if (command->has_purged || !engine_sends(engine))
+    if (command->has_tidied || !engine_sends(engine))
         return false;
-    command->has_purged = true;
+    command->has_tidied = true;
     engine->duties[DUTY_PURGE].is_wanted = true;
+    engine->duties[DUTY_SEQUENCE].is_wanted = true;
+    engine->duties[DUTY_SEAL].is_wanted = true;
     return true;
 }
 
@@ -105,7 +108,7 @@ bool command_run(Engine *engine, Instant now)
         return true;
     if (command->kind == COMMAND_ADVANCE && now < command->to)
         clock_set(engine->options.clock, earlier(next, command->to));
-    else if (!purges_first(engine, command))
+    else if (!tidies_first(engine, command))
         report(engine);
     return true;
 }

@@ -21,6 +21,7 @@
     X(OPERATE)        \
     X(PURGE)          \
     X(SEQUENCE)       \
+    X(SEAL)           \
     X(SAMPLE)         \
     X(UPKEEP)         \
     X(DRAIN)
@@ -72,6 +73,9 @@ Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
 // drain.c: what waits in the inbox becomes events.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void drain_take(Engine *engine, const DutyReport *report);
+
+// seal.c: what happened is sealed into the audit chain.
+Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

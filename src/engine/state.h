@@ -187,7 +187,7 @@ typedef struct EngineCommand {
     Instant to;
     EngineDone *done;
     void *with;
-    bool has_begun, has_drained, has_probed, has_purged;
+    bool has_begun, has_drained, has_probed, has_tidied;
     Tally before;
 } EngineCommand;
 

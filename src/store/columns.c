@@ -35,6 +35,15 @@ static Value bind_member(const Column *column, const void *row)
     return value_null();
 }
 
+// hash_of is what bytes of another length cannot be: all zero.
+static Sha256 hash_of(Str bytes)
+{
+    Sha256 hash = { 0 };
+    if (bytes.len == sizeof hash.b)
+        memcpy(hash.b, bytes.at, sizeof hash.b);
+    return hash;
+}
+
 static void read_member(const Column *column, const Value *value, void *ret)
 {
     void *at = (char *) ret + column->offset;
@@ -62,6 +71,8 @@ static void read_member(const Column *column, const Value *value, void *ret)
         *(Uuid *) at = value_to_uuid(value);
         return;
     case MEMBER_HASH:
+        *(Sha256 *) at = hash_of(value_to_str(value));
+        return;
     case MEMBER_ID_AT:
     case MEMBER_HASH_AT:
         break;

@@ -11,6 +11,7 @@
 //     COLUMN        int, enum, bool, int64_t; Uuid, Sha256; Str (none is NULL); a pointer to an
 //                   Uuid or a Sha256 (NULL is NULL), for writing alone
 //     COLUMN_TIME   an Instant: INSTANT_NONE is NULL
+//     COLUMN_BYTES  a Str that is bytes and no text (none is NULL)
 //     COLUMN_SOME   int or int64_t: 0 is NULL
 //     COLUMN_BYTES  a Str that is not text: none is NULL
 //     COLUMN_IF     as COLUMN, but NULL where a bool of the struct is false; for writing alone
@@ -60,6 +61,9 @@ typedef struct Columns {
     { .type = MEMBER_OF(owner, member), .offset = offsetof(owner, member) }
 #define COLUMN_TIME(owner, member)                                                                 \
     { .type = _Generic(((owner *) 0)->member, Instant: MEMBER_TIME),                               \
+      .offset = offsetof(owner, member) }
+#define COLUMN_BYTES(owner, member)                                                                \
+    { .type = _Generic(((owner *) 0)->member, Str: MEMBER_BYTES),                                  \
       .offset = offsetof(owner, member) }
 #define COLUMN_SOME(owner, member)                                                                 \
     { .type = _Generic(((owner *) 0)->member, int: MEMBER_SOME_INT, int64_t: MEMBER_SOME_I64),     \

@@ -13,6 +13,7 @@
 #define META_HOLD S("hold")
 #define META_CLOCK S("clock")
 #define META_MASTER_KEY S("master-key") // store/seal.h
+#define META_AUDIT_KEY S("audit-key")   // store/audit_key.h
 
 Err meta_get(Db *db, Arena *arena, Str key, Str *ret, Error *error) MUST_USE; // none when absent
 void meta_put(Tx *tx, Str key, Str value);

@@ -49,6 +49,20 @@ static const Statement insert = {
     .postgres = "INSERT INTO sequence (tenant, first, count, writer, n)"
                 " SELECT * FROM unnest($1, $2, $3, $4, $5)",
 };
+// The audit's chains learn how far there is something to seal (audit.h).
+static const Statement tell = {
+    .name = "sequence_tell",
+    .scope = STATEMENT_TENANT,
+    .params = "iibi",
+    .many = true,
+    .sql = "INSERT INTO chain (tenant, told, number, seq, link, anchor_seq, anchor_link, sealed_at)"
+           " VALUES ($1, $2, 0, 0, $3, 0, $3, $4)"
+           " ON CONFLICT (tenant) DO UPDATE SET told = excluded.told",
+    .postgres = "INSERT INTO chain (tenant, told, number, seq, link, anchor_seq, anchor_link,"
+                " sealed_at) SELECT tenant, told, 0, 0, link, 0, link, at"
+                " FROM unnest($1, $2, $3, $4) AS u (tenant, told, link, at)"
+                " ON CONFLICT (tenant) DO UPDATE SET told = excluded.told",
+};
 static const Statement see = {
     .name = "journal_see",
     .scope = STATEMENT_SYSTEM,
@@ -101,11 +115,11 @@ static const Statement page = {
     .sql = "SELECT s.first, j.at, j.facts FROM sequence s JOIN journal j"
            " ON j.writer = s.writer AND j.n = s.n WHERE s.tenant = $1 AND s.first >= COALESCE("
            "(SELECT MAX(b.first) FROM sequence b WHERE b.tenant = $1 AND b.first <= $2 + 1), 0)"
-           " ORDER BY s.first LIMIT $3",
+           " AND s.first <= $2 + $3 ORDER BY s.first",
 };
 
 const Statement *const sequence_statements[] = {
-    &writers, &unseen, &last, &insert, &see, &purge, &forget, &purge_numbers, &page, NULL,
+    &writers, &unseen, &last, &insert, &tell, &see, &purge, &forget, &purge_numbers, &page, NULL,
 };
 
 // Line is what one writer has to show: its rows from at to end, in the order of their numbers.
@@ -293,6 +307,20 @@ static Err read_next(Tx *tx, const Slice *slice, Next **ret, size_t *ret_count, 
     return ERR_OK;
 }
 
+// tell_chains tells how far each tenant's numbers go now; next is behind the last of them.
+static void tell_chains(Tx *tx, const Next *next, size_t count)
+{
+    static const Sha256 none;
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4 + 1);
+    for (size_t i = 0; i < count; i++) {
+        values[i * 4] = value_i64(next[i].tenant);
+        values[i * 4 + 1] = value_i64(next[i].number - 1);
+        values[i * 4 + 2] = value_bytes((Str){ (const char *) none.b, sizeof none.b });
+        values[i * 4 + 3] = value_i64(tx->now);
+    }
+    db_send_many(tx->db, &tx->arena, &tell, values, count, NULL);
+}
+
 static Err give_numbers(Tx *tx, Slice *slice, Error *error)
 {
     Next *next;
@@ -307,6 +335,7 @@ static Err give_numbers(Tx *tx, Slice *slice, Error *error)
     }
     db_send_rows(tx->db, &tx->arena, &insert, &place_columns, slice->places, slice->place_count,
                  NULL);
+    tell_chains(tx, next, count);
     return ERR_OK;
 }
 
@@ -378,7 +407,7 @@ Err journal_read(Db *db, Arena *arena, int64_t tenant, int64_t after, size_t lim
                  JournalEntry **ret, size_t *ret_count, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(after), value_i64((int64_t) limit + 1) };
+    Value args[] = { value_i64(tenant), value_i64(after), value_i64((int64_t) limit) };
     TRY(db_query(db, arena, &page, args, &rows, error));
     JournalEntry *entries = ARENA_ARRAY(arena, JournalEntry, limit + 1);
     size_t count = 0;

@@ -2,6 +2,7 @@
 
 #include "store/act.h"
 #include "store/attempt.h"
+#include "store/audit.h"
 #include "store/awaiting.h"
 #include "store/cause.h"
 #include "store/counter.h"
@@ -39,6 +40,8 @@
 const Statement *const *const all_statements[] = {
     act_statements,
     attempt_statements,
+    audit_statements,
+    audit_page_statements,
     awaiting_statements,
     cause_statements,
     counter_statements,

@@ -1,0 +1,205 @@
+#include "api/handlers.h"
+
+#include "store/audit.h"
+
+// The audit as it is shown. Whoever has the role read sees addresses masked, and cannot ask for
+// one; exporting is a right of its own.
+
+enum {
+    LIST_CHANNEL,
+    LIST_KIND,
+    LIST_STATUS,
+    LIST_SITE,
+    LIST_INSTANCE,
+    LIST_TARGET,
+    LIST_ACTOR,
+    LIST_CORRELATION,
+    LIST_DELIVERY,
+    LIST_ERRORS,
+    LIST_FROM,
+    LIST_TO,
+};
+
+enum { NAME_MAX_BYTES = 200, TARGET_MAX_BYTES = 500 };
+
+#define ENGINE S("engine")
+
+static const char *const kind_words[] = {
+#define KIND_WORD(name, text) text,
+    AUDIT_KIND_TABLE(KIND_WORD)
+#undef KIND_WORD
+        NULL
+};
+static const char *const status_words[] = {
+#define STATUS_WORD(name, text, error, meaning) text,
+    AUDIT_STATUS_TABLE(STATUS_WORD)
+#undef STATUS_WORD
+        NULL
+};
+
+// clang-format off
+const Param audit_params[] = {
+    [LIST_CHANNEL]     = { "channel", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The key of a channel" },
+    [LIST_KIND]        = { "kind", PARAM_WORD, .words = kind_words, .help = "What the row tells of" },
+    [LIST_STATUS]      = { "status", PARAM_WORD, .words = status_words, .help = "How it went" },
+    [LIST_SITE]        = { "site", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The site it came from" },
+    [LIST_INSTANCE]    = { "instance", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The instance at the site" },
+    [LIST_TARGET]      = { "target", PARAM_TEXT, .max = TARGET_MAX_BYTES, .help = "An address, whole" },
+    [LIST_ACTOR]       = { "actor", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The id of a key, or engine" },
+    [LIST_CORRELATION] = { "correlationId", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "Of the event" },
+    [LIST_DELIVERY]    = { "delivery", PARAM_ID, .help = "The id of a delivery" },
+    [LIST_ERRORS]      = { "errorsOnly", PARAM_BOOL, .help = "Without what went well: Success, Enqueued, Delivered, Completed" },
+    [LIST_FROM]        = { "from", PARAM_TIME, .help = "At or after" },
+    [LIST_TO]          = { "to", PARAM_TIME, .help = "Before" },
+    { 0 },
+};
+// clang-format on
+
+static void put_id(JsonOut *json, Str key, Uuid id)
+{
+    char text[UUID_TEXT_LEN + 1];
+    json_put_str(json, key, uuid_is_none(id) ? STR_NONE : uuid_text(id, text));
+}
+
+// read_names reads what the store knows by number. A name that nobody has fits no row.
+static void read_names(const Call *call, AuditFilter *filter)
+{
+    Str name;
+    filter->has_lane = param_text(call, LIST_CHANNEL, &name);
+    if (filter->has_lane) {
+        filter->lane = registry_lane_of(call->registry, call->tenant, name);
+        filter->lane = filter->lane ? filter->lane : -1;
+    }
+}
+
+static Err read_actor(const Call *call, AuditFilter *filter, Error *error)
+{
+    Str actor;
+    filter->has_actor = param_text(call, LIST_ACTOR, &actor);
+    if (!filter->has_actor || str_eq(actor, ENGINE) || uuid_parse(actor, &filter->actor))
+        return ERR_OK;
+    return fail(error, ERR_INVALID, "actor must be the id of a key, or engine");
+}
+
+static Err read_filter(const Call *call, AuditFilter *ret, Error *error)
+{
+    AuditFilter filter = { .from = INSTANT_NONE, .to = INSTANT_NONE };
+    size_t kind = 0, status = 0;
+    filter.has_kind = param_word(call, LIST_KIND, &kind);
+    filter.kind = (AuditKind) kind;
+    filter.has_status = param_word(call, LIST_STATUS, &status);
+    filter.status = (AuditStatus) status;
+    filter.has_delivery = param_id(call, LIST_DELIVERY, &filter.delivery);
+    param_text(call, LIST_INSTANCE, &filter.instance);
+    param_text(call, LIST_CORRELATION, &filter.correlation_id);
+    param_bool(call, LIST_ERRORS, &filter.errors_only);
+    param_time(call, LIST_FROM, &filter.from);
+    param_time(call, LIST_TO, &filter.to);
+    read_names(call, &filter);
+    TRY(read_actor(call, &filter, error));
+    if (param_text(call, LIST_TARGET, &filter.target))
+        TRY(call_may_search(call, error));
+    *ret = filter;
+    return ERR_OK;
+}
+
+static void put_detail(JsonOut *json, const AuditEntry *entry)
+{
+    Str reason = str_from(reason_code(entry->reason));
+    json_key(json, S("detail"));
+    json_open(json, '{');
+    if (entry->attempt)
+        json_put_i64(json, S("attempt"), entry->attempt);
+    if (reason.len)
+        json_put_str(json, S("reason"), reason);
+    if (entry->code)
+        json_put_i64(json, S("code"), entry->code);
+    if (entry->provider_id.at)
+        json_put_str(json, S("providerId"), entry->provider_id);
+    if (entry->text.at)
+        json_put_str(json, S("text"), entry->text);
+    json_close(json, '}');
+}
+
+static void put_entry(const Call *call, JsonOut *json, const AuditRow *row)
+{
+    const AuditEntry *entry = &row->entry;
+    const RegistryLane *lane = registry_lane(call->registry, entry->lane);
+    put_id(json, S("eventId"), audit_event_id(call->tenant, entry));
+    json_put_time(json, S("at"), entry->at);
+    json_put_str(json, S("kind"), str_from(audit_kind_text(entry->kind)));
+    json_put_str(json, S("status"), str_from(audit_status_text(entry->status)));
+    if (uuid_is_none(entry->actor))
+        json_put_str(json, S("actor"), ENGINE);
+    else
+        put_id(json, S("actor"), entry->actor);
+    put_id(json, S("deliveryId"), entry->delivery);
+    json_put_str(json, S("channel"), lane ? lane->channel_key : STR_NONE);
+    json_put_str(json, S("instance"), entry->instance);
+    json_put_str(json, S("correlationId"), entry->correlation_id);
+    json_put_str(json, S("target"), call_address(call, row->target));
+    put_detail(json, entry);
+}
+
+// put_row shows a row; of one that cannot be read any more, that it is there.
+static void put_row(const Call *call, JsonOut *json, const AuditRow *row)
+{
+    json_open(json, '{');
+    json_put_i64(json, S("seq"), row->seq);
+    if (row->is_read)
+        put_entry(call, json, row);
+    json_put_str(json, S("hash"), hex_text(call->arena, row->link.b, sizeof row->link.b));
+    json_close(json, '}');
+}
+
+Err audit_list(Call *call, Db *db, Error *error)
+{
+    AuditFilter filter;
+    Walk walk;
+    Seen seen;
+    AuditRow *rows;
+    TRY(read_filter(call, &filter, error));
+    TRY(call_walk(call, &walk, error));
+    TRY(audit_page(db, call->arena, call->registry->ring, call->tenant, &filter, &walk, &rows,
+                   &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++)
+        put_row(call, json, &rows[i]);
+    page_close(call, &seen);
+    return ERR_OK;
+}
+
+static void put_head(const Call *call, JsonOut *json, const AuditHead *head)
+{
+    json_put_str(json, S("head"), hex_text(call->arena, head->link.b, sizeof head->link.b));
+}
+
+static void put_verdict(Call *call, const AuditVerdict *verdict)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_bool(json, S("ok"), !verdict->problem);
+    json_put_i64(json, S("rows"), verdict->rows);
+    json_put_i64(json, S("checkpoints"), verdict->rows / AUDIT_CHECKPOINT);
+    put_head(call, json, &verdict->head);
+    if (verdict->problem) {
+        json_key(json, S("firstBad"));
+        json_open(json, '{');
+        json_put_i64(json, S("seq"), verdict->bad);
+        json_put_str(json, S("problem"), str_from(audit_problem_text(verdict->problem)));
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
+Err audit_check(Call *call, Db *db, Error *error)
+{
+    AuditChain chain;
+    AuditHead outside = { 0 };
+    bool has_more;
+    TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
+    AuditVerdict verdict = { .head = chain.anchor };
+    TRY(audit_verify(db, call->tenant, &outside, AUDIT_VERIFY_MAX, &verdict, &has_more, error));
+    put_verdict(call, &verdict);
+    return ERR_OK;
+}

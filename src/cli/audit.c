@@ -1,0 +1,111 @@
+// The audit: asking it, and asking whether it is whole.
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/pages.h"
+
+#define NAMED "channel kind status site instance target actor delivery from to"
+#define FILTERS NAMED " correlation-id errors-only"
+
+static const Column audit_columns[] = {
+    { "SEQ", "seq" },         { "AT", "at" },         { "KIND", "kind" },
+    { "STATUS", "status" },   { "ACTOR", "actor" },   { "DELIVERY", "deliveryId" },
+    { "CHANNEL", "channel" }, { "TARGET", "target" }, { "DETAIL", "detail" },
+};
+
+// asked is the path with those filters whose options are not called as their parameters are.
+static Str asked(const CommandArgs *args, Str path)
+{
+    Client client = client_open(args);
+    const char *correlation = args_option(args, "correlation-id");
+    if (correlation)
+        path = client_with(&client, path, S("correlationId"), str_from(correlation));
+    if (args_flag(args, "errors-only"))
+        path = client_with(&client, path, S("errorsOnly"), S("true"));
+    return path;
+}
+
+static int query(CommandArgs *args)
+{
+    ClientList list = {
+        .path = asked(args, S("/v1/audit")),
+        .options = NAMED,
+        .columns = audit_columns,
+        .column_count = ARRAY_LEN(audit_columns),
+        .noun = "audit rows",
+    };
+    return client_list(args, &list);
+}
+
+static int print_verdict(const Client *client, const Json *answer)
+{
+    Arena *arena = client->arena;
+    const Json *bad = json_get(answer, S("firstBad"));
+    if (json_bool(json_get(answer, S("ok")))) {
+        printf("The audit chain is whole: %.*s rows, head %.*s.\n",
+               STR_ARG(output_value(arena, json_get(answer, S("rows")))),
+               STR_ARG(output_value(arena, json_get(answer, S("head")))));
+        return EXIT_DONE;
+    }
+    return output_failure(
+        &(Failure){ .exit = EXIT_FAILED,
+                    .error = S("the audit chain is broken"),
+                    .why = str_format(arena, "row %.*s is %.*s",
+                                      STR_ARG(output_value(arena, json_get(bad, S("seq")))),
+                                      STR_ARG(output_value(arena, json_get(bad, S("problem"))))),
+                    .hint = S("compare it with an export or a backup: docs/audit.md") });
+}
+
+static int verify(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Answer answer = { 0 };
+    int status = client_get(&client, S("/v1/audit/verify"), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (!client.json)
+        return print_verdict(&client, answer.json);
+    output_json(answer.text);
+    return json_bool(json_get(answer.json, S("ok"))) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const CommandVerb audit_verbs[] = {
+    { "query", NULL, 0, 0, FILTERS " limit cursor", query },
+    { "verify", NULL, 0, 0, "", verify },
+    { 0 },
+};
+
+static const CommandOption audit_options[] = {
+    { "channel", "KEY", "only through this channel" },
+    { "kind", "KIND", "only of this kind, such as Delivery.Attempt" },
+    { "status", "STATUS", "only with this status, such as Parked" },
+    { "site", "SITE", "only from this site" },
+    { "instance", "NAME", "only from this instance of a site" },
+    { "target", "ADDRESS", "only to this address" },
+    { "actor", "ID", "only what this key did, or engine" },
+    { "correlation-id", "ID", "only of events with this correlation id" },
+    { "delivery", "ID", "only of this delivery" },
+    { "errors-only", NULL, "only what did not go well" },
+    { "from", "TIME", "at or after" },
+    { "to", "TIME", "before" },
+    { "limit", "N", "how many; 50 unless said" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+const Command command_audit = {
+    .name = "audit",
+    .usage = "audit [query] [--kind KIND] [--channel KEY] [--OPTIONS]\n"
+             "audit verify",
+    .summary = "Ask what happened, and whether the record of it is whole",
+    .details =
+        "Rows are linked by their hashes; verify walks along the chain and names the first\n"
+        "row that was changed, is missing, was put elsewhere or was cut off. It exits with 1\n"
+        "where there is one.\n\n"
+        "Examples:\n"
+        "  peal audit --delivery 01975e3c-7a4b-7000-8000-2c9d3f5b1a60\n"
+        "  peal audit --channel email:ops --errors-only --from 2026-05-14T00:00:00Z\n"
+        "  peal audit verify",
+    .options = audit_options,
+    .verbs = audit_verbs,
+};

@@ -1,0 +1,222 @@
+#include "store/audit.h"
+
+#include "store/audit_key.h"
+#include "store/columns.h"
+
+// Rows are read along their numbers and looked into here: what a filter asks for lies packed in
+// their bytes, and a walk is bounded anyway (walk.h).
+
+enum { LOOK = 500, VERIFY_LOOK = 4000 }; // rows at a time
+
+static const Statement newest = {
+    .name = "audit_newest",
+    .scope = STATEMENT_TENANT,
+    .params = "iii",
+    .sql = "SELECT seq, body, link, target FROM audit WHERE tenant = $1 AND seq < $2"
+           " ORDER BY seq DESC LIMIT $3",
+};
+static const Statement onward = {
+    .name = "audit_onward",
+    .scope = STATEMENT_TENANT,
+    .params = "iii",
+    .sql = "SELECT seq, body, link FROM audit WHERE tenant = $1 AND seq > $2"
+           " ORDER BY seq LIMIT $3",
+};
+static const Statement chain_get = {
+    .name = "audit_chain",
+    .scope = STATEMENT_TENANT,
+    .params = "i",
+    .sql = "SELECT seq, link, anchor_seq, anchor_link, told - number FROM chain WHERE tenant = $1",
+};
+
+const Statement *const audit_page_statements[] = { &newest, &onward, &chain_get, NULL };
+
+static const Columns chain_columns = COLUMNS(
+    AuditChain, COLUMN(AuditChain, head.seq), COLUMN(AuditChain, head.link),
+    COLUMN(AuditChain, anchor.seq), COLUMN(AuditChain, anchor.link), COLUMN(AuditChain, waiting));
+
+Err audit_chain(Db *db, Arena *arena, int64_t tenant, AuditChain *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant) };
+    TRY(db_query(db, arena, &chain_get, args, &rows, error));
+    *ret = (AuditChain){ 0 };
+    if (rows.count > 0)
+        columns_read(&chain_columns, rows_at(&rows, 0), ret);
+    return ERR_OK;
+}
+
+static AuditRow row_of(const Value *at)
+{
+    AuditRow row = { .seq = value_to_i64(&at[0]), .target = value_to_str(&at[3]) };
+    Str link = value_to_str(&at[2]);
+    row.is_read = audit_unpack(value_to_str(&at[1]), &row.entry);
+    memcpy(row.link.b, link.at, link.len < sizeof row.link.b ? link.len : sizeof row.link.b);
+    return row;
+}
+
+// Look is a filter with what it takes to ask it.
+typedef struct Look {
+    const AuditFilter *filter;
+    bool has_target;
+    AuditTarget target; // of the filter's address
+} Look;
+
+static bool is_text(Str wanted, Str text)
+{
+    return !wanted.at || (text.at && str_eq(wanted, text));
+}
+
+static bool is_target(const Look *look, const AuditRow *row)
+{
+    const AuditEntry *entry = &row->entry;
+    if (!look->filter->target.at || (row->target.at && str_eq(look->filter->target, row->target)))
+        return true;
+    return look->has_target && entry->has_target &&
+           memcmp(look->target.b, entry->target.b, sizeof entry->target.b) == 0;
+}
+
+static bool fits(const Look *look, const AuditRow *row)
+{
+    const AuditFilter *filter = look->filter;
+    const AuditEntry *entry = &row->entry;
+    return row->is_read && (!filter->has_kind || entry->kind == filter->kind) &&
+           (!filter->has_status || entry->status == filter->status) &&
+           (!filter->errors_only || audit_status_is_error(entry->status)) &&
+           (!filter->has_actor || uuid_cmp(entry->actor, filter->actor) == 0) &&
+           (!filter->has_delivery || uuid_cmp(entry->delivery, filter->delivery) == 0) &&
+           (!filter->has_lane || entry->lane == filter->lane) &&
+           (!filter->has_site || entry->site == filter->site) &&
+           is_text(filter->instance, entry->instance) &&
+           is_text(filter->correlation_id, entry->correlation_id) && is_target(look, row) &&
+           (filter->from == INSTANT_NONE || entry->at >= filter->from) &&
+           (filter->to == INSTANT_NONE || entry->at < filter->to);
+}
+
+static bool restricts(const AuditFilter *filter)
+{
+    return filter->has_kind || filter->has_status || filter->errors_only || filter->has_actor ||
+           filter->has_delivery || filter->has_lane || filter->has_site || filter->instance.at ||
+           filter->correlation_id.at || filter->target.at || filter->from != INSTANT_NONE ||
+           filter->to != INSTANT_NONE;
+}
+
+static Err place_of(const Walk *walk, int64_t *ret, Error *error)
+{
+    *ret = INT64_MAX;
+    if (walk->after.at && !str_to_i64(walk->after, 1, INT64_MAX, ret))
+        return walk_unknown(error);
+    return ERR_OK;
+}
+
+// Page is a page as it is filled: rows met, rows that fit, and where it stands.
+typedef struct Page {
+    AuditRow *rows;
+    size_t count, room; // one more than the page shows
+    int64_t met, before;
+    bool is_over; // nothing lies behind
+} Page;
+
+static Err look_on(Db *db, Arena *arena, int64_t tenant, const Look *look, int64_t at_most,
+                   Page *page, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(page->before), value_i64(at_most) };
+    TRY(db_query(db, arena, &newest, args, &rows, error));
+    for (size_t i = 0; i < rows.count && page->count < page->room; i++) {
+        AuditRow row = row_of(rows_at(&rows, i));
+        page->before = row.seq;
+        page->met++;
+        if (!restricts(look->filter) || fits(look, &row))
+            page->rows[page->count++] = row;
+    }
+    page->is_over = (int64_t) rows.count < at_most;
+    return ERR_OK;
+}
+
+static Err look_for(Db *db, Arena *arena, const KeyRing *ring, const AuditFilter *filter, Look *ret,
+                    Error *error)
+{
+    Str key;
+    *ret = (Look){ .filter = filter };
+    if (!filter->target.at)
+        return ERR_OK;
+    TRY(audit_key_get(db, arena, ring, &key, error));
+    ret->has_target = key.at;
+    if (key.at)
+        ret->target = audit_target(key, filter->target);
+    return ERR_OK;
+}
+
+Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const AuditFilter *filter,
+               const Walk *walk, AuditRow **ret, Seen *ret_seen, Error *error)
+{
+    Look look;
+    int64_t most = walk_met_max(walk, WALK_NEAR);
+    Page page = { .room = (size_t) walk->limit + 1 };
+    TRY(place_of(walk, &page.before, error));
+    TRY(look_for(db, arena, ring, filter, &look, error));
+    page.rows = ARENA_ARRAY(arena, AuditRow, page.room);
+    while (!page.is_over && page.count < page.room && page.met < most)
+        TRY(look_on(db, arena, tenant, &look, restricts(filter) ? LOOK : (int64_t) page.room, &page,
+                    error));
+    bool is_full = page.count == page.room;
+    *ret_seen = walk_counted(walk, page.count, false, !page.is_over && !is_full);
+    if (ret_seen->has_more)
+        ret_seen->next =
+            str_format(arena, "%lld",
+                       (long long) (is_full ? page.rows[ret_seen->count - 1].seq : page.before));
+    *ret = page.rows;
+    return ERR_OK;
+}
+
+// Verifying
+
+static void note_problem(AuditVerdict *verdict, AuditProblem problem, int64_t bad)
+{
+    verdict->problem = problem;
+    verdict->bad = bad;
+}
+
+static Err follow_some(Db *db, Arena *arena, int64_t tenant, int64_t limit,
+                       const AuditHead *outside, AuditVerdict *verdict, bool *ret_more,
+                       Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(verdict->head.seq), value_i64(limit) };
+    TRY(db_query(db, arena, &onward, args, &rows, error));
+    for (size_t i = 0; i < rows.count && !verdict->problem; i++) {
+        const Value *row = rows_at(&rows, i);
+        int64_t expected = verdict->head.seq + 1;
+        AuditProblem problem = audit_follow(&verdict->head, tenant, value_to_i64(&row[0]),
+                                            value_to_str(&row[1]), value_to_str(&row[2]));
+        verdict->rows++;
+        if (!problem && verdict->head.seq == outside->seq &&
+            memcmp(verdict->head.link.b, outside->link.b, SHA256_LEN) != 0)
+            problem = AUDIT_PROBLEM_CHANGED;
+        if (problem)
+            note_problem(verdict, problem, expected);
+    }
+    *ret_more = (int64_t) rows.count == limit && !verdict->problem;
+    return ERR_OK;
+}
+
+// The chain's own head is read before its rows: what is sealed meanwhile lies behind it.
+Err audit_verify(Db *db, int64_t tenant, const AuditHead *outside, int64_t limit, AuditVerdict *ret,
+                 bool *ret_more, Error *error)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditChain chain;
+    bool has_more = true;
+    TRY(audit_chain(db, &arena, tenant, &chain, error));
+    for (int64_t left = limit; has_more && left > 0; left -= VERIFY_LOOK) {
+        arena_reset(&arena);
+        TRY(follow_some(db, &arena, tenant, left < VERIFY_LOOK ? left : VERIFY_LOOK, outside, ret,
+                        &has_more, error));
+    }
+    if (!has_more && !ret->problem &&
+        (ret->head.seq < chain.head.seq || ret->head.seq < outside->seq))
+        note_problem(ret, AUDIT_PROBLEM_CUT, ret->head.seq + 1);
+    *ret_more = has_more;
+    return ERR_OK;
+}

@@ -1,0 +1,336 @@
+#include "fixture.h"
+
+#include "store/audit.h"
+#include "store/sequence.h"
+
+// What store/audit.h promises: every fact is told once, in a chain in which any change is found.
+
+enum { SLICE = 100 };
+
+typedef struct Seal {
+    int limit;
+    bool dies;
+    AuditSealed sealed;
+} Seal;
+
+static Err do_seal(Tx *tx, void *with, Error *error)
+{
+    Seal *seal = with;
+    bool has_more;
+    TRY(sequence_run(tx, SLICE, &has_more, error));
+    TRY(audit_seal(tx, seal->limit, &seal->sealed, error));
+    return seal->dies ? fail(error, ERR_CONFLICT, "died before the commit") : ERR_OK;
+}
+
+// seal seals all there is and returns how many slices that took.
+static int seal(Store *store, int limit)
+{
+    Seal seal = { .limit = limit, .sealed.has_more = true };
+    int slices = 0;
+    for (; seal.sealed.has_more && slices < 200; slices++)
+        MUST(store, writer_run(store->writer, do_seal, &seal, &store->error));
+    return slices;
+}
+
+static void open_audited(Store *store)
+{
+    publish(store, TENANT,
+            "{'id':'plain','eventKind':'visit','channel':'memory:default',"
+            "'retry':{'policy':'fixed','interval':'1m','max':1}}");
+    seal(store, SLICE);
+}
+
+static Uuid visit(Store *store)
+{
+    Accept *accept = take(store, TENANT,
+                          "{'kind':'visit','payload':{},'correlationId':'c-1',"
+                          "'recipient':{'address':'ada@example.org'}}");
+    MUST(store, take_err(accept));
+    return accept->items[0].pairs[0].delivery;
+}
+
+// deliver makes one delivery that goes out at once.
+static Uuid deliver(Store *store)
+{
+    Uuid id = visit(store);
+    Claimed claimed = claim_one(store, 1);
+    settle_one(store, &claimed, VERDICT_DELIVERED);
+    return id;
+}
+
+static size_t page_of(Store *store, const AuditFilter *filter, AuditRow **ret)
+{
+    Seen seen;
+    Walk walk = { .limit = 500 };
+    MUST(store, audit_page(store->db, &store->arena, NULL, TENANT, filter, &walk, ret, &seen,
+                           &store->error));
+    return seen.count;
+}
+
+static AuditFilter any(void)
+{
+    return (AuditFilter){ .from = INSTANT_NONE, .to = INSTANT_NONE };
+}
+
+static AuditVerdict verify(Store *store, const AuditHead *outside)
+{
+    AuditChain chain;
+    bool has_more = true;
+    static const AuditHead none;
+    MUST(store, audit_chain(store->db, &store->arena, TENANT, &chain, &store->error));
+    AuditVerdict verdict = { .head = chain.anchor };
+    while (has_more)
+        MUST(store, audit_verify(store->db, TENANT, outside ? outside : &none, 7, &verdict,
+                                 &has_more, &store->error));
+    return verdict;
+}
+
+static bool is_whole(Store *store)
+{
+    return verify(store, NULL).problem == AUDIT_PROBLEM_NONE;
+}
+
+static bool is_bad(Store *store, const AuditHead *outside, AuditProblem problem, int64_t seq)
+{
+    AuditVerdict verdict = verify(store, outside);
+    return verdict.problem == problem && verdict.bad == seq;
+}
+
+static void a_delivery_is_told_from_beginning_to_end(void)
+{
+    STORE(store);
+    open_audited(&store);
+    AuditFilter filter = any();
+    AuditRow *rows;
+    filter.has_delivery = true;
+    filter.delivery = visit(&store);
+    Claimed claimed = claim_one(&store, 1);
+    settle_one(&store, &claimed, VERDICT_TRANSIENT);
+    pass(&store, 2 * SPAN_MINUTE);
+    claimed = claim_one(&store, 1);
+    settle_one(&store, &claimed, VERDICT_TRANSIENT); // the retries are used up
+    MUST(&store, act(&store, TENANT, filter.delivery, DELIVERY_ACTION_DISCARD, "no"));
+    seal(&store, SLICE);
+    static const char *const told[] = {
+        "Delivery.Terminal", "Delivery.Terminal", "Delivery.Attempt",
+        "Delivery.Attempt",  "Delivery.Created",
+    };
+    CHECK(page_of(&store, &filter, &rows) == ARRAY_LEN(told));
+    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+        CHECK(rows[i].is_read && strcmp(audit_kind_text(rows[i].entry.kind), told[i]) == 0);
+        CHECK(is_text(rows[i].target, "ada@example.org") && rows[i].entry.has_target);
+        CHECK(is_text(rows[i].entry.correlation_id, "c-1"));
+    }
+    CHECK(rows[2].entry.attempt == 2 && rows[3].entry.attempt == 1);
+    CHECK(rows[3].entry.status == AUDIT_STATUS_TRANSIENT);
+    CHECK(rows[1].entry.status == AUDIT_STATUS_PARKED);
+    CHECK(rows[1].entry.reason == REASON_GAVE_UP);
+    CHECK(is_whole(&store));
+}
+
+static void what_is_sealed_in_small_slices_is_the_same_chain(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 10; i++)
+        deliver(&store);
+    CHECK(seal(&store, 3) > 3);
+    CHECK(is_whole(&store));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM audit WHERE tenant = 1") ==
+          ask_i64(&store, "SELECT seq FROM chain WHERE tenant = 1"));
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM chain WHERE number <> told") == 0);
+    AuditRow *rows;
+    AuditFilter filter = any();
+    filter.has_kind = true;
+    filter.kind = AUDIT_DELIVERY_TERMINAL;
+    CHECK(page_of(&store, &filter, &rows) == 10);
+}
+
+static void who_dies_in_between_leaves_nothing(void)
+{
+    STORE(store);
+    open_audited(&store);
+    deliver(&store);
+    int64_t before = ask_i64(&store, "SELECT COUNT(*) FROM audit");
+    Seal dying = { .limit = SLICE, .dies = true };
+    CHECK(writer_run(store.writer, do_seal, &dying, &store.error) == ERR_CONFLICT);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM audit") == before);
+    seal(&store, SLICE);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM audit") == before + 3);
+    CHECK(is_whole(&store));
+}
+
+// run does something to the tables that Peal itself never does.
+static Err do_run(Tx *tx, void *with, Error *error)
+{
+    Rows rows;
+    return tx_query(tx, with, NULL, &rows, error);
+}
+
+static void run(Store *store, const char *sql)
+{
+    static int number;
+    // Drivers know it by its place, the server by its name.
+    Statement *statement = ARENA_ARRAY(&store->arena, Statement, 1);
+    *statement = (Statement){ .name = str_format(&store->arena, "suite_run_%d", number++).at,
+                              .scope = STATEMENT_SYSTEM,
+                              .params = "",
+                              .sql = sql };
+    MUST(store, writer_run(store->writer, do_run, statement, &store->error));
+}
+
+static void any_change_is_found_and_named(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 5; i++)
+        deliver(&store);
+    seal(&store, SLICE);
+    AuditChain chain;
+    MUST(&store, audit_chain(store.db, &store.arena, TENANT, &chain, &store.error));
+    CHECK(is_whole(&store) && chain.head.seq > 10);
+
+    run(&store, "UPDATE audit SET target = NULL WHERE tenant = 1 AND seq = 6"); // it is erased
+    CHECK(is_whole(&store));
+
+    run(&store, "CREATE TABLE kept AS SELECT * FROM audit");
+    static const struct {
+        const char *harm[3];
+        AuditProblem problem;
+        int64_t bad;
+    } harms[] = {
+        { { "UPDATE audit SET body = (SELECT k.body FROM kept k WHERE k.tenant = 1 AND k.seq = 7)"
+            " WHERE tenant = 1 AND seq = 8" },
+          AUDIT_PROBLEM_REORDERED,
+          8 },
+        { { "UPDATE audit SET link = (SELECT k.link FROM kept k WHERE k.tenant = 1 AND k.seq = 7)"
+            " WHERE tenant = 1 AND seq = 8" },
+          AUDIT_PROBLEM_CHANGED,
+          8 },
+        { { "DELETE FROM audit WHERE tenant = 1 AND seq = 5" }, AUDIT_PROBLEM_MISSING, 5 },
+        { { "DELETE FROM audit WHERE tenant = 1 AND seq < 3" }, AUDIT_PROBLEM_MISSING, 1 },
+        { { "UPDATE audit SET seq = 1000 WHERE tenant = 1 AND seq = 4",
+            "UPDATE audit SET seq = 4 WHERE tenant = 1 AND seq = 5",
+            "UPDATE audit SET seq = 5 WHERE tenant = 1 AND seq = 1000" },
+          AUDIT_PROBLEM_REORDERED,
+          4 },
+        { { "DELETE FROM audit WHERE tenant = 1 AND seq > 9" }, AUDIT_PROBLEM_CUT, 10 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(harms); i++) {
+        for (size_t h = 0; h < 3 && harms[i].harm[h]; h++)
+            run(&store, harms[i].harm[h]);
+        CHECK_AT(harms[i].harm[0], is_bad(&store, NULL, harms[i].problem, harms[i].bad));
+        run(&store, "DELETE FROM audit");
+        run(&store, "INSERT INTO audit SELECT * FROM kept");
+        CHECK_AT(harms[i].harm[0], is_whole(&store));
+    }
+
+    // Who cuts the chain and its own head is found by the head that was kept elsewhere; so is who
+    // rewrites it.
+    run(&store, "DELETE FROM audit WHERE tenant = 1 AND seq > 9");
+    run(&store, "UPDATE chain SET seq = 9, link = (SELECT k.link FROM kept k WHERE k.tenant = 1"
+                " AND k.seq = 9) WHERE tenant = 1");
+    CHECK(is_whole(&store) && is_bad(&store, &chain.head, AUDIT_PROBLEM_CUT, 10));
+    AuditHead other = chain.head;
+    other.seq = 7;
+    CHECK(is_bad(&store, &other, AUDIT_PROBLEM_CHANGED, 7));
+    run(&store, "DROP TABLE kept");
+}
+
+static void a_broken_audit_changes_no_delivery_and_is_made_up_for(void)
+{
+    STORE(store);
+    open_audited(&store);
+    run(&store, "ALTER TABLE audit RENAME TO gone");
+    Uuid id = deliver(&store);
+    Seal failing = { .limit = SLICE };
+    CHECK(writer_run(store.writer, do_seal, &failing, &store.error) != ERR_OK);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_DELIVERED);
+    run(&store, "ALTER TABLE gone RENAME TO audit");
+    seal(&store, SLICE);
+    AuditRow *rows;
+    AuditFilter filter = any();
+    filter.has_delivery = true;
+    filter.delivery = id;
+    CHECK(page_of(&store, &filter, &rows) == 3 && is_whole(&store));
+}
+
+typedef struct Bring {
+    AuditBrought brought[3];
+} Bring;
+
+static Err do_bring(Tx *tx, void *with, Error *error)
+{
+    const Bring *bring = with;
+    (void) error;
+    for (size_t i = 0; i < ARRAY_LEN(bring->brought); i++)
+        audit_take(tx, TENANT, &bring->brought[i]);
+    return ERR_OK;
+}
+
+static void what_sites_bring_is_told_once(void)
+{
+    STORE(store);
+    open_audited(&store);
+    Uuid one = audit_enqueued_id(S("n-1")), two = audit_enqueued_id(S("n-2"));
+    Bring bring = { { { .site = 5, .event = one, .at = now(&store) - SPAN_DAY },
+                      { .site = 5, .event = two, .at = now(&store), .instance = S("line-2") },
+                      { .site = 5, .event = one, .at = now(&store) } } };
+    int64_t before = ask_i64(&store, "SELECT COUNT(*) FROM audit");
+    MUST(&store, writer_run(store.writer, do_bring, &bring, &store.error));
+    seal(&store, SLICE);
+    MUST(&store, writer_run(store.writer, do_bring, &bring, &store.error)); // its answer got lost
+    seal(&store, SLICE);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM audit") == before + 2);
+    AuditRow *rows;
+    AuditFilter filter = any();
+    filter.has_site = true;
+    filter.site = 5;
+    CHECK(page_of(&store, &filter, &rows) == 2);
+    CHECK(same_id(audit_event_id(TENANT, &rows[1].entry), one));
+    CHECK(rows[1].entry.at == now(&store) - SPAN_DAY);
+    CHECK(is_text(rows[0].entry.instance, "line-2") && is_whole(&store));
+}
+
+static void filters_find_what_they_name(void)
+{
+    STORE(store);
+    open_audited(&store);
+    deliver(&store);
+    Instant half = now(&store) + SPAN_SECOND;
+    pass(&store, SPAN_MINUTE);
+    deliver(&store);
+    seal(&store, SLICE);
+    AuditRow *rows;
+    AuditFilter filter = any();
+    filter.target = S("ada@example.org");
+    CHECK(page_of(&store, &filter, &rows) == 6);
+    run(&store, "UPDATE audit SET target = NULL"); // found by its hash, when it is erased
+    CHECK(page_of(&store, &filter, &rows) == 6);
+    filter.target = S("eve@example.org");
+    CHECK(page_of(&store, &filter, &rows) == 0);
+    filter = any();
+    filter.from = half;
+    CHECK(page_of(&store, &filter, &rows) == 3);
+    filter = any();
+    filter.to = half;
+    filter.has_status = true;
+    filter.status = AUDIT_STATUS_DELIVERED;
+    CHECK(page_of(&store, &filter, &rows) == 1);
+    filter = any();
+    filter.correlation_id = S("c-1");
+    CHECK(page_of(&store, &filter, &rows) == 6);
+    filter.errors_only = true;
+    CHECK(page_of(&store, &filter, &rows) == 0);
+}
+
+static const Test tests[] = {
+    TEST(a_delivery_is_told_from_beginning_to_end),
+    TEST(what_is_sealed_in_small_slices_is_the_same_chain),
+    TEST(who_dies_in_between_leaves_nothing),
+    TEST(any_change_is_found_and_named),
+    TEST(a_broken_audit_changes_no_delivery_and_is_made_up_for),
+    TEST(what_sites_bring_is_told_once),
+    TEST(filters_find_what_they_name),
+};
+PART(audit_part, tests);
