@@ -43,6 +43,7 @@ nodejs                the TypeScript client that a test makes
 npm                   its packages
 sqlite3               looks into the embedded store
 prometheus            promtool, which reads the metrics as Prometheus would
+postfix               a mail server of the real world
 ROWS
             ;;
         client) cat <<'ROWS'
@@ -66,6 +67,7 @@ wrk                   HTTP load
 nginx-light           a peer to compare with
 redis-server          a peer to compare with
 beanstalkd            a peer to compare with
+postfix               smtp-source, a peer to compare with, and smtp-sink
 nodejs                peers written for Node
 npm                   their packages
 ROWS

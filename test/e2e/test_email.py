@@ -1,8 +1,11 @@
 """Email for real: over SMTP, to a server that the tests drive, and through Debian's own Postfix."""
+import email
+import email.policy
 import threading
 
-from harness import PATIENCE, equal, eventually, like, main, once
+from harness import equal, eventually, like, main
 from mailserver import MailServer
+from postfix import Postfix
 from steps import (act, advance, attempts, deliveries, delivery, ingest, ingest_one, make_trigger,
                    problems, settle, visit)
 from test_network import Authority
@@ -378,6 +381,28 @@ def test_a_private_address_is_not_reached(ctx):
     id = send_one(peal)
     like(delivery(peal, id), {"state": "parked", "reason": "address-forbidden"})
     equal(server.sessions, 0)
+
+
+def test_debians_postfix_takes_it(ctx):
+    certificate, key = trusting(ctx)
+    postfix = Postfix(ctx.folder, ["ada"], certificate, key)
+    ctx.closers.append(postfix.close)
+    make_email(ctx.peal, postfix, config={"startTls": "required"}, concurrency=2)
+    text = ".\n..\nالغلاية ساخنة\n" + "x" * 3000
+    ids = [send_one(ctx.peal, body=text) for _ in range(3)]
+    unknown = send_one(ctx.peal, address="nobody@example.net")
+    elsewhere = send_one(ctx.peal, address="josé@example.net")
+    mails = eventually(lambda: len(postfix.box("ada")) == 3 and postfix.box("ada"))
+    found = [email.message_from_bytes(mail, policy=email.policy.default) for mail in mails]
+    equal({mail["Message-ID"] for mail in found}, {f"<{id}.1@example.org>" for id in ids})
+    equal([mail.get_content() for mail in found], [text + "\n"] * 3)
+    for id in ids:
+        queued = last_attempt(ctx.peal, id)["providerId"]
+        assert queued and f"{queued}: from=<peal@example.org>" in postfix.log(), (queued, postfix.log())
+    assert "ESMTPS" in str(found[0]["Received"]), found[0]["Received"]
+    for id in (unknown, elsewhere):
+        like(delivery(ctx.peal, id), {"state": "parked", "reason": "refused"})
+        like(last_attempt(ctx.peal, id), {"code": 550})
 
 
 if __name__ == "__main__":
