@@ -175,14 +175,14 @@ def test_replies_are_for_now_or_for_good(ctx):
     for step, text, state, reason in (
             ("mail", "451 4.3.0 not now", "retrying", "unwell"),
             ("mail", "550 5.7.1 not you", "parked", "refused"),
-            ("mail", "530 5.7.0 log in first", "retrying", "login-refused"),
             ("rcpt", "450 mailbox busy", "retrying", "unwell"),
             ("rcpt", "550-5.1.1 no\r\n550 5.1.1 such user", "parked", "refused"),
             ("data", "452 4.3.1 disk full", "retrying", "unwell"),
             ("data", "554 5.5.1 no", "parked", "refused"),
             ("end", "451 4.7.1 greylisted", "retrying", "unwell"),
             ("end", "554 5.6.0 spam", "parked", "refused"),
-            ("rcpt", "421 4.3.2 going down", "retrying", "unwell")):
+            ("rcpt", "421 4.3.2 going down", "retrying", "unwell"),
+            ("mail", "530 5.7.0 log in first", "retrying", "login-refused")):  # opens the circuit
         server.answer_next(step, text)
         id = send_one(ctx.peal)
         like(delivery(ctx.peal, id), {"state": state}, f"{step} {text}")
@@ -191,6 +191,52 @@ def test_replies_are_for_now_or_for_good(ctx):
         equal(attempt["detail"][:3], text[:3])
         act(ctx.peal, id, "cancel" if state == "retrying" else "discard", {"reason": "seen"})
     equal(server.count(), 0)
+
+
+def send_to_three(ctx, server):
+    """One delivery to ada, bob and eve, due in an hour."""
+    make_email(ctx.peal, server)
+    ctx.peal.patch("/v1/triggers/visit", {"schedule": {"initialDelay": "1h"}}, expect=200)
+    id = ingest_one(ctx.peal, mail_to())
+    ctx.peal.stop()
+    for n, name in enumerate(("ada", "bob", "eve"), 1):
+        ctx.sql("INSERT INTO target (tenant, delivery, n, address, send)"
+                f" SELECT tenant, id, {n}, '{name}@example.net', 0 FROM delivery")
+    ctx.peal.start()
+    return id
+
+
+def outcomes(peal, id):
+    return [(target["outcome"], target["code"]) for target in delivery(peal, id)["targets"]]
+
+
+def test_what_one_of_three_is_told_is_his_alone(ctx):
+    server = mailserver(ctx)
+    id = send_to_three(ctx, server)
+    server.answer_next("rcpt", "450 4.2.1 mailbox busy", about="bob@example.net")
+    server.answer("rcpt", "550 5.1.1 no such user", about="eve@example.net")
+    advance(ctx.peal, "1h")
+    equal(outcomes(ctx.peal, id), [("delivered", 250), ("transient", 450), ("permanent", 550)])
+    advance(ctx.peal, "30s")
+    equal(outcomes(ctx.peal, id), [("delivered", 250), ("delivered", 250), ("permanent", 550)])
+    like(delivery(ctx.peal, id), {"state": "parked", "reason": "partly-delivered"})
+    first, second = server.wait_for(2)
+    equal((first.recipients, second.recipients), ([ADA], ["bob@example.net"]))
+    equal(message_id(first), message_id(second))
+    equal(first.mail["To"], "undisclosed-recipients:;")
+
+
+def test_the_reply_to_the_dot_is_for_all_that_were_taken(ctx):
+    server = mailserver(ctx)
+    id = send_to_three(ctx, server)
+    server.answer_next("rcpt", "550 5.1.1 no such user", about="eve@example.net")
+    server.answer_next("end", drop="before")
+    advance(ctx.peal, "1h")
+    equal([one for one, _ in outcomes(ctx.peal, id)], ["transient", "transient", "permanent"])
+    advance(ctx.peal, "30s")
+    first, second = server.wait_for(2)
+    equal((first.recipients, message_id(first)), (second.recipients, message_id(second)))
+    equal([one for one, _ in outcomes(ctx.peal, id)], ["delivered", "delivered", "permanent"])
 
 
 def test_a_refused_login_is_told_and_tried_again(ctx):
