@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "api/site.h"
 #include "base/metric.h"
 #include "base/usage.h"
 #include "engine/engine.h"
@@ -233,6 +234,16 @@ static void put_depths(Call *call, const Depths *depths, Buf *out)
     }
 }
 
+// put_backlog tells what a site still has to hand on.
+static void put_backlog(const Site *site, const Depths *depths, Buf *out)
+{
+    int64_t backlog = 0;
+    for (size_t i = 0; i < depths->count; i++)
+        if (depths->rows[i].lane == site->rule.rule.lane)
+            backlog += depth_live(&depths->rows[i]);
+    put_alone(out, METRIC_SITE_BACKLOG, (double) backlog);
+}
+
 // answer writes what is known; depths is NULL where the store cannot be asked.
 static void answer(Call *call, const Depths *depths)
 {
@@ -241,6 +252,8 @@ static void answer(Call *call, const Depths *depths)
     put_alone(&out, METRIC_STORE_UP, depths != NULL);
     if (depths)
         put_depths(call, depths, &out);
+    if (depths && call->api->site)
+        put_backlog(call->api->site, depths, &out);
     if (call->registry)
         put_engine(call, &out);
     put_counted(call, &out);

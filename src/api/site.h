@@ -6,6 +6,7 @@
 #pragma once
 
 #include "api/link.h"
+#include "store/accept.h"
 #include "store/registry.h"
 
 typedef struct Site {
@@ -14,6 +15,9 @@ typedef struct Site {
     RegistryKey local; // of whoever comes by the socket and names none
     Link *link;
 } Site;
+
+// site_take makes an item's event one for central.
+void site_take(const Site *site, AcceptItem *item);
 
 // site_init fills in all but the link: rule and lane are numbers of the site's own store.
 void site_init(Site *site, int64_t tenant, int64_t rule, int64_t lane);

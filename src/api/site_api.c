@@ -23,64 +23,59 @@ void site_init(Site *site, int64_t tenant, int64_t rule, int64_t lane)
     site->named[0] = &site->rule;
 }
 
-// keep makes the item's event the row that is handed on under id. One that has become too large is
-// refused here, where somebody can still be told.
-static void keep(Call *call, AcceptItem *item, ForwardKind kind, Uuid id, Str body)
+void site_take(const Site *site, AcceptItem *item)
 {
-    const Site *site = call->api->site;
-    Event *event = &item->event;
-    Error error = { .arena = call->arena };
-    Instant now = clock_now(call->api->clock);
-    event->payload = forward_text(call->arena, kind, id, now, body);
-    event->payload_json = event->recipient_json = NULL;
-    event->recipient = STR_NONE;
-    event->entity = uuid_dup(call->arena, id);
     item->named = site->named;
     item->named_count = ARRAY_LEN(site->named);
-    posting_take(call, item, ERR_OK, &error);
+}
+
+// keep makes the item's event the row that is handed on under id.
+static void keep(Call *call, AcceptItem *item, ForwardKind kind, Uuid id, Str body)
+{
+    Error error = { .arena = call->arena };
+    Instant now = clock_now(call->api->clock);
+    Str text = forward_text(call->arena, kind, id, now, body);
+    Err err = forward_keep(call->arena, text, &item->event, &error);
+    item->event.received_at = now;
+    site_take(call->api->site, item);
+    posting_take(call, item, err, &error);
+}
+
+// refuse_alone makes what is wrong with the only item the call's own refusal.
+static Err refuse_alone(const Accept *accept, Error *error)
+{
+    const AcceptItem *item = accept->items;
+    if (accept->count != 1 || item->err == ERR_OK)
+        return ERR_OK;
+    *error = *item->error;
+    return item->err;
 }
 
 // keep_events turns all events of a posting into rows. Their ids are those of the rows.
-static Err keep_events(Call *call, Error *error)
+static void keep_events(Call *call)
 {
     Accept *accept = call->with;
     for (size_t i = 0; i < accept->count; i++) {
         AcceptItem *item = &accept->items[i];
-        if (item->err != ERR_OK)
-            continue;
-        item->event.id = uuid_new(accept->now, call->api->random);
-        item->event.received_at = accept->now;
-        keep(call, item, FORWARD_EVENT, item->event.id, forward_event(call->arena, &item->event));
-        if (item->err != ERR_OK && accept->count == 1)
-            return fail(error, item->err, "%s", item->error->detail);
+        Uuid id = uuid_new(accept->now, call->api->random);
+        if (item->err == ERR_OK)
+            keep(call, item, FORWARD_EVENT, id, forward_event(call->arena, &item->event));
     }
-    return ERR_OK;
 }
 
 Err site_event_read(Call *call, Error *error)
 {
     TRY(event_read(call, error));
-    return keep_events(call, error);
+    keep_events(call);
+    return refuse_alone(call->with, error);
 }
 
 Err site_ingest_read(Call *call, Error *error)
 {
     TRY(ingest_read(call, error));
-    return keep_events(call, error);
+    keep_events(call);
+    return ERR_OK;
 }
-
-typedef struct NotifyBody {
-    Uuid id;
-    bool has_id;
-    Str list, body;
-} NotifyBody;
-static const Field notify_rows[] = {
-    { "id", FIELD_ID, 0, offsetof(NotifyBody, id), .given = offsetof(NotifyBody, has_id) },
-    { "list", FIELD_KEY, FIELD_NEEDED, offsetof(NotifyBody, list), .max = 100 },
-    { "body", FIELD_TEXT, FIELD_NEEDED, offsetof(NotifyBody, body), .max = 1000000 },
-};
-static const Shape notify_body_shape = { "X", SHAPE_ROWS(notify_rows), .size = sizeof(NotifyBody),
-                                         .is_open = true };
 
 // Notifying is a notification on its way in.
 typedef struct Notifying {
@@ -90,20 +85,16 @@ typedef struct Notifying {
 
 Err site_notify_read(Call *call, Error *error)
 {
-    NotifyBody body = { 0 };
     TRY(call_body(call, error));
-    TRY(fields_read(call->arena, call->body, S(""), &notify_body_shape, &body, error));
     Notifying *notifying = ARENA_NEW(call->arena, Notifying);
     notifying->accept = posting_accept(call, 1);
-    notifying->id = body.has_id ? body.id : uuid_new(notifying->accept.now, call->api->random);
     call->with = notifying;
-    AcceptItem *item = notifying->accept.items;
-    item->event = (Event){ .kind = S("notification"),
-                           .source = S("notification"),
-                           .identity = uuid_dup(call->arena, notifying->id),
-                           .occurred_at = INSTANT_NONE };
-    keep(call, item, FORWARD_NOTIFICATION, notifying->id, json_text(call->arena, call->body));
-    return item->err == ERR_OK ? ERR_OK : fail(error, item->err, "%s", item->error->detail);
+    const Json *id = json_get(call->body, S("id"));
+    if (!uuid_parse(json_str(id), &notifying->id)) // what is no id is refused with the rest
+        notifying->id = uuid_new(notifying->accept.now, call->api->random);
+    keep(call, notifying->accept.items, FORWARD_NOTIFICATION, notifying->id,
+         json_text(call->arena, call->body));
+    return refuse_alone(&notifying->accept, error);
 }
 
 static Err answer_notify(Call *call, Error *error)

@@ -44,7 +44,7 @@ typedef struct Program {
     Transport transport;
     Engine *engine;
     Bell *bell; // NULL on SQLite
-    Site *site; // NULL where it is none
+    SiteUp *site; // NULL where it is none
 } Program;
 
 static Err open_program(Program *program, Error *error);
@@ -290,9 +290,9 @@ static Err open_store(Program *program, Error *error)
                                               .heard = engine_heard,
                                               .with = program->engine });
     if (config->central.at)
-        TRY(site_open(program->arena, config, &program->ring, &program->store, &program->site,
-                      error));
-    program->api.site = program->site;
+        TRY(site_open(program->arena, config, &program->ring, &program->store, &program->clock,
+                      &program->site, error));
+    program->api.site = program->site ? &program->site->site : NULL;
     writer_follow(program->store.writer, moved, program);
     engine_start(program->engine);
     program->api.engine = program->engine;

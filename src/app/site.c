@@ -84,33 +84,48 @@ static Err define(Tx *tx, void *with, Error *error)
                      error);
 }
 
+// spool_path is beside the store, where libpeal looks for it.
+static Str spool_path(Arena *arena, const Config *config)
+{
+    Str rest = str_skip(config->store, strlen("sqlite:"));
+    Str path = str_cut(&rest, '?');
+    return str_format(arena, "%.*s.spool", STR_ARG(path));
+}
+
 Err site_open(Arena *arena, const Config *config, const KeyRing *ring, const StoreUp *store,
-              Site **ret, Error *error)
+              Clock *clock, SiteUp **ret, Error *error)
 {
     Opening opening = { .config = config, .ring = ring, .is_key_foreign = store->is_key_foreign };
+    SiteUp *up = ARENA_NEW(arena, SiteUp);
     TRY(writer_run(store->writer, define, &opening, error));
-    Site *site = ARENA_NEW(arena, Site);
-    site_init(site, TENANT_FIRST, opening.rule, opening.lane);
-    site->link = link_open(&(LinkOptions){ .writer = store->writer,
-                                           .tenant = TENANT_FIRST,
-                                           .rule = opening.rule,
-                                           .url = config->central,
-                                           .key = config->central_key });
-    *ret = site;
+    site_init(&up->site, TENANT_FIRST, opening.rule, opening.lane);
+    CollectorOptions collects = { .path = spool_path(arena, config),
+                                  .site = &up->site,
+                                  .writer = store->writer,
+                                  .clock = clock };
+    TRY(collector_open(&collects, &up->collector, error));
+    up->site.link = link_open(&(LinkOptions){ .writer = store->writer,
+                                              .tenant = TENANT_FIRST,
+                                              .rule = opening.rule,
+                                              .url = config->central,
+                                              .key = config->central_key });
+    *ret = up;
     return ERR_OK;
 }
 
-void site_close(Site *site)
+void site_close(SiteUp *up)
 {
-    if (site)
-        link_close(site->link);
+    if (!up)
+        return;
+    collector_close(up->collector);
+    link_close(up->site.link);
 }
 
-void site_moved(const Site *site, const Move *moves, size_t count)
+void site_moved(const SiteUp *up, const Move *moves, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (moves[i].to == DELIVERY_DELIVERED) {
-            link_poke(site->link);
+            link_poke(up->site.link);
             return;
         }
 }

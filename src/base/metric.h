@@ -31,6 +31,7 @@ enum {
     X(HELD,              GAUGE,     0,                     "peal_held",                        "",                     "1 while nothing is sent") \
     X(DELIVERIES,        GAUGE,     0,                     "peal_deliveries",                  "tenant,channel,state", "Deliveries by state, of all nodes") \
     X(QUEUE_OLDEST,      GAUGE,     0,                     "peal_queue_oldest_seconds",        "tenant,channel",       "How long the oldest send that is due has been so, of all nodes") \
+    X(SITE_BACKLOG,      GAUGE,     0,                     "peal_site_backlog",                "",                     "At a site: rows that central has not acknowledged yet") \
     X(EVENTS,            COUNTER,   1,                     "peal_events_total",                "",                     "Events taken in") \
     X(CREATED,           COUNTER,   1,                     "peal_deliveries_created_total",    "",                     "Deliveries made of events") \
     X(INGEST,            HISTOGRAM, 1,                     "peal_ingest_seconds",              "",                     "From the whole request that brings events to its answer") \

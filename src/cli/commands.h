@@ -5,6 +5,7 @@
 
 // events.c
 extern const Command command_emit;
+extern const Command command_notify;
 extern const Command command_events;
 extern const Command command_why;
 

@@ -45,7 +45,11 @@ static Err read_event(Arena *arena, const Row *row, Event *ret, Error *error)
 
 static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *error)
 {
-    (void) error;
+    static const char *const needed[] = { "list", "body" };
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (json_str(json_get(row->body, str_from(needed[i]))).len == 0)
+            error_add(error, str_format(arena, "/body/%s", needed[i]), "missing", "must be given");
+    TRY(error_close(error, ERR_EVENT_INVALID));
     *ret = (Event){ .kind = S("notification"),
                     .source = S("notification"),
                     .identity = uuid_dup(arena, row->id),
@@ -59,25 +63,50 @@ static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *er
 static Err check_site(const Json *body, Str site, Error *error)
 {
     Str named = json_str(json_get(json_get(body, S("source")), S("site")));
-    if (!named.at || str_eq(named, site))
+    if (!named.at || !site.at || str_eq(named, site))
         return ERR_OK;
     error_add(error, S("/body/source/site"), "bad-value", "must be %.*s, whose key this is",
               STR_ARG(site));
     return error_close(error, ERR_EVENT_INVALID);
 }
 
-Err forward_read(Arena *arena, const Json *json, Str site, Event *ret, Error *error)
+// read_row checks a row by its shape and its body by its kind's, and makes its event.
+static Err read_row(Arena *arena, const Json *json, Str site, Row *row, Event *ret, Error *error)
 {
     static Err (*const readers[])(Arena *, const Row *, Event *, Error *) = {
         [FORWARD_NOTIFICATION] = read_notification,
         [FORWARD_EVENT] = read_event,
     };
-    Row row = { .enqueued_at = INSTANT_NONE };
-    TRY(fields_read(arena, json, S(""), &forward_row_shape, &row, error));
-    TRY(check_site(row.body, site, error));
-    TRY(readers[row.kind](arena, &row, ret, error));
+    *row = (Row){ .enqueued_at = INSTANT_NONE };
+    TRY(fields_read(arena, json, S(""), &forward_row_shape, row, error));
+    TRY(check_site(row->body, site, error));
+    return readers[row->kind](arena, row, ret, error);
+}
+
+Err forward_read(Arena *arena, const Json *json, Str site, Event *ret, Error *error)
+{
+    Row row;
+    TRY(read_row(arena, json, site, &row, ret, error));
     if (ret->occurred_at == INSTANT_NONE)
         ret->occurred_at = row.enqueued_at;
+    return ERR_OK;
+}
+
+Err forward_keep(Arena *arena, Str text, Event *ret, Error *error)
+{
+    Row row;
+    Event event;
+    const Json *json;
+    TRY(json_parse(arena, text, &json, error));
+    TRY(read_row(arena, json, STR_NONE, &row, &event, error));
+    *ret = (Event){ .kind = event.kind,
+                    .source = event.source,
+                    .identity = event.identity,
+                    .entity = uuid_dup(arena, row.id),
+                    .occurred_at = row.enqueued_at,
+                    .payload = text };
+    if (row.kind == FORWARD_EVENT)
+        ret->id = row.id;
     return ERR_OK;
 }
 

@@ -30,6 +30,10 @@ extern const Shape forward_row_shape;
 // forward_read makes the event of a row that the site of this name handed on; all but its number.
 Err forward_read(Arena *arena, const Json *row, Str site, Event *ret, Error *error) MUST_USE;
 
+// forward_keep makes the event that a site keeps of a row, whose text it becomes: checked as
+// central will check it, known by the same identity, and found by its id as its entity.
+Err forward_keep(Arena *arena, Str text, Event *ret, Error *error) MUST_USE;
+
 // forward_event is an event as the body of a row.
 Str forward_event(Arena *arena, const Event *event);
 

@@ -61,8 +61,17 @@ class Site(Peal):
         finally:
             connection.close()
 
+    def with_key(self, key):
+        other = Site.__new__(Site)
+        other.__dict__.update(self.__dict__, key=key)
+        return other
+
+    def operator(self):
+        return self.with_key(ADMIN_KEY)
+
     def notify(self, n=1, expect=202, **members):
         body = {"list": "ops", "subject": "Boiler", "body": f"hot {n}", **members}
+        body = {name: value for name, value in body.items() if value is not None}
         return self.post("/v1/notifications", body, expect=expect).json
 
     def backlog(self):
@@ -78,7 +87,7 @@ class Line:
     def __init__(self, host):
         self.target = host  # host:port; central may come back elsewhere
         self.mode = "open"
-        self.requests = 0
+        self.lost = 0  # answers
         self.lock = threading.Lock()
         self.pairs = set()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -159,7 +168,7 @@ class Line:
             return
         try:
             if far.recv(1 << 16):  # central has committed: only the word of it is lost
-                self.requests += 1
+                self.lost += 1
         except OSError:
             pass
         for end in (near, far):

@@ -1,7 +1,9 @@
 """Sites: a Peal elsewhere takes notifications in, keeps them, and hands them on to central."""
+import pathlib
+import shutil
 import uuid
 
-from harness import equal, eventually, like, main
+from harness import equal, eventually, like, main, only, run_peal, slow
 from site_peer import Line, Site
 from steps import deliveries, make_tenant, make_trigger, make_user
 
@@ -128,7 +130,10 @@ def numbers(peal):
 
 
 def joined(ctx, **options):
-    """A central, a line to it, and a site at its other end."""
+    """A central, a line to it, and a site at its other end. Events are in order by their ids, which
+    begin with the time: so that goes on."""
+    if not ctx.first:
+        ctx.start(clock="system")
     key = make_user(ctx.peal, "site").key
     line = Line(ctx.peal.host)
     ctx.closers.append(line.close)
@@ -138,15 +143,18 @@ def joined(ctx, **options):
     return site, line
 
 
-def drained(site):
-    return eventually(lambda: not deliveries(site_admin(site), "&state=pending"), 60)
+def drained(site, seconds=40):
+    return eventually(lambda: site.backlog() == 0, seconds)
 
 
-def site_admin(site):
-    admin = type(site).__new__(type(site))
-    admin.__dict__.update(site.__dict__)
-    admin.key = "pk_" + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
-    return admin
+def forwarded(ctx, count):
+    """Waits until central has so many, and says them in its order."""
+    eventually(lambda: len(numbers(ctx.peal)) >= count, 20)
+    return numbers(ctx.peal)
+
+
+def advance(site, span):
+    site.operator().post("/v1/clock", {"advance": span}, expect=200)
 
 
 def test_a_site_hands_on_what_it_took_in(ctx):
@@ -157,6 +165,244 @@ def test_a_site_hands_on_what_it_took_in(ctx):
     equal(numbers(ctx.peal), [0, 1, 2, 3, 4])
     like(events(ctx.peal)[-1], {"kind": "boiler.hot", "payload": {"n": 7}})
     like(site.notify(9, id=ids[0]), {"id": ids[0], "duplicate": True})
+
+
+def test_days_without_central_lose_nothing(ctx):
+    site, line = joined(ctx, clock="manual")
+    line.cut()
+    for day in range(5):
+        for n in range(3):
+            site.notify(day * 3 + n)
+        advance(site, "1d")
+    equal(site.backlog(), 15)
+    like(site.get(f"/v1/notifications/{site.notify(15)['id']}").json, {"status": "Forwarding"})
+    equal(numbers(ctx.peal), [])
+    line.open()
+    advance(site, "2m")
+    equal(forwarded(ctx, 16), list(range(16)))
+    eventually(lambda: site.backlog() == 0)
+    states = {one["state"] for one in deliveries(site.operator())}
+    equal(states, {"delivered"})
+
+
+def test_what_central_took_and_could_not_say_is_not_doubled(ctx):
+    site, line = joined(ctx)
+    line.lose_answers()
+    for n in range(5):
+        site.notify(n)
+    eventually(lambda: line.lost >= 2 and numbers(ctx.peal)[:1] == [0], 60)
+    equal(site.backlog(), 5)
+    for n in range(5, 8):
+        site.notify(n)
+    line.open()
+    drained(site)
+    equal(numbers(ctx.peal), list(range(8)))
+
+
+def test_central_may_come_back_elsewhere(ctx):
+    site, line = joined(ctx)
+    site.notify(0)
+    forwarded(ctx, 1)
+    ctx.peal.kill9()
+    for n in range(1, 4):
+        site.notify(n)
+    ctx.peal.start()
+    line.target = ctx.peal.host
+    drained(site)
+    equal(numbers(ctx.peal), [0, 1, 2, 3])
+
+
+def test_a_site_that_is_killed_loses_nothing(ctx):
+    site, line = joined(ctx)
+    for n in range(12):
+        if n == 4:
+            line.cut()
+        if n == 8:
+            line.lose_answers()
+        site.notify(n)
+        if n % 2:
+            site.kill9()
+            site.start()
+    line.open()
+    drained(site)
+    equal(numbers(ctx.peal), list(range(12)))
+
+
+def test_a_row_that_central_rejects_parks_alone(ctx):
+    site, _ = joined(ctx)
+    ids = [site.notify(0)["id"],
+           site.notify(1, source={"site": "another-plant", "script": "boiler"})["id"],
+           site.notify(2)["id"]]
+    equal(forwarded(ctx, 2), [0, 2])
+    drained(site)
+    parked, = deliveries(site.operator(), "&state=parked")
+    like(parked, {"address": ids[1], "reason": "refused"})
+    assert "plant-7" in parked["lastError"]
+    like(site.get(f"/v1/notifications/{ids[1]}", expect=200).json,
+         {"status": "Parked", "lastError": parked["lastError"]})
+
+
+def test_a_key_that_is_refused_keeps_all(ctx):
+    site, _ = joined(ctx)
+    keys = ctx.peal.get("/v1/keys", expect=200).json["items"]
+    own = next(key for key in keys if key["role"] == "site")
+    ctx.peal.patch(f"/v1/keys/{own['id']}", {"role": "read", "site": None}, expect=200)
+    for n in range(3):
+        site.notify(n)
+    eventually(lambda: deliveries(site.operator(), "&state=pending"), 10)
+    equal(deliveries(site.operator(), "&state=parked"), [])
+    ctx.peal.patch(f"/v1/keys/{own['id']}", {"role": "site", "site": "plant-7"}, expect=200)
+    drained(site)
+    equal(numbers(ctx.peal), [0, 1, 2])
+
+
+@only("sqlite")
+def test_a_central_that_was_put_back_gets_what_it_lost(ctx):
+    site, line = joined(ctx)
+    for n in range(3):
+        site.notify(n)
+    forwarded(ctx, 3)
+    drained(site)
+    copy = ctx.folder / "monday.db"
+    equal(run_peal("backup", "--store", ctx.store_url, copy).code, 0)
+    for n in range(3, 6):
+        site.notify(n)
+    forwarded(ctx, 6)
+    drained(site)
+    ctx.peal.stop()
+    for name in ("", "-wal", "-shm"):
+        pathlib.Path(ctx.store_url.removeprefix("sqlite:") + name).unlink(missing_ok=True)
+    shutil.copy(copy, ctx.store_url.removeprefix("sqlite:"))
+    ctx.peal.start()
+    line.target = ctx.peal.host
+    ctx.peal.post("/v1/release", expect=200)
+    equal(numbers(ctx.peal), [0, 1, 2])
+    site.notify(6)  # by which it notices
+    eventually(lambda: len(numbers(ctx.peal)) >= 7, 60)
+    drained(site)
+    equal(sorted(numbers(ctx.peal)), list(range(7)))
+    again = deliveries(site.operator())
+    equal({one["state"] for one in again}, {"delivered"})
+
+
+def test_status_is_local_then_centrals_then_the_last_known(ctx):
+    site, line = joined(ctx)
+    line.cut()
+    id = site.notify(1)["id"]
+    like(site.get(f"/v1/notifications/{id}", expect=200).json,
+         {"id": id, "status": "Forwarding", "list": "ops", "body": "hot 1"})
+    site.get("/v1/notifications/01975e3c-7a4b-7000-8000-2c9d3f5b1a60", expect=404)
+    line.open()
+    drained(site)
+    line.cut()
+    like(eventually(lambda: site.get(f"/v1/notifications/{id}", expect=200).json, 20),
+         {"id": id, "status": "Pending", "stale": True})
+
+
+def test_who_may_use_the_socket_may_post_and_no_more(ctx):
+    site, _ = joined(ctx)
+    site.get("/v1/deliveries", expect=403)
+    site.post("/v1/hold", {}, expect=403)
+    site.with_key("pk_unknown").post("/v1/events", {"kind": "x"}, expect=401)
+    site.notify(1, list="", expect=422)
+    site.notify(1, body=None, expect=422)
+    site.notify(1, id="no-id", body="x" * (1 << 20), expect=413)
+
+
+def notify(site, *words):
+    return run_peal("notify", *words, "--site", site.path)
+
+
+def test_notify_from_the_command_line_needs_no_running_site(ctx):
+    site, _ = joined(ctx)
+    first = notify(site, "ops", "--body", "hot 0").out.strip()
+    forwarded(ctx, 1)
+    site.kill9()
+    ids = [notify(site, "ops", "--subject", "Boiler", "--body", f"hot {n}").out.strip()
+           for n in range(1, 4)]
+    equal(notify(site, "status", ids[0]).out.strip(), "Forwarding")
+    equal(notify(site, "status", first).code, 6)
+    site.start()
+    equal(forwarded(ctx, 4), [0, 1, 2, 3])
+    drained(site)
+    assert not pathlib.Path(site.path + ".spool").read_bytes()[16:]
+    again = notify(site, "ops", "--body", "other", "--id", ids[0])
+    equal((again.code, again.out.strip()), (0, ids[0]))
+    drained(site)
+    equal(numbers(ctx.peal), [0, 1, 2, 3])
+    equal(notify(site, "", "--body", "x").code, 2)
+    equal(notify(site, "status", "01975e3c-7a4b-7000-8000-2c9d3f5b1a60").code, 3)
+
+
+def test_half_a_record_in_the_spool_hides_no_other(ctx):
+    site, _ = joined(ctx)
+    site.kill9()
+    spool = pathlib.Path(site.path + ".spool")
+    notify(site, "ops", "--body", "hot 0")
+    whole = spool.read_bytes()
+    spool.write_bytes(whole + whole[16:60])
+    notify(site, "ops", "--body", "hot 1")
+    site.start()
+    equal(forwarded(ctx, 2), [0, 1])
+    assert site.process.err.wait_for("event=spool.torn", 10)
+    drained(site)
+
+
+def test_a_spool_that_is_read_twice_makes_no_second(ctx):
+    site, _ = joined(ctx)
+    site.kill9()
+    spool = pathlib.Path(site.path + ".spool")
+    for n in range(3):
+        notify(site, "ops", "--body", f"hot {n}")
+    kept = spool.read_bytes()
+    site.start()
+    forwarded(ctx, 3)
+    site.kill9()
+    spool.write_bytes(kept)  # it died before it cut it
+    site.start()
+    drained(site)
+    equal(numbers(ctx.peal), [0, 1, 2])
+
+
+def test_the_site_counts_its_backlog(ctx):
+    site, line = joined(ctx)
+    line.cut()
+    for n in range(7):
+        site.notify(n)
+    equal(site.backlog(), 7)
+    line.open()
+    drained(site)
+
+
+def test_the_order_of_each_site_is_kept(ctx):
+    sites = []
+    for name in ("north", "south"):
+        key = ctx.peal.post("/v1/keys", {"role": "site", "site": name}, expect=201).json["key"]
+        site = Site(ctx, f"http://{ctx.peal.host}", key, name=name)
+        ctx.servers.append(site)
+        site.key = None
+        sites.append(site)
+    for n in range(20):
+        sites[n % 2].notify(n)
+    for site in sites:
+        drained(site)
+    found = numbers(ctx.peal)
+    equal([n for n in found if n % 2 == 0], list(range(0, 20, 2)))
+    equal([n for n in found if n % 2 == 1], list(range(1, 20, 2)))
+
+
+@slow
+def test_a_hundred_thousand_drain_in_order(ctx):
+    site, line = joined(ctx)
+    line.cut()
+    for first in range(0, 100_000, 5000):
+        items = [{"payload": {"n": n}} for n in range(first, first + 5000)]
+        site.post("/v1/ingest", {"eventKind": "boiler.hot", "items": items}, expect=200)
+    equal(site.backlog(), 100_000)
+    line.open()
+    drained(site, 240)
+    found = [event["payload"]["n"] for event in events(ctx.peal)]
+    equal(found, list(range(100_000)))
 
 
 if __name__ == "__main__":
