@@ -7,9 +7,7 @@
 // The verbs that all definitions share; a route names its kind. A body is kept as it was given, but
 // for secrets (store/secret.h) and for names: what has two of them is kept under one.
 
-static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error);
 static Err named(const Call *call, const Json *given, const Json **ret, Error *error);
-static Err patched(const Call *call, const Json *old, const Json **ret, Error *error);
 static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error);
 static Err read_body(Edit *edit, const Json *given, Error *error);
 static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error);
@@ -46,7 +44,7 @@ Err definition_put(Call *call, Tx *tx, Error *error)
     TRY(call_body(call, error));
     TRY(named(call, call->body, &given, error));
     if (noun(call)->secrets)
-        TRY(find_old(call, tx, &edit.old, error));
+        TRY(edit_find(&edit, error));
     return save(&edit, given, false, false, error);
 }
 
@@ -55,8 +53,8 @@ Err definition_patch(Call *call, Tx *tx, Error *error)
     Edit edit = { .call = call, .tx = tx };
     const Json *given;
     TRY(call_body(call, error));
-    TRY(find_old(call, tx, &edit.old, error));
-    TRY(patched(call, edit.old, &given, error));
+    TRY(edit_find(&edit, error));
+    TRY(edit_patch(&edit, call->body, &given, error));
     return save(&edit, given, false, true, error);
 }
 
@@ -69,15 +67,15 @@ static Err parse_row(const Call *call, Str id, Str text, const Json **ret, Error
                 unreadable.detail);
 }
 
-// find_old returns the definition as it is stored, under the lock: a patch changes what it read,
-// and a secret that a PUT leaves out is kept.
-static Err find_old(Call *call, Tx *tx, const Json **ret, Error *error)
+Err edit_find(Edit *edit, Error *error)
 {
     Definition old;
+    Call *call = edit->call;
     Str id = call->params[0];
-    TRY(definition_lock(tx, error));
-    TRY(definition_get(tx->db, &tx->arena, call->tenant, kind_text(call), id, &old, error));
-    return parse_row(call, id, old.body, ret, error);
+    TRY(definition_lock(edit->tx, error));
+    TRY(definition_get(edit->tx->db, &edit->tx->arena, call->tenant, kind_text(call), id, &old,
+                       error));
+    return parse_row(call, id, old.body, &edit->old, error);
 }
 
 // named returns a body with the id that the path says, which may be left out of it but not differ.
@@ -116,16 +114,16 @@ static Err rewrite(Arena *arena, const Shape *shape, const Json *given, bool kee
     return json_parse(arena, buf_str(&text), ret, error);
 }
 
-// patched returns what a merge patch makes of the definition as it is shown, marks and all.
-static Err patched(const Call *call, const Json *old, const Json **ret, Error *error)
+Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error)
 {
+    Call *call = edit->call;
     Buf shown = buf_new(call->arena, BUF_WHOLE);
     JsonOut out = json_out(&shown);
     const Json *patch, *merged;
     json_open(&out, '{');
-    put_members(call, &out, old, true, STR_NONE);
+    put_members(call, &out, edit->old, true, STR_NONE);
     json_close(&out, '}');
-    TRY(rewrite(call->arena, call->route->definition->shape, call->body, true, &patch, error));
+    TRY(rewrite(call->arena, call->route->definition->shape, changes, true, &patch, error));
     TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
     return named(call, merged, ret, error);
 }
@@ -142,24 +140,29 @@ static int64_t expected_version(const Call *call)
     return str_to_i64(given, 1, INT64_MAX, &version) ? version : 0;
 }
 
-// save makes the definition or its next version, and answers with it.
-static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
+Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Definition *ret,
+              Error *error)
 {
     Call *call = edit->call;
     const Noun *of = noun(call);
     Str kind = kind_text(call), text;
-    Definition row;
     TRY(read_body(edit, given, error));
     TRY(text_of(edit, is_patched, &text, error));
     Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
     if (is_new)
-        TRY(definition_create(edit->tx, call->tenant, kind, id, text, &row, error));
+        TRY(definition_create(edit->tx, call->tenant, kind, id, text, ret, error));
     else
-        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, &row,
+        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, ret,
                                error));
-    if (of->touch)
-        TRY(of->touch(edit, error));
-    return answer_row(call, is_new ? 201 : 200, &row, edit->warnings, edit->warning_count);
+    return of->touch ? of->touch(edit, error) : ERR_OK;
+}
+
+// save makes the definition or its next version, and answers with it.
+static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
+{
+    Definition row;
+    TRY(edit_save(edit, given, is_new, is_patched, &row, error));
+    return answer_row(edit->call, is_new ? 201 : 200, &row, edit->warnings, edit->warning_count);
 }
 
 // read_body checks what was given and puts it under the names of its rows.
@@ -191,6 +194,7 @@ static Err seal(const Edit *edit, bool is_patched, Str *ret, Error *error)
         .old = json_get(edit->old, member),
         .has_moved = edit->old && of->has_moved(edit->body, edit->old),
         .drops_unnamed = is_patched,
+        .overlap = edit->overlap,
     };
     Str pointer = str_format(call->arena, "/%.*s", STR_ARG(member));
     return secret_seal(&sealer, shape, json_get(edit->body, member), pointer, ret, error);

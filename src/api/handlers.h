@@ -15,6 +15,9 @@ Err definition_delete(Call *call, Tx *tx, Error *error);
 extern const Param template_params[];
 Err template_preview(Call *call, Db *db, Error *error);
 
+// rotate_api.c
+Err channel_rotate(Call *call, Tx *tx, Error *error);
+
 // keys_api.c
 Err tenant_list(Call *call, Db *db, Error *error);
 Err tenant_get(Call *call, Db *db, Error *error);

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "domain/definition.h"
+#include "store/definition.h"
 
 // EditWarning is what whoever saves a definition should know.
 typedef struct EditWarning {
@@ -22,6 +23,7 @@ typedef struct Edit {
     const Json *old;  // as it is stored; NULL for a new one
     const EditWarning *warnings;
     size_t warning_count;
+    Span overlap; // so long a secret that is rotated stays good; 0 for none
 } Edit;
 
 // edit_warn adds a warning; placeholder is none where it is of none.
@@ -61,3 +63,12 @@ Err touch_template(Edit *edit, Error *error);
 bool template_fits(const Call *call, const Json *body);
 
 const Noun *noun_of(const DefinitionKind *kind);
+
+// edit_find reads the definition that the path names as it is stored, under the lock: a patch
+// changes what was read, and a secret that is left out is kept. edit_patch returns what a merge
+// patch makes of it as it is shown, marks and all. edit_save checks what is given, seals its
+// secrets and makes it, or its next version; where it is_patched, what is not in it was taken out.
+Err edit_find(Edit *edit, Error *error) MUST_USE;
+Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error) MUST_USE;
+Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Definition *ret,
+              Error *error) MUST_USE;

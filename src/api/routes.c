@@ -128,6 +128,9 @@ const Route routes[] = {
       "How far an operation has come", GIVES(200, operation_shape) },
 
     DEFINITION_TABLE(DEFINITION_ROUTES)
+    { "POST",   "/v1/channels/{id}/rotate",     AUTHORS,   WRITES(channel_rotate),
+      "Give a secret of a channel another value; a signing secret may overlap with its last", POSTED(rotate_body_shape), GIVES(200, rotated_shape),
+      .example = "{\"secret\":\"signingSecret\",\"overlap\":\"24h\"}", .definition = &definition_channel },
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },

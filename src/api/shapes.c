@@ -476,6 +476,24 @@ static void check_key(const Members *members, void *value)
 }
 const Shape key_shape = { .name = "Key", SHAPE_ROWS(key_rows), .size = sizeof(KeyBody), .check = check_key };
 
+static const Field rotate_body_rows[] = {
+    { "secret",  FIELD_TEXT, FIELD_NEEDED, offsetof(RotateBody, secret), .max = 200, .help = "The member of config that is to have another value" },
+    { "value",   FIELD_TEXT, 0, offsetof(RotateBody, value), .max = 2000, .help = "A signing secret is made where none is given" },
+    { "overlap", FIELD_SPAN, 0, offsetof(RotateBody, overlap), .given = offsetof(RotateBody, has_overlap), .max = 30 * SPAN_DAY,
+      .help = "So long a signing secret stays good beside the new one; 24h unless said" },
+};
+const Shape rotate_body_shape = { .name = "Rotation", SHAPE_ROWS(rotate_body_rows), .size = sizeof(RotateBody), .invalid = ERR_CHANNEL_INVALID };
+
+static const Field rotated_rows[] = {
+    { "key",           FIELD_TEXT, ALWAYS },
+    { "secret",        FIELD_TEXT, ALWAYS },
+    { "value",         FIELD_TEXT, SOMETIMES, .help = "Where Peal made it: it is shown this once" },
+    { "version",       FIELD_COUNT, ALWAYS },
+    { "rotatedAt",     FIELD_TIME, ALWAYS },
+    { "previousUntil", FIELD_TIME, OR_NULL, .help = "Until then the last one is good too" },
+};
+const Shape rotated_shape = SHAPE("Rotated", rotated_rows);
+
 static const Field clock_body_rows[] = {
     { "set",     FIELD_TIME, 0, offsetof(ClockBody, set), .given = offsetof(ClockBody, has_set) },
     { "advance", FIELD_SPAN, 0, offsetof(ClockBody, advance), .given = offsetof(ClockBody, has_advance), .max = INT64_MAX },

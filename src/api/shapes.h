@@ -72,6 +72,15 @@ extern const Shape operation_body_shape;
 extern const Shape operation_begun_shape;
 extern const Shape operation_shape;
 
+// rotate_api.c
+typedef struct RotateBody {
+    Str secret, value;
+    Span overlap;
+    bool has_overlap;
+} RotateBody;
+extern const Shape rotate_body_shape;
+extern const Shape rotated_shape;
+
 // keys_api.c
 typedef struct TenantBody {
     Str id, name;

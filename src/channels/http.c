@@ -1,3 +1,4 @@
+#include "base/time.h"
 #include "base/version.h"
 #include "channels/channel.h"
 #include "domain/members.h"
@@ -28,7 +29,7 @@ static const Field line = { NULL, FIELD_TEXT, FIELD_EMPTY, .max = HEADER_VALUE_M
 // clang-format off
 static const Field fields[] = {
     { "url", FIELD_URL, FIELD_NEEDED, .max = URL_MAX },
-    { "signingSecret", FIELD_LIST, FIELD_SECRET | FIELD_ALONE, .min = 1, .max = SECRETS_MAX, .of = &line,
+    { "signingSecret", FIELD_LIST, FIELD_SECRET | FIELD_ALONE | FIELD_OVERLAPS, .min = 1, .max = SECRETS_MAX, .of = &line,
       .help = "whsec_ and 24 to 64 bytes in base64; several while a receiver changes over" },
     { "headers", FIELD_MAP, FIELD_SECRET, .max = HEADERS_MAX, .of = &line },
     { "method", FIELD_WORD, .words = methods, .noun = "a method", .help = "POST unless said" },
@@ -152,10 +153,9 @@ static void check(const Members *members, void *value)
         check_header_name(&headers, it.key);
 }
 
-static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Error *error)
+// add_signatures signs with a secret, or with each of a list.
+static Err add_signatures(Arena *arena, const Json *value, Str signed_text, Buf *ret, Error *error)
 {
-    const Json *value = json_get(config, S("signingSecret"));
-    Buf signature = buf_new(arena, 1024);
     bool is_list = json_type(value) == JSON_ARRAY;
     size_t count = is_list ? json_count(value) : json_type(value) == JSON_STRING;
     for (size_t i = 0; i < count; i++) {
@@ -163,10 +163,30 @@ static Err sign(Arena *arena, const Json *config, Str signed_text, Str *ret, Err
         if (!read_secret(arena, json_str(is_list ? json_at(value, i) : value), &key))
             return fail(error, ERR_CHANNEL_INVALID, "the signing secret cannot be read");
         Sha256 mac = hmac_sha256(key, signed_text);
-        buf_add(&signature, i > 0 ? S(" v1,") : S("v1,"));
-        buf_add(&signature, base64_text(arena, (Str){ (const char *) mac.b, SHA256_LEN }));
+        buf_add(ret, ret->len > 0 ? S(" v1,") : S("v1,"));
+        buf_add(ret, base64_text(arena, (Str){ (const char *) mac.b, SHA256_LEN }));
     }
-    *ret = count > 0 ? buf_str(&signature) : STR_NONE;
+    return ERR_OK;
+}
+
+// previous_secret is the one that was rotated away, while its overlap lasts; NULL.
+static const Json *previous_secret(const Json *config, Instant now)
+{
+    const Json *previous = json_get(config, S("signingSecret/previous"));
+    Instant until;
+    bool is_live = time_parse(json_str(json_get(previous, S("until"))), &until) && now < until;
+    return is_live ? json_get(previous, S("value")) : NULL;
+}
+
+static Err sign(const Parcel *parcel, Str signed_text, Str *ret, Error *error)
+{
+    Arena *arena = parcel->arena;
+    const Json *current = json_get(parcel->config, S("signingSecret"));
+    const Json *previous = previous_secret(parcel->config, parcel->now);
+    Buf signature = buf_new(arena, 1024);
+    TRY(add_signatures(arena, current, signed_text, &signature, error));
+    TRY(add_signatures(arena, previous, signed_text, &signature, error));
+    *ret = signature.len > 0 ? buf_str(&signature) : STR_NONE;
     return ERR_OK;
 }
 
@@ -217,7 +237,7 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
     buf_add(&signed_text, timestamp);
     buf_add_char(&signed_text, '.');
     buf_add(&signed_text, body);
-    TRY(sign(arena, config, buf_str(&signed_text), &signature, error));
+    TRY(sign(parcel, buf_str(&signed_text), &signature, error));
 
     HeaderList list = { ARENA_ARRAY(arena, Header, HEADERS_MAX + OWN_HEADERS_MAX), 0 };
     add(&list, S("content-type"), S("application/json"));

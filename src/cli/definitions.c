@@ -307,6 +307,32 @@ static int create_key(CommandArgs *args)
     return EXIT_DONE;
 }
 
+static int rotate(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Answer answer = { 0 };
+    client.lists_with = noun_of(args)->command;
+    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    json_put_str(&out, S("secret"), str_from(args_word(args, 1)));
+    put_option(&out, args, "value", "value");
+    put_option(&out, args, "overlap", "overlap");
+    json_close(&out, '}');
+    Str path = client_path(client.arena, noun_of(args)->path, args_word(args, 0), "rotate");
+    int status = client_call(&client, "POST", path, buf_str(&body), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (client.json) {
+        output_json(answer.text);
+        return EXIT_DONE;
+    }
+    output_fields(client.arena, answer.json);
+    if (json_get(answer.json, S("value")))
+        fprintf(stderr, "The secret is shown this once: keep it now.\n");
+    return EXIT_DONE;
+}
+
 static int create_tenant(CommandArgs *args)
 {
     Client client = client_open(args);
@@ -337,6 +363,7 @@ static const CommandVerb channels_verbs[] = {
     { "create", NULL, 0, 0, "file", create },
     { "update", "a KEY", 1, 1, "file if-version", update },
     { "set", "a KEY and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
+    { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
     { "delete", "a KEY", 1, 1, "", delete },
     { 0 },
 };
@@ -362,6 +389,16 @@ static const CommandVerb tenants_verbs[] = {
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "change it only if it is still at this version" },
+    { "limit", "N", "how many to list; 50 unless said" },
+    { "cursor", "C", "go on from there" },
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption channel_options[] = {
+    { "file", "FILE", "the definition as JSON; - for standard input" },
+    { "if-version", "N", "change it only if it is still at this version" },
+    { "value", "VALUE", "the new secret; a signing secret is made where none is given" },
+    { "overlap", "SPAN", "so long the last signing secret stays good; 24h unless said" },
     { "limit", "N", "how many to list; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
@@ -413,6 +450,7 @@ const Command command_channels = {
              "channels create -f FILE\n"
              "channels update KEY -f FILE [--if-version N]\n"
              "channels set KEY NAME=VALUE... [--if-version N]\n"
+             "channels rotate KEY SECRET [--value VALUE] [--overlap SPAN]\n"
              "channels delete KEY",
     .summary = "Configure the ways out",
     .details =
@@ -422,11 +460,12 @@ const Command command_channels = {
         "Examples:\n"
         "  peal channels\n"
         "  peal channels set http:bi timeout=5s config.method=PUT\n"
+        "  peal channels rotate http:bi signingSecret --overlap 24h\n"
         "  echo "
         "'{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://bi.example/in\"}}'"
         " |\n"
         "    peal channels create -f -",
-    .options = definition_options,
+    .options = channel_options,
     .verbs = channels_verbs,
 };
 

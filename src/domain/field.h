@@ -52,6 +52,7 @@ enum {
     FIELD_RAW = 512,     // an object that is read as inside says, but kept as const Json *; a list
                          // that is kept so as well, its elements unread: each may fail alone
     FIELD_LINES = 1024,  // a text that may have several lines, and tabs
+    FIELD_OVERLAPS = 2048, // a secret whose last value may stay good beside it for a while
 };
 
 typedef struct Field {

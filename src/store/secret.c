@@ -1,7 +1,11 @@
 #include "store/secret.h"
 
+#include "base/time.h"
+
 #define SEALED S("$sealed")
 #define ROTATED_AT S("rotatedAt")
+#define PREVIOUS S("previous")
+#define UNTIL S("until")
 
 static bool is_secret(const Shape *shape, Str name)
 {
@@ -208,11 +212,24 @@ static Str open_old(const Sealing *sealing, const Slot *slot)
     return opened;
 }
 
+// has_ended: nobody may use a last value any more.
+static bool has_ended(const Json *previous, Instant now)
+{
+    Instant until;
+    return !time_parse(json_str(json_get(previous, UNTIL)), &until) || until <= now;
+}
+
+// put_kept leaves a secret as it is stored, but for a last value whose time is over.
 static void put_kept(Sealing *sealing, const Slot *slot, Str opened)
 {
+    const Sealer *sealer = sealing->sealer;
     add_key(sealing, slot->name);
     json_add_raw(&sealing->open, opened);
-    json_add_raw(&sealing->sealed, json_text(sealing->sealer->arena, slot->old));
+    json_open(&sealing->sealed, '{');
+    for (JsonIter it = json_each(slot->old); json_next(&it);)
+        if (!str_eq(it.key, PREVIOUS) || !has_ended(it.value, sealer->now))
+            json_put_raw(&sealing->sealed, it.key, json_text(sealer->arena, it.value));
+    json_close(&sealing->sealed, '}');
 }
 
 // keep_secret leaves a secret as it is, though nobody has shown that they know it.
@@ -228,6 +245,22 @@ static void keep_secret(Sealing *sealing, const Slot *slot)
                      " anew, or null to remove it");
     else
         put_kept(sealing, slot, opened);
+}
+
+// put_previous keeps the last value of what is being rotated. It is bound to the same place, so it
+// need not be sealed anew.
+static void put_previous(const Sealing *sealing, const Slot *slot, JsonOut *out)
+{
+    const Sealer *sealer = sealing->sealer;
+    const Field *field = fields_find(sealing->shape, slot->path);
+    Str last = json_str(json_get(slot->old, SEALED));
+    if (sealer->overlap <= 0 || !last.at || !field || !(field->flags & FIELD_OVERLAPS))
+        return;
+    json_key(out, PREVIOUS);
+    json_open(out, '{');
+    json_put_str(out, SEALED, last);
+    json_put_time(out, UNTIL, sealer->now + sealer->overlap);
+    json_close(out, '}');
 }
 
 static void put_sealed(Sealing *sealing, const Slot *slot, Str text)
@@ -246,6 +279,7 @@ static void put_sealed(Sealing *sealing, const Slot *slot, Str text)
                  crypto_seal(sealer->arena, sealer->ring, sealer->random,
                              slot_binding(sealing, slot), text));
     json_put_time(out, ROTATED_AT, sealer->now);
+    put_previous(sealing, slot, out);
     json_close(out, '}');
 }
 
@@ -300,6 +334,7 @@ typedef struct Opening {
 } Opening;
 
 static Err open_members(Opening *opening, Str path, const Json *object, Error *error);
+static Err open_previous(Opening *opening, Str path, const Json *previous, Error *error);
 static Err open_value(Opening *opening, Str path, const Json *value, Error *error);
 
 Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, const Json *stored,
@@ -328,8 +363,23 @@ static Err open_members(Opening *opening, Str path, const Json *object, Error *e
             path.len ? str_format(arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(it.key)) : it.key;
         json_key(&opening->json, it.key);
         TRY(open_value(opening, inside, it.value, error));
+        if (json_get(it.value, SEALED) && json_get(it.value, PREVIOUS))
+            TRY(open_previous(opening, inside, json_get(it.value, PREVIOUS), error));
     }
     json_close(&opening->json, '}');
+    return ERR_OK;
+}
+
+// open_previous writes the last value of a secret as a member beside it.
+static Err open_previous(Opening *opening, Str path, const Json *previous, Error *error)
+{
+    JsonOut *out = &opening->json;
+    json_key(out, str_format(opening->arena, "%.*s/previous", STR_ARG(path)));
+    json_open(out, '{');
+    json_key(out, S("value"));
+    TRY(open_value(opening, path, previous, error));
+    json_put_str(out, UNTIL, json_str(json_get(previous, UNTIL)));
+    json_close(out, '}');
     return ERR_OK;
 }
 

@@ -9,6 +9,11 @@
 // member of a map that is left out is gone, for the names in a map are no secret. The same secret
 // given again is no change.
 //
+// A secret that is rotated with an overlap keeps its last value beside it until a moment that is
+// stored with it: "previous". Opened, that stands beside the member, as
+// "signingSecret/previous":{"value":…,"until":…}; whoever uses it looks at the time. It is
+// forgotten with the next change after that moment, or when the secret is rotated once more.
+//
 // A secret belongs to the place it was given for: where that moved, each must be given anew.
 // Otherwise whoever may edit a channel could have its credentials sent to a host of their own.
 #pragma once
@@ -34,6 +39,7 @@ typedef struct Sealer {
     const Json *old;    // as it is stored so far; NULL
     bool has_moved;     // the old secrets were given for another place
     bool drops_unnamed; // a secret that is left out does not stay: of a patch, which was merged
+    Span overlap;       // of a rotation: so long the last value stays good (FIELD_OVERLAPS)
 } Sealer;
 
 // secret_seal checks given, which lies at pointer in its document, by the shape and returns the

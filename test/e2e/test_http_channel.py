@@ -92,6 +92,86 @@ def test_each_live_secret_signs(ctx):
           [signature(SECRET, request), signature(OTHER_SECRET, request)])
 
 
+def rotate(peal, expect=200, key=KEY, **body):
+    return peal.post(f"/v1/channels/{key}/rotate", body, expect=expect)
+
+
+def signatures_of_next(ctx, receiver):
+    """What the next message is signed with, and the message."""
+    count = receiver.count()
+    send_one(ctx.peal)
+    request = receiver.wait_for(count + 1)[count]
+    return request.headers["webhook-signature"].split(" "), request
+
+
+def test_a_rotated_secret_signs_beside_the_new_one_until_its_overlap_ends(ctx):
+    receiver, peal = ctx.receiver(), ctx.peal
+    make_http(peal, receiver.url, config={"signingSecret": SECRET})
+    advance(peal, "1h")
+    answer = rotate(peal, secret="signingSecret", overlap="2h").json
+    made = answer.pop("value")
+    equal(answer, {"key": KEY, "secret": "signingSecret", "version": 2,
+                   "rotatedAt": moment(hours=1), "previousUntil": moment(hours=3)})
+    shown = peal.get(f"/v1/channels/{KEY}", expect=200)
+    equal(shown.json["config"]["signingSecret"], {"set": True, "rotatedAt": moment(hours=1)})
+    assert made not in shown.text and SECRET not in shown.text
+    for hours in (0, 1.999):
+        if hours:
+            advance(peal, "7196s")
+        signed, request = signatures_of_next(ctx, receiver)
+        equal(signed, [signature(made, request), signature(SECRET, request)], f"after {hours} h")
+    peal.stop()
+    peal.start()  # its clock begins anew
+    signed, request = signatures_of_next(ctx, receiver)
+    equal(signed, [signature(made, request), signature(SECRET, request)], "the overlap is stored")
+    advance(peal, "3h")
+    signed, request = signatures_of_next(ctx, receiver)
+    equal(signed, [signature(made, request)], "the old one is forgotten")
+
+
+def test_a_change_keeps_the_overlap_and_a_given_secret_ends_it(ctx):
+    receiver, peal = ctx.receiver(), ctx.peal
+    make_http(peal, receiver.url, config={"signingSecret": SECRET})
+    answer = rotate(peal, secret="signingSecret", value=OTHER_SECRET).json
+    assert "value" not in answer, "what the caller gave is not told"
+    equal(answer["previousUntil"], moment(hours=24))
+    peal.patch(f"/v1/channels/{KEY}", {"timeout": "5s"}, expect=200)
+    signed, request = signatures_of_next(ctx, receiver)
+    equal(signed, [signature(OTHER_SECRET, request), signature(SECRET, request)])
+    equal(rotate(peal, secret="signingSecret", value=SECRET, overlap="0s").json["previousUntil"], None)
+    signed, request = signatures_of_next(ctx, receiver)
+    equal(signed, [signature(SECRET, request)], "without an overlap the old one is gone at once")
+
+
+def test_only_secrets_are_rotated(ctx):
+    receiver, peal = ctx.receiver(), ctx.peal
+    make_http(peal, receiver.url, config={"signingSecret": SECRET, "authorization": "Bearer one"})
+    for body, problem in [
+            ({"secret": "url", "value": "x"}, ("/secret", "bad-value")),
+            ({"secret": "headers", "value": "x"}, ("/secret", "bad-value")),
+            ({"secret": "signingSecret", "value": "short"}, ("/config/signingSecret", "bad-secret")),
+            ({"secret": "signingSecret", "overlap": "31d"}, ("/overlap", "bad-duration")),
+            ({"secret": "authorization"}, ("/value", "missing-member")),
+            ({"secret": "authorization", "value": "x", "overlap": "1h"}, ("/overlap", "bad-value")),
+            ({"value": "x"}, ("/secret", "missing-member"))]:
+        equal(problems(rotate(peal, expect=422, **body)), [problem], str(body))
+    rotate(peal, expect=404, key="http:none", secret="signingSecret")
+    rotate(peal, secret="authorization", value="Bearer two")
+    signatures_of_next(ctx, receiver)
+    equal(receiver.received[-1].headers["authorization"], "Bearer two")
+
+
+def test_the_command_line_rotates(ctx):
+    receiver, peal = ctx.receiver(), ctx.peal
+    make_http(peal, receiver.url, config={"signingSecret": SECRET})
+    ran = peal.cli("channels", "rotate", KEY, "signingSecret", "--overlap", "1h")
+    equal(ran.code, 0, ran.err)
+    made = re.search(r"whsec_\S+", ran.out)[0]
+    assert "shown this once" in ran.err, ran.err
+    signed, request = signatures_of_next(ctx, receiver)
+    equal(signed, [signature(made, request), signature(SECRET, request)])
+
+
 def test_without_a_secret_nothing_is_signed(ctx):
     receiver = ctx.receiver()
     make_http(ctx.peal, receiver.url)

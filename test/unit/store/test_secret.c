@@ -7,7 +7,7 @@
 static const Field line = { NULL, FIELD_TEXT, .max = 20 };
 static const Field fields[] = {
     { "url", FIELD_URL, FIELD_NEEDED, .max = 100 },
-    { "word", FIELD_TEXT, FIELD_SECRET, .max = 20 },
+    { "word", FIELD_TEXT, FIELD_SECRET | FIELD_OVERLAPS, .max = 20 },
     { "headers", FIELD_MAP, FIELD_SECRET, .max = 5, .of = &line },
 };
 static const Shape shape = { "Config", SHAPE_ROWS(fields), .invalid = ERR_CHANNEL_INVALID };
@@ -160,11 +160,32 @@ static void what_cannot_be_kept_or_sealed_is_refused(void)
     CHECK(seal(&bench, "{" URL "}") == ERR_OK);
 }
 
+static void what_is_rotated_keeps_its_last_value_for_a_while(void)
+{
+    BENCH(bench);
+    CHECK(seal(&bench, "{" URL ",\"word\":\"one\"}") == ERR_OK);
+    bench.sealer.overlap = SPAN_HOUR;
+    CHECK(seal(&bench, "{" URL ",\"word\":\"two\"}") == ERR_OK);
+    static const char both[] = "{" URL ",\"word\":\"two\",\"word/previous\":{\"value\":\"one\","
+                               "\"until\":\"1972-09-27T01:00:00.000Z\"}}";
+    CHECK(opens_to(&bench, both));
+    CHECK(shows(&bench, &shape, true,
+                "{" URL ",\"word\":{\"set\":true,\"rotatedAt\":\"1972-09-27T00:00:00.000Z\"}}"));
+    bench.sealer.overlap = 0;
+    CHECK(seal(&bench, "{" URL "}") == ERR_OK); // a change of something else leaves both
+    CHECK(opens_to(&bench, both));
+    CHECK(seal(&bench, "{" URL ",\"word\":{\"previous\":{\"$sealed\":\"x\"}}}") != ERR_OK);
+    bench.sealer.now += SPAN_HOUR;
+    CHECK(seal(&bench, "{" URL "}") == ERR_OK); // and after the overlap, only the one
+    CHECK(opens_to(&bench, "{" URL ",\"word\":\"two\"}"));
+}
+
 static const Test tests[] = {
     TEST(what_is_sealed_is_opened_by_its_owner_alone),
     TEST(a_mark_is_shown_instead),
     TEST(a_secret_stays_until_it_is_named),
     TEST(what_moved_takes_no_secret_with_it),
     TEST(what_cannot_be_kept_or_sealed_is_refused),
+    TEST(what_is_rotated_keeps_its_last_value_for_a_while),
 };
 TEST_MAIN(tests)
