@@ -13,11 +13,13 @@
 #include "domain/dedup.h"
 #include "domain/event.h"
 #include "domain/filter.h"
+#include "domain/forward.h"
 #include "domain/members.h"
 #include "domain/plan.h"
 #include "domain/target.h"
 #include "domain/trigger.h"
 #include "engine/state.h"
+#include "lib/spool.h"
 #include "net/guard.h"
 #include "net/process.h"
 #include "net/strikes.h"
@@ -30,6 +32,7 @@
 #include "store/operation.h"
 #include "store/registry.h"
 #include "store/ring.h"
+#include "store/site.h"
 #include "store/tenant.h"
 #include "store/versions.h"
 #include "store/waiting.h"
@@ -90,7 +93,7 @@ static const char *large_routes(void)
 {
     Buf text = buf_new(&figures, 1024);
     for (size_t i = 0; i < route_count; i++)
-        if (routes[i].body_max == BODY_LARGE)
+        if (routes[i].body_max == BODY_LARGE && !routes[i].is_site)
             buf_add_format(&text, "%s`%s`", text.len ? " and " : "", routes[i].path);
     return str_z(&figures, buf_str(&text));
 }
@@ -329,6 +332,24 @@ static void print_store(void)
     row("master keys in one file", "%s", count(KEY_RING_MAX));
 }
 
+static void print_sites(void)
+{
+    table("Sites");
+    row("rows that a site hands on",
+        "%s a request, in one transaction; times the triggers that look at them %s, then 413. A "
+        "site sends %s rows or %s at once, whichever is less",
+        count(FORWARD_ROWS_MAX), count(FORWARD_PAIRS_MAX), count(channel_forward.parcel_max),
+        bytes(PARCEL_BYTES_MAX));
+    row("a row", "as an event's payload, with the %s or so that the row itself takes", bytes(200));
+    row("what central has acknowledged",
+        "is kept for %s, to be handed on again to a central that "
+        "was put back",
+        span(SITE_KEEPS));
+    row("a record in the spool", "%s; libpeal hands over rows of %s", bytes(SPOOL_RECORD_MAX),
+        bytes(EVENT_PAYLOAD_MAX));
+    row("a site's name", "%s characters", count(SITE_NAME_MAX));
+}
+
 void limits_print(void)
 {
     print_connections();
@@ -338,6 +359,7 @@ void limits_print(void)
     print_sending();
     print_lists();
     print_store();
+    print_sites();
     printf("\n");
     arena_done(&figures);
 }

@@ -22,6 +22,7 @@ Err forward_rows_read(Call *call, Error *error)
     TRY(fields_read(call->arena, call->body, S(""), &forward_body_shape, &rows, error));
     Forwarding *forwarding = ARENA_NEW(call->arena, Forwarding);
     forwarding->accept = posting_accept(call, json_count(rows));
+    forwarding->accept.pairs_max = FORWARD_PAIRS_MAX;
     forwarding->ids = ARENA_ARRAY(call->arena, Str, json_count(rows) + 1);
     call->with = forwarding;
     for (JsonIter it = json_each(rows); json_next(&it);) {

@@ -12,8 +12,8 @@
 enum {
     URL_MAX = 2000,
     KEY_MAX = 200,
-    PARCEL_MAX = 500,
-    ANSWER_MAX = 1 << 20, // a row takes a few hundred bytes, more where it was refused
+    PARCEL_MAX = 4000,
+    ANSWER_MAX = 8 << 20, // a row takes a hundred bytes, some hundred where it was refused
     DETAIL_MAX = 500,
 };
 

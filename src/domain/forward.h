@@ -23,7 +23,10 @@ typedef enum ForwardKind {
 #undef FORWARD_ENUM
 } ForwardKind;
 
-enum { FORWARD_ROWS_MAX = 10000 };
+enum {
+    FORWARD_ROWS_MAX = 10000,
+    FORWARD_PAIRS_MAX = 1000000, // rows times the triggers that look at them
+};
 
 extern const Shape forward_row_shape;
 

@@ -83,11 +83,13 @@ static Err check_size(const Accept *accept, const Registry *registry, Error *err
                         STR_ARG(item->event.kind), ACCEPT_RULES_MAX);
     }
     size_t pairs = accept_pairs(accept, registry);
-    if (pairs > ACCEPT_PAIRS_MAX)
-        return fail(error, ERR_TOO_LARGE,
-                    "%zu events times the triggers that look at them make %zu decisions; at most %d"
-                    " fit in a request: send smaller batches",
-                    accept->count, pairs, ACCEPT_PAIRS_MAX);
+    size_t pairs_max = accept->pairs_max ? accept->pairs_max : ACCEPT_PAIRS_MAX;
+    if (pairs > pairs_max)
+        return fail(
+            error, ERR_TOO_LARGE,
+            "%zu events times the triggers that look at them make %zu decisions; at most %zu"
+            " fit in a request: send smaller batches",
+            accept->count, pairs, pairs_max);
     return ERR_OK;
 }
 

@@ -57,17 +57,18 @@ typedef struct Accept {
     AcceptItem *items;
     size_t count;
     Instant now;
-    int depth; // how many events it stems from, one by the other; 0: it came from outside
+    size_t pairs_max; // that it may have to decide; 0: ACCEPT_PAIRS_MAX
+    int depth;        // how many events it stems from, one by the other; 0: it came from outside
 
     int64_t decided; // on which of the tenant's triggers (registry_moved); 0: it is not, yet
     size_t weight;   // rows it writes, roughly
 } Accept;
 
 // accept_decide takes items whose events are built (or that carry their error), gives their ids to
-// those that have none (others say when they were received, too), and decides. The decisions refer to the registry, which the caller holds for as long, or
-// another of which accept_decide() finds that nothing is to be decided anew. It
-// refuses a chain of events past ACCEPT_DEPTH_MAX (ERR_CONFLICT) and more than it may be asked to
-// decide at once (ERR_TOO_LARGE).
+// those that have none (others say when they were received, too), and decides. The decisions refer
+// to the registry, which the caller holds for as long, or another of which accept_decide() finds
+// that nothing is to be decided anew. It refuses a chain of events past ACCEPT_DEPTH_MAX
+// (ERR_CONFLICT) and more than it may be asked to decide at once (ERR_TOO_LARGE).
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error) MUST_USE;
 
 // accept_pairs is how much there is to decide: each event with each trigger that looks at it, be it

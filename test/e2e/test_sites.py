@@ -98,6 +98,14 @@ def test_too_many_rows_are_refused_whole(ctx):
     equal(len(forward(site)["rows"]), 0)
 
 
+def test_a_full_parcel_may_meet_many_triggers(ctx):
+    for n in range(30):
+        make_trigger(ctx.peal, f"t{n}", eventKind="boiler.hot",
+                     filter={"path": "candidate.n", "op": "==", "value": -n})
+    site = make_user(ctx.peal, "site")
+    equal(set(outcomes(forward(site, *[row(n + 1) for n in range(4000)]))), {"accepted"})
+
+
 def test_central_tells_its_epoch(ctx):
     site = make_user(ctx.peal, "site")
     told = site.get("/v1/site", expect=200).json
