@@ -88,6 +88,30 @@ CREATE TABLE lane (
 ) {STRICT};
 CREATE INDEX lane_generation ON lane (generation);
 
+-- What holds a lane, as the node said that found out last; a pause is every node's. A lane that was
+-- never in trouble has no row.
+CREATE TABLE health (
+    lane {I64} NOT NULL PRIMARY KEY,
+    tenant {I64} NOT NULL,
+    circuit {SMALL} NOT NULL,
+    failures {I32} NOT NULL,
+    since {I64},
+    probe_at {I64},
+    error TEXT,
+    paused_until {I64}
+) {STRICT};
+
+-- How much of a channel's rate all nodes together have taken in the window that runs: each claims no
+-- more than it was granted. future is what a later window is held against: a clock was wrong then.
+CREATE TABLE rate (
+    lane {I64} NOT NULL PRIMARY KEY,
+    window_at {I64} NOT NULL,
+    max {I64} NOT NULL,
+    spent {I64} NOT NULL,
+    granted {I64} NOT NULL,
+    future {I64} NOT NULL
+) {STRICT};
+
 -- The name of whatever makes deliveries as a number, for good: history and keys go by it. kind is
 -- domain/rule.h's; owner is the definition that a rule was derived from, if any.
 CREATE TABLE rule (

@@ -263,11 +263,12 @@ static void print_sending(void)
     row("channel `concurrency`, over nodes",
         "each node's own: N nodes have up to N times as many requests open");
     row("channel `rate`, over nodes",
-        "shared out: each node takes an N-th of it per window, and at least 1. Where it is less "
-        "than the number of nodes, that many go out all the same; a node that starts or stops is "
-        "counted with its next beat (%s), and until then a window may see up to its share more or "
-        "less",
-        span(NODE_BEAT));
+        "of all nodes together: each takes shares of the window from one row. What a node took and "
+        "did not use is lost with the window");
+    row("a pause that a far side asks for",
+        "holds the channel on the node that was told at once, on others within a second or two; up "
+        "to %s, or until the channel is changed",
+        span(RETRY_AFTER_MAX));
 }
 
 static void print_lists(void)

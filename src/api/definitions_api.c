@@ -349,6 +349,8 @@ static Err put_row(Call *call, const Definition *row, const EditWarning *warning
     json_put_i64(out, S("version"), row->version);
     json_put_time(out, S("createdAt"), row->created_at);
     json_put_time(out, S("updatedAt"), row->updated_at);
+    if (call->known)
+        noun(call)->tell(call, call->known, row->id);
     if (count > 0)
         put_warnings(call, out, warnings, count);
     json_close(out, '}');
@@ -426,6 +428,12 @@ static Err list_picked(Call *call, Db *db, const Walk *walk, Error *error)
     return ERR_OK;
 }
 
+static Err look_beside(Call *call, Db *db, Error *error)
+{
+    const Noun *of = noun(call);
+    return of->look ? of->look(call, db, &call->known, error) : ERR_OK;
+}
+
 Err definition_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
@@ -436,6 +444,7 @@ Err definition_list(Call *call, Db *db, Error *error)
         return list_picked(call, db, &walk, error);
     TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
                         error));
+    TRY(look_beside(call, db, error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
         TRY(show_row(call, &rows[i], error));
@@ -449,6 +458,7 @@ Err definition_show(Call *call, Db *db, Error *error)
     const Noun *of = noun(call);
     TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
                        error));
+    TRY(look_beside(call, db, error));
     EditWarning *wait = ARENA_NEW(call->arena, EditWarning);
     wait->message = of->warn ? of->warn(call, row.id) : STR_NONE;
     return answer_row(call, 200, &row, wait, wait->message.at != NULL);

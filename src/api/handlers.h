@@ -6,6 +6,10 @@
 // definitions_api.c
 Err definition_list(Call *call, Db *db, Error *error);
 Err definition_show(Call *call, Db *db, Error *error);
+
+// health_api.c: what holds a channel, for its noun.
+Err channel_look(Call *call, Db *db, const void **ret, Error *error);
+void channel_tell(Call *call, const void *known, Str id);
 Err definition_post(Call *call, Tx *tx, Error *error);
 Err definition_put(Call *call, Tx *tx, Error *error);
 Err definition_patch(Call *call, Tx *tx, Error *error);

@@ -136,6 +136,9 @@ static void put_engine(Call *call, Buf *out)
     put_alone(out, METRIC_STALE_SETTLES, (double) tally.stale);
     put_alone(out, METRIC_PURGED, (double) tally.purged);
     put_alone(out, METRIC_IN_FLIGHT, (double) engine_in_flight(engine));
+    put_alone(out, METRIC_CIRCUITS_OPEN, (double) health.circuits_open);
+    put_alone(out, METRIC_CIRCUITS_OPENED, (double) health.circuits_opened);
+    put_alone(out, METRIC_PAUSES, (double) health.pauses);
     put_alone(out, METRIC_ROUNDS_FAILED, (double) health.failed);
     put_alone(out, METRIC_LAST_GOOD_ROUND, seconds(health.since_good));
     put_alone(out, METRIC_WRITER_WAITING, (double) writer_waiting(api_writer(call->api)));

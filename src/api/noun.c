@@ -1,8 +1,10 @@
 #include "api/noun.h"
 
+#include "api/handlers.h"
 #include "channels/channel.h"
 #include "net/url.h"
 #include "store/definition.h"
+#include "store/health.h"
 #include "store/lane.h"
 #include "store/tenant.h"
 
@@ -41,6 +43,8 @@ static Err touch_trigger(Edit *edit, Error *error)
 
 static Err touch_channel(Edit *edit, Error *error)
 {
+    // It is tried at once, whatever the far side asked of the one before.
+    health_lift(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("key"))));
     return lane_ensure(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("key"))),
                        error);
 }
@@ -110,6 +114,8 @@ static const Noun nouns[] = {
         .has_moved = has_channel_moved,
         .touch = touch_channel,
         .warn = warn_of_wait,
+        .look = channel_look,
+        .tell = channel_tell,
         .may_delete = may_delete_channel,
     },
 };

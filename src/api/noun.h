@@ -48,6 +48,10 @@ typedef struct Noun {
     // warn tells what a reader of a stored one should know; none.
     Str (*warn)(Call *call, Str id);
 
+    // look reads what is shown beside stored ones, once for all of a page; tell puts it for one.
+    Err (*look)(Call *call, Db *db, const void **ret, Error *error);
+    void (*tell)(Call *call, const void *known, Str id);
+
     // has_placeholders: its warnings are objects that name one.
     bool has_placeholders;
 

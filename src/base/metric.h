@@ -56,6 +56,9 @@ enum {
     X(LAPSED,            COUNTER,   0,                     "peal_lapsed_total",                "",                     "Leases that lapsed") \
     X(STALE_SETTLES,     COUNTER,   0,                     "peal_stale_settles_total",         "",                     "Settles that came too late") \
     X(PURGED,            COUNTER,   0,                     "peal_purged_rows_total",           "",                     "Rows deleted because their time was over") \
+    X(CIRCUITS_OPEN,     GAUGE,     0,                     "peal_circuits_open",               "",                     "Circuits of hosts, logins and ordered channels that are not closed, on this node") \
+    X(CIRCUITS_OPENED,   COUNTER,   0,                     "peal_circuits_opened_total",       "",                     "Circuits that opened") \
+    X(PAUSES,            COUNTER,   0,                     "peal_pauses_total",                "",                     "Pauses that a far side asked for (Retry-After)") \
     X(ROUNDS_FAILED,     COUNTER,   0,                     "peal_rounds_failed_total",         "",                     "Rounds of the engine that failed") \
     X(LAST_GOOD_ROUND,   GAUGE,     0,                     "peal_last_good_round_age_seconds", "",                     "How long ago a round went well") \
     X(PROCESS_START,     GAUGE,     0,                     "process_start_time_seconds",       "",                     "When the process started, since 1970") \

@@ -14,9 +14,15 @@ static const Column trigger_columns[] = {
 };
 
 static const Column channel_columns[] = {
-    { "KEY", "key" },         { "TYPE", "type" },
-    { "ENABLED", "enabled" }, { "CONCURRENCY", "concurrency" },
-    { "TIMEOUT", "timeout" }, { "VERSION", "version" },
+    { "KEY", "key" },
+    { "TYPE", "type" },
+    { "ENABLED", "enabled" },
+    { "VERSION", "version" },
+    { "CIRCUIT", "health.circuit" },
+    { "SINCE", "health.since" },
+    { "NEXT PROBE", "health.nextProbeAt" },
+    { "PAUSED UNTIL", "health.pausedUntil" },
+    { "LAST ERROR", "health.lastError" },
 };
 
 static const Column key_columns[] = {

@@ -197,6 +197,13 @@ static Str cut(Arena *arena, Str text)
     return text;
 }
 
+static const Json *member_at(const Json *item, Str path)
+{
+    while (path.len > 0)
+        item = json_get(item, str_cut(&path, '.'));
+    return item;
+}
+
 void output_list(Arena *arena, const Json *const *items, size_t item_count, const Column *columns,
                  size_t count)
 {
@@ -207,7 +214,7 @@ void output_list(Arena *arena, const Json *const *items, size_t item_count, cons
         grid_add(&grid, str_from(columns[i].title));
     for (size_t item = 0; item < item_count; item++) {
         for (size_t i = 0; i < count; i++) {
-            const Json *value = json_get(items[item], str_from(columns[i].member));
+            const Json *value = member_at(items[item], str_from(columns[i].member));
             grid_add(&grid, cut(arena, output_value(arena, value)));
         }
     }

@@ -44,7 +44,8 @@ typedef struct GridStyle {
 } GridStyle;
 void grid_print(const Grid *grid, GridStyle style);
 
-// Column is one column of a list: the heading, and the member of each item that stands below it.
+// Column is one column of a list: the heading, and the member of each item that stands below it;
+// one of an object inside is named by a path, such as health.circuit.
 typedef struct Column {
     const char *title;
     const char *member;

@@ -1,5 +1,6 @@
 #include "domain/channel.h"
 
+#include "domain/circuit.h"
 #include "domain/definition.h"
 #include "domain/trigger.h"
 
@@ -13,6 +14,24 @@ static const Field rate_fields[] = {
     { "max", FIELD_INT, FIELD_NEEDED, AT(rate_max), .min = 1, .max = RATE_MAX },
 };
 static const Shape rate_shape = { "Rate", SHAPE_ROWS(rate_fields), .size = sizeof(ChannelDefinition) };
+
+static const char *const circuits[] = {
+#define CIRCUIT_WORD(name, text) text,
+    CIRCUIT_STATE_TABLE(CIRCUIT_WORD)
+#undef CIRCUIT_WORD
+    NULL
+};
+#define OR_NULL (FIELD_SHOWN | FIELD_ALWAYS | FIELD_NULLABLE)
+static const Field health_fields[] = {
+    { "circuit", FIELD_WORD, FIELD_SHOWN | FIELD_NEEDED, .words = circuits, .noun = "a state",
+      .help = "open: nothing goes out but probes" },
+    { "since", FIELD_TIME, OR_NULL, .help = "it opened then" },
+    { "failures", FIELD_COUNT, FIELD_SHOWN | FIELD_NEEDED, .help = "in a row" },
+    { "nextProbeAt", FIELD_TIME, OR_NULL },
+    { "lastError", FIELD_TEXT, OR_NULL, .help = "what the far side, or the way to it, said last" },
+    { "pausedUntil", FIELD_TIME, OR_NULL, .help = "the far side asked for it (Retry-After)" },
+};
+static const Shape health_shape = { "Health", SHAPE_ROWS(health_fields) };
 
 static const Field fields[] = {
     { "key", FIELD_KEY, FIELD_NEEDED, AT(key), .max = CHANNEL_KEY_MAX, .help = "its name, such as http:bi" },
@@ -28,6 +47,7 @@ static const Field fields[] = {
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one parks what it is to send" },
     { "ordered", FIELD_BOOL, AT(ordered),
       .help = "one at a time, in the order in which they fall due: what cannot be sent holds up the rest" },
+    { "health", FIELD_OBJECT, FIELD_SHOWN, .inside = &health_shape },
     DEFINITION_SHOWN,
 };
 // clang-format on

@@ -84,19 +84,12 @@ static Host **slot_of(Engine *engine, int64_t tenant, Str name)
     return at;
 }
 
-static char *copy_of(Str text)
-{
-    char *copy = memory_new(text.len + 1);
-    memcpy(copy, text.at, text.len);
-    return copy;
-}
-
 static Host *host_at(Engine *engine, int64_t tenant, Str name)
 {
     Host **at = slot_of(engine, tenant, name);
     if (!*at) {
         *at = memory_new(sizeof **at);
-        **at = (Host){ .tenant = tenant, .name = copy_of(name), .circuit.kind = CIRCUIT_OF_HOST };
+        **at = (Host){ .tenant = tenant, .name = text_keep(name), .circuit.kind = CIRCUIT_OF_HOST };
     }
     return *at;
 }
@@ -112,6 +105,7 @@ static void host_let_go(Engine *engine, Host *host)
 {
     if (host->lanes || host->running > 0)
         return;
+    engine->circuits_open -= !is_closed(&host->circuit);
     Host **at = slot_of(engine, host->tenant, str_from(host->name));
     assert(*at == host);
     *at = host->next;
@@ -162,14 +156,17 @@ static void go_to(Engine *engine, LaneState *lane, Str url)
     Str origin = origin_of(url), name;
     if (lane->host && str_eq(str_from(lane->origin), origin))
         return;
+    bool was_held = !is_closed(host_circuit(lane));
     leave_host(engine, lane);
     if (!url_host(&arena, url, &name))
         return;
     free(lane->origin);
-    lane->origin = copy_of(origin);
+    lane->origin = text_keep(origin);
     lane->host = host_at(engine, lane->tenant, name);
     lane->beside = lane->host->lanes;
     lane->host->lanes = lane;
+    if (was_held || !is_closed(host_circuit(lane)))
+        health_note(engine, lane);
 }
 
 bool circuit_enter(Flight *first, LaneState *lane, Str url)
@@ -231,6 +228,15 @@ static void wake(Engine *engine, LaneState *lane)
     lane_block(engine, lane, 0);
 }
 
+// told has a lane show what holds it, and look again.
+static void told(Engine *engine, LaneState *lane, const Outcome *outcome)
+{
+    if (outcome)
+        health_remember(lane, outcome);
+    health_note(engine, lane);
+    wake(engine, lane);
+}
+
 void circuit_leave(Flight *first, LaneState *lane)
 {
     Host *host = first->host;
@@ -247,23 +253,30 @@ void circuit_leave(Flight *first, LaneState *lane)
     host_let_go(first->engine, host);
 }
 
+// tell takes a sign in, and counts circuits.
+static bool tell(Engine *engine, Circuit *circuit, CircuitSign sign, bool is_probe)
+{
+    bool was_closed = is_closed(circuit);
+    bool has_moved = circuit_tell(circuit, sign, is_probe, clock_now(engine->options.clock));
+    engine->circuits_open += was_closed - is_closed(circuit);
+    engine->circuits_opened += was_closed && !is_closed(circuit);
+    return has_moved;
+}
+
 void circuit_land(Flight *first, LaneState *lane)
 {
     Engine *engine = first->engine;
     Host *host = first->host;
-    Instant now = clock_now(engine->options.clock);
     unsigned probed = first->is_probe ? lane->probing : 0;
-    bool is_own =
-        circuit_tell(&lane->circuit, sign_of(first, lane->circuit.kind), probed & OWN, now);
+    bool is_own = tell(engine, &lane->circuit, sign_of(first, lane->circuit.kind), probed & OWN);
     if (is_own) {
         log_moved(lane, &lane->circuit, first);
-        wake(engine, lane);
+        told(engine, lane, worst_of(first, lane->circuit.kind));
     }
-    if (host &&
-        circuit_tell(&host->circuit, sign_of(first, CIRCUIT_OF_HOST), probed & HOSTS, now)) {
+    if (host && tell(engine, &host->circuit, sign_of(first, CIRCUIT_OF_HOST), probed & HOSTS)) {
         log_moved(lane, &host->circuit, first);
         for (LaneState *at = host->lanes; at; at = at->beside)
-            wake(engine, at);
+            told(engine, at, worst_of(first, CIRCUIT_OF_HOST));
     }
     circuit_leave(first, lane);
 }
@@ -275,6 +288,7 @@ void circuit_changed(Engine *engine, LaneState *lane, bool is_ordered)
     circuit_hasten(&lane->circuit, now);
     if (lane->host)
         circuit_hasten(&lane->host->circuit, now);
+    lane->paused_until = 0; // who changed it has lifted that for all nodes (store/health.h)
     wake(engine, lane);
 }
 

@@ -39,7 +39,8 @@ bool claim_ask(Engine *engine, Round *round, Instant now)
     if (engine_sends(engine))
         ask_lanes(engine, round, now);
     ask_probe(engine, round);
-    return round->claim.lane_count > 0 || round->probes;
+    bool rates = rate_ask(engine, round, now);
+    return rates || round->claim.lane_count > 0 || round->probes;
 }
 
 static ClaimLane ask_of(const Engine *engine, const Wish *wish)
@@ -114,23 +115,6 @@ static int64_t ahead(const LaneState *lane, int at_once)
     return lane->took > 0 && lane->took < QUICK ? at_once * AHEAD / lane->took : 0;
 }
 
-// rate_left is how many attempts the channel's rate still allows now, for this node's share.
-static int64_t rate_left(const Engine *engine, const RegistryLane *channel, LaneState *lane,
-                         Instant now, Instant *ret_until)
-{
-    if (!channel->channel || channel->channel->definition.rate_max == 0)
-        return INT64_MAX;
-    const ChannelDefinition *definition = &channel->channel->definition;
-    int64_t share = definition->rate_max / (engine->other_nodes + 1);
-    Instant window = now - now % definition->rate_per;
-    if (lane->rate_window != window) {
-        lane->rate_window = window;
-        lane->spent = 0;
-    }
-    *ret_until = window + definition->rate_per;
-    return (share > 0 ? share : 1) - lane->spent - lane->asked;
-}
-
 // want_probe is what a lane wants that a circuit holds: one, once what it had before is gone.
 static int64_t want_probe(Engine *engine, LaneState *lane, Instant now)
 {
@@ -147,21 +131,21 @@ static int64_t want_probe(Engine *engine, LaneState *lane, Instant now)
 static int64_t want(Engine *engine, LaneState *lane, Instant now)
 {
     const RegistryLane *channel = registry_lane(engine->registry, lane->number);
-    Instant until = now;
     assert(channel);
-    if (later(lane->due_at, lane->blocked_until) > now) {
-        lane_block(engine, lane, lane->blocked_until); // the clock was set back
+    Instant until = later(lane->blocked_until, lane->paused_until);
+    if (later(lane->due_at, until) > now) {
+        lane_block(engine, lane, until); // it pauses, or the clock was set back
         return 0;
     }
     int at_once = lane_slots(engine, lane, channel);
     int64_t parcels = at_once + ahead(lane, at_once) - lane->running;
     int64_t free =
         parcels * lane_parcel(engine, channel) - (int64_t) lane->waiting.count - lane->asked;
-    int64_t rate = rate_left(engine, channel, lane, now, &until);
-    if (rate <= 0)
-        lane_block(engine, lane, until);
-    else if (free <= 0)
+    int64_t rate = rate_left(engine, lane, now);
+    if (free <= 0)
         lane_fill(engine, lane);
+    else if (rate <= 0)
+        rate_want(engine, lane, free);
     else if (!lane_is_clear(lane))
         return want_probe(engine, lane, now);
     return free < rate ? free : rate;
@@ -199,6 +183,7 @@ static void ask_probe(Engine *engine, Round *round)
 
 void claim_apply(Tx *tx, Round *round)
 {
+    rate_apply(tx, round);
     // The lease runs from this try, however long the round waited for the store before.
     round->claimed_at = clock_monotonic(round->engine->options.clock);
     round->claim.lanes = round->lanes;
@@ -227,17 +212,18 @@ Err claim_check(Tx *tx, Round *round, Error *error)
         queue_next_take(&round->upcoming);
     if (round->probes_all)
         take_all_lanes(round);
+    rate_check(round);
     return ERR_OK;
 }
 
 void claim_take(Engine *engine, Round *round, Instant now)
 {
     unask(engine, round);
+    rate_came(engine, round, now);
     engine->tally.claimed += (int64_t) round->claim.count;
     for (size_t i = 0; i < round->claim.count; i++) {
         LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
         measure_claimed(&round->claim.claimed[i].live, now);
-        lane->spent++;
         lane->got++;
     }
     end_probes(engine, round);
@@ -302,6 +288,7 @@ static void pause_empty(Engine *engine, const Round *round, Instant now)
 void claim_failed(Engine *engine, Round *round, Instant now)
 {
     unask(engine, round);
+    rate_failed(engine, round);
     end_probes(engine, round);
     if (round->probes) {
         engine->is_probing = false;

@@ -8,7 +8,7 @@
 // attempt is spent and others may take it. What has no way out is parked, and spends none either.
 
 static void start(Engine *engine, LaneState *lane, const RegistryLane *way);
-static bool may_start(const Flight *flight, const LaneState *lane);
+static bool may_start(const Flight *flight, LaneState *lane);
 static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, const Flight *flight);
 static void refuse(Flight *flight, DeliveryReason reason);
 static void set_off(Flight *first, LaneState *lane, const RegistryLane *way);
@@ -52,12 +52,15 @@ static void start(Engine *engine, LaneState *lane, const RegistryLane *way)
 }
 
 // may_start: a node that was stopped for a while must not send by a lease that may be over. What a
-// circuit holds goes back, but for its probe.
-static bool may_start(const Flight *flight, const LaneState *lane)
+// circuit holds goes back, but for its probe, and so does what is to pause, or was paid for in
+// another window of the rate.
+static bool may_start(const Flight *flight, LaneState *lane)
 {
+    Instant now = clock_now(flight->engine->options.clock);
     Span age = engine_monotonic(flight->engine) - flight->claimed_at;
     return engine_sends(flight->engine) && lane->may_send && age <= SEND_LEASE - RENEW_EVERY &&
-           (flight->is_probe || lane_is_clear(lane));
+           (flight->is_probe || lane_is_clear(lane)) && lane->paused_until <= now &&
+           rate_is_paid(flight, lane, now);
 }
 
 static bool is_all_done(const Claimed *claimed)

@@ -10,6 +10,8 @@
 //   claim.c     what is due and free, shared fairly (window.c) over tenants and lanes (lane.c)
 //   dispatch.c  each claimed delivery starts, or is given back
 //   circuit.c   far sides that are dead are left alone, but for a probe
+//   health.c    what holds a lane is told to all; what all are asked to pause is heard
+//   rate.c      a channel's rate is shared with the other nodes
 //   parcel.c    it goes out over its channel, with others where that takes several, and is judged
 //   settle.c    what became of it goes to the store
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
@@ -118,6 +120,7 @@ static void take_round(Engine *engine, Round *round, Instant now)
     renew_take(engine, round);
     settle_take(engine, round);
     duty_take(engine, round);
+    health_take(engine, round);
     claim_take(engine, round, now);
     dispatch(engine, round);
     if (engine->off_rounds > 0 && --engine->off_rounds == 0)
@@ -159,6 +162,7 @@ static void take_failed(Engine *engine, Round *round, Instant now)
         engine->sweeps_until = monotonic + SWEEP_FOR; // it may have been committed all the same
     settle_failed(engine, round);
     duty_failed(engine, round);
+    health_failed(engine, round);
     claim_failed(engine, round, now);
     round_release(round);
 }
@@ -170,6 +174,9 @@ static void show(Engine *engine)
     pthread_mutex_lock(&engine->lock);
     engine->shown = engine->tally;
     engine->health.is_clock_off = engine->watch.is_off;
+    engine->health.circuits_open = engine->circuits_open;
+    engine->health.circuits_opened = engine->circuits_opened;
+    engine->health.pauses = engine->pauses;
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -195,7 +202,8 @@ static bool ask_all(Engine *engine, Round *round, Instant now)
     bool settles = settle_ask(engine, round);
     bool works = duty_ask(engine, round, now, false);
     bool claims = claim_ask(engine, round, now);
-    return settles || works || claims;
+    bool tells = health_ask(engine, round);
+    return settles || works || claims || tells;
 }
 
 // ask_narrowly asks for one thing, in turns.

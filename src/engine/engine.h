@@ -100,9 +100,11 @@ int64_t engine_in_flight(Engine *engine);
 
 // EngineHealth is whether rounds go well, for whoever watches. A round goes at least every 5 s.
 typedef struct EngineHealth {
-    bool is_failing;   // the last round failed …
-    int64_t failed;    // … as did so many since the start
-    Span since_good;   // how long ago one went well
+    bool is_failing;                        // the last round failed …
+    int64_t failed;                         // … as did so many since the start
+    Span since_good;                        // how long ago one went well
+    int64_t circuits_open, circuits_opened; // now; since the start
+    int64_t pauses;                         // that far sides asked for, since the start
     bool is_clock_off; // the clock has jumped, and nothing is sent until it can be believed
     char detail[ERROR_DETAIL_MAX]; // what the last round that failed said
 } EngineHealth;

@@ -47,6 +47,7 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     flight->is_probe = lane->asks_probe;
     lane->asks_probe = false;
     flight->target_count = flight->done_count = 0;
+    rate_pay(flight, lane, clock_now(engine->options.clock));
     round->unstarted++;
     lane_hold(engine, lane, (Use){ 1, flight->bytes });
     engine->in_flight++;
@@ -70,6 +71,7 @@ void flight_unclaim(Flight *flight)
     QueueRow row = claimed_row(claimed);
     flight->settle = settle_from(&row, delivery_release(&claimed->live, claimed->was));
     flight->engine->tally.released++;
+    rate_refund(flight, lane_at(flight->engine, claimed->promise.lane));
     flight_move(flight, &flight->engine->finished);
 }
 

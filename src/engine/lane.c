@@ -87,6 +87,13 @@ static void place(Engine *engine, LaneState *lane)
     heap_up(lanes, lane);
 }
 
+char *text_keep(Str text)
+{
+    char *copy = memory_new(text.len + 1);
+    memcpy(copy, text.at, text.len);
+    return copy;
+}
+
 static void make_room(Lanes *lanes, size_t wanted)
 {
     if (wanted < lanes->room)
@@ -97,6 +104,8 @@ static void make_room(Lanes *lanes, size_t wanted)
     lanes->heap = memory_grow(lanes->heap, room * sizeof *lanes->heap);
     lanes->due = memory_grow(lanes->due, room * sizeof *lanes->due);
     lanes->waiting = memory_grow(lanes->waiting, room * sizeof *lanes->waiting);
+    lanes->noted = memory_grow(lanes->noted, room * sizeof *lanes->noted);
+    lanes->rated = memory_grow(lanes->rated, room * sizeof *lanes->rated);
     lanes->room = room;
 }
 
@@ -254,6 +263,12 @@ static bool is_pulled(const Engine *engine, const RegistryLane *lane)
     return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled;
 }
 
+static int64_t version_of(const TrieItem *lane)
+{
+    const RegistryChannel *channel = lane ? ((const RegistryLane *) lane)->channel : NULL;
+    return channel ? channel->version : 0;
+}
+
 // take_change: a lane is new, or its channel has changed. A store that was put back may know fewer
 // lanes than before.
 static void take_change(void *with, const TrieItem *was, const TrieItem *is)
@@ -263,7 +278,10 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
     lane->may_send = is && registry_lane_may_send(known) && !is_pulled(engine, known);
-    circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
+    if (version_of(was) != version_of(is)) // else it was only read again
+        circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
+    else
+        place(engine, lane);
 }
 
 void lanes_take_registry(Engine *engine, const Registry *old)
@@ -301,13 +319,17 @@ void lanes_free(Engine *engine)
 {
     Lanes *lanes = &engine->lanes;
     for (size_t i = 0; i < lanes->room; i++) {
-        if (lanes->at[i])
-            free(lanes->at[i]->origin);
+        if (!lanes->at[i])
+            continue;
+        free(lanes->at[i]->origin);
+        free(lanes->at[i]->error);
         free(lanes->at[i]);
     }
     free(lanes->at);
     free(lanes->heap);
     free(lanes->due);
     free(lanes->waiting);
+    free(lanes->noted);
+    free(lanes->rated);
     free(lanes->tenants);
 }

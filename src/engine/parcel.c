@@ -310,6 +310,7 @@ static void land(Flight *first)
     LaneState *lane = leave_lane(first);
     Span took = engine_monotonic(engine) - first->started_at + 1;
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
+    health_land(first, lane);
     circuit_land(first, lane);
     for (Flight *flight = first; flight; flight = flight->also) {
         assert(flight->list == &engine->running);

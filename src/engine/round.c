@@ -43,6 +43,7 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
     TRY(renew_apply(tx, round, error));
     TRY(settle_apply(tx, round, error));
     TRY(duty_apply(tx, round, error));
+    health_apply(tx, round);
     claim_apply(tx, round);
     TRY(tx_sync(tx, error));
     TRY(settle_check(tx, round, error));

@@ -10,8 +10,10 @@
 #include "engine/engine.h"
 #include "engine/watch.h"
 #include "engine/window.h"
+#include "store/health.h"
 #include "store/lane.h"
 #include "store/queue.h"
+#include "store/rate.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -64,13 +66,14 @@ struct Flight {
     RetryPolicy policy;
     Target *targets; // all it has: those that are done, then those that its message goes to
     size_t target_count, done_count;
-    Target target;   // where it has but one
-    Parcel parcel;   // what it goes out in, where it is the first of those in it …
-    Message message; // … and the only one
-    Flight *also;    // the next one in the same parcel
-    Host *host;      // that its parcel is under way to, where it is the first of it; NULL
-    bool is_probe;   // of a circuit that is open
-    Arena arena;     // request and outcome
+    Target target;       // where it has but one
+    Parcel parcel;       // what it goes out in, where it is the first of those in it …
+    Message message;     // … and the only one
+    Flight *also;        // the next one in the same parcel
+    Host *host;          // that its parcel is under way to, where it is the first of it; NULL
+    bool is_probe;       // of a circuit that is open
+    Instant rate_window; // that it was paid from; 0: there is no rate; INSTANT_NONE: it was not
+    Arena arena;         // request and outcome
     Settle settle;
     bool is_bare; // its settle has lost its words: the store did not take it with them
 };
@@ -98,12 +101,16 @@ typedef struct LaneState {
     Use use;               // of the window
     Instant due_at;        // no send of this lane is due before; INSTANT_NONE: none is known
     uint64_t told;         // when due_at was last brought forward, in engine->news
-    Instant rate_window;   // where the channel's rate is counted from
-    int64_t spent;         // of the rate, in this window
+    Instant rate_window;   // of the channel's rate, that its share is for
+    int64_t rate_share;    // that this node was granted and has not used
+    int64_t rate_wanted;   // with the next round; 0: nothing
     Instant blocked_until; // the rate is used up until then, a circuit is open, or its claims fail
     Circuit circuit;       // of its login, or of its order
     Host *host;            // that its requests go to; NULL: not known yet, or of no concern
     struct LaneState *beside; // another lane that goes there
+    Instant paused_until;     // the far side asked for it; 0: it did not
+    char *error;              // what it last failed of; NULL
+    bool is_noted;            // among those whose health goes to the store
     char *origin;             // of the last request: the URL up to its path
     unsigned probing;         // which of its circuits it probes (circuit.c); 0: none
     bool asks_probe;          // what a round at the writer brings is the probe
@@ -124,7 +131,8 @@ typedef struct Lanes {
     LaneState **at; // by number; NULL where there is none
     size_t room;
     LaneState **heap, **due, **waiting; // waiting: those with flights that wait
-    size_t heap_count, due_count, waiting_count;
+    LaneState **noted, **rated;         // whose health is to be told; that want a share of a rate
+    size_t heap_count, due_count, waiting_count, noted_count, rated_count;
     Use *tenants; // by number: what each holds of the window
     size_t tenant_room;
     size_t turn; // moves on with every claim
@@ -153,6 +161,12 @@ struct Round {
     Wish *wishes; // those that were given something
     ClaimLane *lanes;
     Claim claim;
+    Health *healths;
+    size_t health_count;
+    Rows pauses;
+    RateShare *shares;
+    size_t share_count;
+    Rows granted;
     bool probes, probes_all; // lanes that are claimed from; all of them
     QueueNext upcoming;
     LaneNext all_lanes;
@@ -163,14 +177,14 @@ struct Round {
 
 // DutyState is when a duty runs next.
 typedef struct DutyState {
-    bool is_wanted;   // as soon as may be
-    bool is_out;      // a round at the writer does it
-    bool has_news;    // something was done here that makes work for it
-    Instant due_at;   // of the clock; INSTANT_NONE
-    uint64_t told;    // when due_at was last brought forward, in engine->news
-    Instant ran_at;   // monotonic
-    Instant retry_at; // monotonic: it failed, and waits
-    bool has_failed;  // the last time, and nothing else was in its round …
+    bool is_wanted;               // as soon as may be
+    bool is_out;                  // a round at the writer does it
+    bool has_news;                // something was done here that makes work for it
+    Instant due_at;               // of the clock; INSTANT_NONE
+    uint64_t told;                // when due_at was last brought forward, in engine->news
+    Instant ran_at;               // monotonic
+    Instant retry_at;             // monotonic: it failed, and waits
+    bool has_failed;              // the last time, and nothing else was in its round …
     char fault[ERROR_DETAIL_MAX]; // … as this says
 } DutyState;
 
@@ -200,6 +214,7 @@ struct Engine {
     Registry *registry;
     Lanes lanes;
     Host *hosts[HOST_SLOTS];
+    int64_t circuits_open, circuits_opened, pauses; // now; since the start
     Use use; // of the window
     FlightList running, finished, settling, free_flights;
     size_t settle_max; // in one round; fewer while the store refuses one of them
@@ -260,6 +275,7 @@ void notes_take(Engine *engine); // what others have told since the last round
 
 // lane.c
 LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
+char *text_keep(Str text);                          // a copy to free
 void lane_falls_due(Engine *engine, int64_t number, Instant due_at);
 void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news);
 void lanes_learn(Engine *engine, const QueueNext *of_all, uint64_t news); // in others there is none
@@ -293,6 +309,27 @@ void circuit_changed(Engine *engine, LaneState *lane, bool is_ordered); // its c
 int host_free_slots(const Engine *engine, const LaneState *lane,
                     int own); // of own, with its host's
 void hosts_free(Engine *engine);
+
+// health.c
+void health_note(Engine *engine, LaneState *lane); // it goes to the store with the next round
+void health_remember(LaneState *lane, const Outcome *outcome);
+void health_land(const Flight *first, LaneState *lane); // a parcel was judged
+bool health_ask(Engine *engine, Round *round);
+void health_apply(Tx *tx, Round *round);
+void health_take(Engine *engine, const Round *round);
+void health_failed(Engine *engine, const Round *round);
+
+// rate.c
+int64_t rate_left(const Engine *engine, LaneState *lane, Instant now); // INT64_MAX: no rate
+void rate_want(Engine *engine, LaneState *lane, int64_t wanted);
+bool rate_ask(Engine *engine, Round *round, Instant now);
+void rate_apply(Tx *tx, Round *round);
+void rate_check(Round *round);
+void rate_came(Engine *engine, const Round *round, Instant now);
+void rate_failed(Engine *engine, const Round *round);
+void rate_pay(Flight *flight, LaneState *lane, Instant now);
+bool rate_is_paid(const Flight *flight, LaneState *lane, Instant now);
+void rate_refund(const Flight *flight, LaneState *lane);
 
 // flight.c
 void flight_move(Flight *flight, FlightList *to); // to its end

@@ -16,6 +16,7 @@
 #include "store/duty.h"
 #include "store/event.h"
 #include "store/generation.h"
+#include "store/health.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
 #include "store/journal.h"
@@ -26,6 +27,7 @@
 #include "store/operation.h"
 #include "store/overdue.h"
 #include "store/queue.h"
+#include "store/rate.h"
 #include "store/recall.h"
 #include "store/registry.h"
 #include "store/report.h"
@@ -59,7 +61,9 @@ const Statement *const *const all_statements[] = {
     inbox_statements,
     journal_statements,
     key_statements,
+    health_statements,
     lane_statements,
+    rate_statements,
     meta_statements,
     node_statements,
     operation_statements,

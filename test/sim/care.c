@@ -1,8 +1,9 @@
 #include "sim.h"
 
-// What far sides are spared. The simulation keeps its own view of every circuit, by what each node
-// was told: one bad word more than it may have, and nothing goes out but probes, one at a time,
-// each not before its time.
+// What far sides are spared: more than their rate, what comes while they asked for a pause, and
+// what comes while they are dead. The simulation keeps its own view of every circuit, by what each
+// node was told: one bad word more than it may have, and nothing goes out but probes, one at a
+// time, each not before its time.
 
 enum { FAILURES_MAX = 5 };
 #define FIRST_WAIT ((Span) 5 * SPAN_SECOND)
@@ -28,9 +29,47 @@ static bool is_edited(const Sim *sim, int host)
     return false;
 }
 
+// has_jumped: a clock was wrong by more than nodes may be apart, and windows came twice.
+static bool has_jumped(const Sim *sim)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        if (sim->nodes[i].jumped_at != INSTANT_NONE)
+            return true;
+    return false;
+}
+
+// I18: all nodes together send no more in a window of a rate than it says.
+static void i18_rate(Sim *sim, const Send *send)
+{
+    Lane *lane = &sim->lanes[send->lane];
+    if (!lane->rate_max || has_jumped(sim))
+        return;
+    Instant now = clock_now(&sim->nodes[send->node].clock);
+    Instant window = now - now % lane->rate_per;
+    size_t at = (size_t) (window / lane->rate_per) % WINDOWS_MAX;
+    if (lane->windows[at] != window)
+        lane->spent[at] = 0;
+    lane->windows[at] = window;
+    if (++lane->spent[at] > lane->rate_max)
+        broken(sim, "I18", "%d in a window of %s, which has %d", lane->spent[at], lane->key,
+               lane->rate_max);
+}
+
+// I39: who was asked to pause does.
+static void i39_paused(Sim *sim, const Send *send)
+{
+    const Node *node = &sim->nodes[send->node];
+    Span left = node->paused_until[send->lane] - clock_now(&node->clock);
+    if (left > 0 && !is_edited(sim, sim->lanes[send->lane].host))
+        broken(sim, "I39", "n%d sends to %s %lld ms before it may", send->node,
+               sim->lanes[send->lane].key, (long long) (left / SPAN_MILLISECOND));
+}
+
 // I38: behind an open circuit one probe goes at a time, when it is time.
 void care_on_send(Sim *sim, const Send *send)
 {
+    i18_rate(sim, send);
+    i39_paused(sim, send);
     Shadow *shadow = shadow_of(sim, send->node, send->lane);
     Instant now = clock_now(&sim->nodes[send->node].clock);
     if (!shadow->is_open)
@@ -60,6 +99,12 @@ void care_on_told(Sim *sim, const Send *send)
 {
     Shadow *shadow = shadow_of(sim, send->node, send->lane);
     bool is_bad = send->answer >= ANSWER_NO_CONNECTION;
+    if (send->retry_after && !is_bad) {
+        Instant *until = &sim->nodes[send->node].paused_until[send->lane];
+        Lane *lane = &sim->lanes[send->lane];
+        *until = later(*until, send->told_at + send->retry_after);
+        lane->paused_until = later(lane->paused_until, sim->now + send->retry_after);
+    }
     if (!is_bad) {
         if (shadow->is_open)
             shadow->closed_at = sim->now;
@@ -76,12 +121,16 @@ void care_on_told(Sim *sim, const Send *send)
 void care_on_channel(Sim *sim, int lane)
 {
     for (int i = 0; i < sim->node_count; i++)
+        sim->nodes[i].paused_until[lane] = 0;
+    for (int i = 0; i < sim->node_count; i++)
         shadow_of(sim, i, lane)->probe_at = 0;
 }
 
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since)
 {
     const Shadow *shadow = &node->shadows[sim->lanes[lane].host];
+    if (sim->lanes[lane].paused_until >= since)
+        return true;
     if (!shadow->is_open)
         return shadow->closed_at >= since;
     return shadow->probe || shadow->probe_at + sim->now - since > clock_now(&node->clock);

@@ -166,24 +166,6 @@ void laws_on_send(Sim *sim, Send *send)
     track->sends[send->attempt] = send;
 }
 
-// I18: claims within a window of the channel's rate, on each node. The engine counts a claim where
-// it asks for it; a slow commit may carry a window's worth into the next.
-static void i18_rate(Sim *sim, const Row *is)
-{
-    for (int i = 0; i < sim->lane_count; i++) {
-        const Lane *lane = &sim->lanes[i];
-        Node *node = (Node *) (uintptr_t) node_numbered(sim, is->holder);
-        if (lane->number != is->lane || !lane->rate_max || !node)
-            continue;
-        Instant window = is->started_at - is->started_at % lane->rate_per;
-        if (node->rate_window[i] != window)
-            node->rate_spent[i] = 0;
-        node->rate_window[i] = window;
-        if (++node->rate_spent[i] > lane->rate_max * 2)
-            broken(sim, "I18", "%d in a window of %s", node->rate_spent[i], lane->key);
-    }
-}
-
 static void i25_doubted(Sim *sim, const Track *track, const char *what);
 
 // I9, I11: a claim makes the fence grow; I21, I15: none is made before it is due.
@@ -204,10 +186,8 @@ static void on_claim(Sim *sim, Track *track, const Row *was, const Row *is)
     track->is_claimed[is->attempt] = true;
     track->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     track->claimed_at[is->attempt] = sim->now;
-    if (is->state == DELIVERY_SENDING) {
-        i18_rate(sim, is);
+    if (is->state == DELIVERY_SENDING)
         i25_doubted(sim, track, "claimed");
-    }
 }
 
 // I9, I25: the lease of a claim that goes on never shortens.

@@ -99,6 +99,7 @@ void node_start(Node *node)
     node->is_dead = node->is_mute = node->dies_at_commit = node->stops = false;
     node->dies_in = 0;
     memset(node->shadows, 0, sizeof node->shadows);
+    memset(node->paused_until, 0, sizeof node->paused_until);
     node->in_writer++;
     Err err = open_writer(node);
     node->in_writer--;
@@ -126,7 +127,6 @@ void node_start(Node *node)
     node->wakes_at = sim->now;
     node->writes_at = INSTANT_NONE;
     node->shaken_until = node->jumped_at = node->lost_time_at = INSTANT_NONE;
-    memset(node->rate_window, 0, sizeof node->rate_window);
     trace(sim, "n%d starts as node %lld", node->index, (long long) node->number);
     if (chance(sim, 25)) // its very first rounds may fail
         node_trouble(node, TROUBLE_FULL, draw_span(sim, 1, 800 * SPAN_MILLISECOND));

@@ -34,6 +34,7 @@ enum {
     NODES_MAX = 3,
     LANES_MAX = 3,
     HOSTS_MAX = 2,
+    WINDOWS_MAX = 8, // of a rate: nodes' clocks are apart by less
     KEYS = 6,
     TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
@@ -177,10 +178,9 @@ typedef struct Node {
     Instant jumped_at;    // INSTANT_NONE
     Instant lost_time_at; // jumped by more than a node obeys; INSTANT_NONE
     Span trusted;         // the skew before that
-    Instant rate_window[LANES_MAX];
-    int rate_spent[LANES_MAX];
-    Shadow shadows[HOSTS_MAX]; // of this life
-    int spins;                 // turns of the engine that wanted another at once
+    Shadow shadows[HOSTS_MAX];       // of this life
+    Instant paused_until[LANES_MAX]; // by its clock: what it was asked for itself, in this life
+    int spins;                       // turns of the engine that wanted another at once
 } Node;
 
 typedef enum CallKind { CALL_INGEST, CALL_ACT, CALL_HOLD, CALL_RELEASE, CALL_CHANNEL } CallKind;
@@ -214,6 +214,9 @@ typedef struct Lane {
     Instant gone_at, changed_at; // 410 was answered; the channel was published
     int loosest; // concurrency: the most that was ever published, and may be still in force
     const Mood *mood;
+    Instant windows[WINDOWS_MAX]; // of its rate …
+    int spent[WINDOWS_MAX];       // … and what all nodes have sent in each
+    Instant paused_until;         // true time: by any node
 } Lane;
 
 struct Sim {

@@ -1,5 +1,8 @@
 #include "rig.h"
 
+#include "store/health.h"
+#include "store/rate.h"
+
 // What holds a lane: circuits of hosts, logins and order, each on the real engine and store.
 
 // knock is HTTP that knows a login: 401 says that it was refused. ranks takes three in one parcel,
@@ -361,7 +364,156 @@ static void a_channel_may_be_ordered_by_its_definition(void)
     CHECK(rig.sent_count == 2 && str_eq(rig.sent[0].body, rig.sent[1].body));
 }
 
+// Pauses and rates, which are all nodes'
+
+static void a_far_side_that_names_a_time_pauses_its_lane(void)
+{
+    RIG(rig);
+    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
+    way(&rig, "http", "other", "http://one.test/other", "");
+    rig.status = 429;
+    rig.retry_after = "60";
+    visits(&rig, "busy", 9);
+    lapse(&rig, 50 * SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && attempts(&rig) == 1 && in_state(&rig, DELIVERY_PENDING) == 8);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit = 0"
+                              " AND paused_until IS NOT NULL AND error LIKE 'unwell (429)%'") == 1);
+    rig.status = 200;
+    visits(&rig, "other", 2); // its host is not asked for anything
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 2);
+    lapse(&rig, 15 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 10);
+    CHECK(engine_health(rig.engine).pauses == 1);
+}
+
+static Err apply_pause(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    Health health = { .tenant = TENANT,
+                      .lane = *(int64_t *) with,
+                      .since = INSTANT_NONE,
+                      .probe_at = INSTANT_NONE,
+                      .paused_until = tx->now + SPAN_MINUTE };
+    health_put(tx, &health, 1);
+    health.paused_until = INSTANT_NONE; // who knows of none ends none
+    health_put(tx, &health, 1);
+    return tx_sync(tx, error);
+}
+
+static void a_pause_that_another_node_was_asked_for_holds_here(void)
+{
+    RIG(rig);
+    way(&rig, "http", "busy", "http://one.test/busy", "");
+    int64_t lane = lane_of(&rig.store, TENANT, "http:busy");
+    MUST(&rig.store, writer_run(rig.store.writer, apply_pause, &lane, &rig.store.error));
+    lapse(&rig, 6 * SPAN_SECOND);
+    rig.status = 200;
+    visits(&rig, "busy", 3);
+    lapse(&rig, 40 * SPAN_SECOND);
+    CHECK(rig.sent_count == 0 && in_state(&rig, DELIVERY_PENDING) == 3);
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(rig.sent_count == 3);
+}
+
+static Err apply_share(Tx *tx, void *with, Error *error)
+{
+    RateShare *share = with;
+    Rows rows;
+    rate_take(tx, &tx->arena, share, 1, &rows);
+    TRY(tx_sync(tx, error));
+    rate_granted(&rows, share, 1);
+    return ERR_OK;
+}
+
+static int64_t share_of(Rig *rig, int64_t lane, Instant window_at, int64_t wanted)
+{
+    RateShare share = { .lane = lane,
+                        .window_at = window_at,
+                        .max = 5,
+                        .wanted = wanted,
+                        .future = now(&rig->store) + SPAN_MINUTE };
+    MUST(&rig->store, writer_run(rig->store.writer, apply_share, &share, &rig->store.error));
+    return share.granted;
+}
+
+static void a_rate_is_shared_with_the_other_nodes(void)
+{
+    RIG(rig);
+    way(&rig, "http", "slow", "http://one.test/slow", ",'rate':{'per':'10s','max':5}");
+    int64_t lane = lane_of(&rig.store, TENANT, "http:slow");
+    Instant window = now(&rig.store) - now(&rig.store) % (10 * SPAN_SECOND);
+    CHECK(share_of(&rig, lane, window, 3) == 3); // another node's
+    rig.status = 200;
+    visits(&rig, "slow", 12);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2);
+    CHECK(share_of(&rig, lane, window, 5) == 0);
+    lapse(&rig, 10 * SPAN_SECOND);
+    CHECK(rig.sent_count == 7);
+    lapse(&rig, 10 * SPAN_SECOND);
+    CHECK(rig.sent_count == 12 && attempts(&rig) == 12);
+}
+
+static void a_window_that_is_over_is_not_opened_again(void)
+{
+    RIG(rig);
+    way(&rig, "http", "slow", "http://one.test/slow", ",'rate':{'per':'10s','max':5}");
+    int64_t lane = lane_of(&rig.store, TENANT, "http:slow");
+    Instant window = now(&rig.store) - now(&rig.store) % (10 * SPAN_SECOND);
+    CHECK(share_of(&rig, lane, window, 4) == 4);
+    CHECK(share_of(&rig, lane, window, 4) == 1);
+    CHECK(share_of(&rig, lane, window + 10 * SPAN_SECOND, 2) == 2);
+    CHECK(share_of(&rig, lane, window, 4) == 0); // a clock that is behind
+    CHECK(share_of(&rig, lane, window + SPAN_DAY, 1) == 1);
+    CHECK(share_of(&rig, lane, window, 4) == 4); // one that was a day ahead has been put right
+}
+
+static void what_holds_a_lane_is_told_to_all(void)
+{
+    RIG(rig);
+    way(&rig, "http", "a", "http://one.test/a", ",'concurrency':1");
+    way(&rig, "http", "b", "http://one.test/b", "");
+    rig.status = 200;
+    visits(&rig, "b", 1);
+    turn(&rig);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health") == 0);
+    rig.is_dead = true;
+    visits(&rig, "a", 9);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit = 1 AND failures = 5"
+                              " AND probe_at = since + 5000000"
+                              " AND error = 'no-answer: no answer'") == 2);
+    CHECK(engine_health(rig.engine).circuits_open == 1);
+    rig.is_dead = false;
+    lapse(&rig, 6 * SPAN_SECOND);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit = 0 AND since IS NULL"
+                              " AND probe_at IS NULL AND error IS NULL") == 2);
+    CHECK(engine_health(rig.engine).circuits_open == 0);
+    CHECK(engine_health(rig.engine).circuits_opened == 1);
+}
+
+static void what_holds_a_lane_is_told_when_the_store_is_back(void)
+{
+    RIG(rig);
+    way(&rig, "http", "a", "http://one.test/a", ",'concurrency':1");
+    visits(&rig, "a", 5);
+    rig.is_dead = true;
+    rig.broken = "health_put";
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health") == 0);
+    rig.broken = NULL;
+    lapse(&rig, 40 * SPAN_SECOND);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit <> 0") == 1);
+}
+
 static const Test tests[] = {
+    TEST(a_far_side_that_names_a_time_pauses_its_lane),
+    TEST(a_pause_that_another_node_was_asked_for_holds_here),
+    TEST(a_rate_is_shared_with_the_other_nodes),
+    TEST(a_window_that_is_over_is_not_opened_again),
+    TEST(what_holds_a_lane_is_told_to_all),
+    TEST(what_holds_a_lane_is_told_when_the_store_is_back),
     TEST(a_dead_host_holds_its_backlog_unspent),
     TEST(what_was_claimed_ahead_is_given_back_when_the_circuit_opens),
     TEST(channels_of_one_host_share_its_circuit_and_one_probes),

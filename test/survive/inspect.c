@@ -112,6 +112,8 @@ static const Statement tables[] = {
     TABLE("definition", "tenant, kind, id"),
     TABLE("definition_version", "tenant, kind, id, version"),
     TABLE("lane", "lane"),
+    TABLE("health", "lane"),
+    TABLE("rate", "lane"),
     TABLE("rule", "rule"),
     TABLE("event", "tenant, id"),
     TABLE("inbox", "tenant, id"),

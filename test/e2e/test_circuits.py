@@ -1,0 +1,214 @@
+"""Per-destination care: dead hosts, refused logins, pauses and rates, and what others see of them."""
+import threading
+import time
+
+from harness import equal, eventually, like, main, only
+from postgres import free_port
+from process import PATIENCE
+from steps import (advance, attempts, deliveries, ingest, ingest_one, make_trigger, moment, settle,
+                   visit)
+
+CLOSED = {"circuit": "closed", "since": None, "failures": 0, "nextProbeAt": None, "lastError": None,
+          "pausedUntil": None}
+
+
+def dead_url():
+    """Where nobody listens."""
+    return f"http://127.0.0.1:{free_port()}"
+
+
+def make_way(peal, name, url, **members):
+    """A channel that posts to the URL, and a trigger that sends events of its name there."""
+    body = {"key": f"http:{name}", "type": "http", "config": {"url": url}, **members}
+    peal.post("/v1/channels", body, expect=201)
+    make_trigger(peal, name, eventKind=name, channel=f"http:{name}",
+                 retry={"policy": "fixed", "interval": "1d", "max": 9})
+
+
+def visits(peal, kind, count):
+    for first in range(0, count, 2000):
+        ingest(peal, *[visit() for _ in range(min(2000, count - first))], kind=kind)
+
+
+def health(peal, name):
+    return peal.get(f"/v1/channels/http:{name}", expect=200).json["health"]
+
+
+def standing(peal, channel, state):
+    return len(deliveries(peal, f"&channel=http:{channel}&state={state}"))
+
+
+def test_a_dead_host_holds_its_backlog_and_is_probed(ctx):
+    peal, receiver, url = ctx.peal, ctx.receiver(), dead_url()
+    make_way(peal, "dead", url, concurrency=1)
+    equal(health(peal, "dead"), CLOSED)
+    visits(peal, "dead", 30)
+    settle(peal)
+    like(health(peal, "dead"), {"circuit": "open", "since": moment(), "failures": 5,
+                                "nextProbeAt": moment(seconds=5), "pausedUntil": None})
+    assert health(peal, "dead")["lastError"].startswith("no-connection: "), health(peal, "dead")
+    equal((standing(peal, "dead", "pending"), standing(peal, "dead", "retrying")), (25, 5))
+    advance(peal, "4s")
+    equal(standing(peal, "dead", "pending"), 25)
+    advance(peal, "1s")
+    equal(standing(peal, "dead", "pending"), 24)
+    like(health(peal, "dead"), {"circuit": "open", "since": moment(), "failures": 6,
+                                "nextProbeAt": moment(seconds=15)})
+    body = {"key": "http:dead", "type": "http", "config": {"url": receiver.url}}
+    peal.put("/v1/channels/http:dead", body, expect=200)  # what is changed is tried at once
+    settle(peal)
+    equal(receiver.count(), 24)
+    equal(health(peal, "dead"), CLOSED)
+    equal(standing(peal, "dead", "delivered"), 24)
+
+
+def test_all_who_look_see_the_circuit(ctx):
+    peal = ctx.peal
+    make_way(peal, "dead", dead_url(), concurrency=1)
+    visits(peal, "dead", 6)
+    settle(peal)
+    listed = {one["key"]: one["health"] for one in peal.get("/v1/channels", expect=200).json["items"]}
+    equal(listed["http:dead"]["circuit"], "open")
+    equal(listed["memory:default"], CLOSED)
+    shown = peal.cli("channels", "list").out
+    line = next(line for line in shown.splitlines() if line.startswith("http:dead"))
+    for part in ("open", listed["http:dead"]["nextProbeAt"], "no-connection"):
+        assert part in line, shown
+    metrics = peal.get("/metrics", expect=200).text
+    assert "\npeal_circuits_open 1\n" in metrics and "\npeal_circuits_opened_total 1\n" in metrics
+    equal(peal.get("/readyz").status, 200)
+    equal({one["reason"] for one in peal.get("/v1/causes?state=retrying", expect=200).json["items"]},
+          {"no-connection"})
+
+
+def test_a_far_side_that_asks_for_it_is_left_alone(ctx):
+    peal, receiver = ctx.peal, ctx.receiver()
+    make_way(peal, "busy", receiver.url, concurrency=1)
+    receiver.answer(429, headers={"Retry-After": "60"})
+    visits(peal, "busy", 5)
+    settle(peal)
+    equal(receiver.count(), 1)
+    like(health(peal, "busy"), {"circuit": "closed", "pausedUntil": moment(seconds=60)})
+    receiver.answer(200)
+    advance(peal, "59s")
+    equal((receiver.count(), standing(peal, "busy", "pending")), (1, 4))
+    advance(peal, "1s")
+    equal((receiver.count(), standing(peal, "busy", "delivered")), (5, 4))
+    equal(health(peal, "busy"), CLOSED)
+
+
+def test_a_pause_ends_when_the_channel_is_changed(ctx):
+    peal, receiver = ctx.peal, ctx.receiver()
+    make_way(peal, "busy", receiver.url, concurrency=1)
+    receiver.answer_next(503, headers={"Retry-After": "86400"})
+    visits(peal, "busy", 5)
+    settle(peal)
+    equal(receiver.count(), 1)
+    peal.patch("/v1/channels/http:busy", {"concurrency": 2}, expect=200)
+    settle(peal)
+    equal((receiver.count(), health(peal, "busy")), (5, CLOSED))
+
+
+def test_an_ordered_channel_keeps_its_order(ctx):
+    peal, receiver = ctx.peal, ctx.receiver()
+    make_way(peal, "line", receiver.url, ordered=True)
+    receiver.answer(500)
+    ids = []
+    for _ in range(4):
+        answer = ingest(peal, visit(), kind="line")
+        ids.append(answer["items"][0]["deliveries"][0]["deliveryId"])
+    settle(peal)
+    advance(peal, "1h")
+    asked = {one.json["deliveryId"] for one in receiver.received}
+    equal((asked, attempts(peal, ids[0])), ({ids[0]}, []))
+    tried = receiver.count()
+    assert 55 < tried < 75, tried  # from a second to a minute, for ever
+    receiver.answer(200)
+    advance(peal, "1m")
+    equal([one.json["deliveryId"] for one in receiver.received[tried:]], ids)
+
+
+def test_a_dead_host_delays_nobody_else(ctx):
+    """10,000 to a dead host beside 100 to a live one of the same tenant: those are out in a second."""
+    peal, receiver = ctx.start(clock="system"), ctx.receiver()
+    make_way(peal, "dead", dead_url())
+    make_way(peal, "live", receiver.url)
+    visits(peal, "dead", 10000)
+    before = time.monotonic()
+    visits(peal, "live", 100)
+    receiver.wait_for(100)
+    took = time.monotonic() - before
+    assert took < 1 * PATIENCE, f"{took:.2f} s"
+    eventually(lambda: health(peal, "dead")["circuit"] != "closed")
+    assert standing(peal, "dead", "sending") <= 1
+
+
+def test_a_peer_that_hangs_and_one_that_drops_delay_nobody_else(ctx):
+    peal, hangs, drops, live = ctx.start(clock="system"), ctx.receiver(), ctx.receiver(), ctx.receiver()
+    gate = threading.Event()
+    hangs.answer(200, hold=gate)
+    drops.answer(drop=True)
+    make_way(peal, "hangs", hangs.url, concurrency=8, timeout="1s")
+    make_way(peal, "drops", drops.url, concurrency=8)
+    make_way(peal, "live", live.url)
+    visits(peal, "hangs", 500)
+    visits(peal, "drops", 500)
+    visits(peal, "live", 100)
+    live.wait_for(100)
+    for name in ("hangs", "drops"):
+        eventually(lambda: health(peal, name)["circuit"] != "closed")
+        assert health(peal, name)["lastError"].startswith("no-answer"), health(peal, name)
+    assert hangs.count() < 40 and drops.count() < 40, (hangs.count(), drops.count())
+    gate.set()
+
+
+@only("postgres")
+def test_what_one_node_is_told_holds_for_all(ctx):
+    receiver = ctx.receiver()
+    one, other = ctx.start(clock="system"), ctx.start(clock="system")
+    make_way(one, "busy", receiver.url, concurrency=1)
+    receiver.answer(429, headers={"Retry-After": "3600"})
+    ingest_one_of(one, "busy")
+    receiver.wait_for(1)
+    eventually(lambda: health(other, "busy")["pausedUntil"])
+    time_to_hear(other, one)
+    for peal in (one, other):
+        visits(peal, "busy", 5)
+    make_way(other, "mark", receiver.url + "/mark")
+    visits(other, "mark", 3)  # by then both have looked at their lanes
+    received = receiver.wait_for(4)
+    equal([one.path for one in received if one.path != "/mark"], ["/"] * (len(received) - 3))
+    equal(len(received), 4)
+
+
+def ingest_one_of(peal, kind):
+    ingest(peal, visit(), kind=kind)
+
+
+def time_to_hear(*nodes):
+    """A node looks at all lanes once a second: as soon as its metrics say it has had a round since."""
+    for node in nodes:
+        seen = rounds(node)
+        eventually(lambda: rounds(node) >= seen + 3)
+
+
+def rounds(peal):
+    text = peal.get("/metrics", expect=200).text
+    return int(float(text.split("\npeal_commit_seconds_count ")[1].split("\n")[0]))
+
+
+@only("postgres")
+def test_a_rate_holds_over_two_nodes(ctx):
+    receiver = ctx.receiver()
+    nodes = ctx.start(clock="system"), ctx.start(clock="system")
+    make_way(nodes[0], "slow", receiver.url, rate={"per": "1s", "max": 10})
+    for peal in nodes:
+        visits(peal, "slow", 20)
+    received = receiver.wait_for(40)
+    windows = [int(one.headers["webhook-timestamp"]) for one in received]
+    most = max(windows.count(window) for window in windows)
+    assert most <= 10, (most, windows)
+
+
+if __name__ == "__main__":
+    main()
