@@ -1,3 +1,4 @@
+#include "channels/mailbox.h"
 #include "channels/provider.h"
 
 // What each provider wants to be told, in its own words. Text that people wrote is escaped where a
@@ -328,15 +329,14 @@ static void put_persons(const Letter *letter, JsonOut *out)
     json_close(out, ']');
 }
 
-// put_sender splits "Peal <peal@example.org>".
 static void put_sender(const Letter *letter, JsonOut *out)
 {
-    Str rest = setting(letter, "from"), name = str_trim(str_cut(&rest, '<'));
-    Str address = rest.at ? str_trim(str_cut(&rest, '>')) : name;
+    Mailbox sender = { 0 };
+    bool is_sender = mailbox_parse(letter->arena, setting(letter, "from"), &sender);
+    assert(is_sender); // it was checked when it was saved
     open_member(out, S("from"), '{');
-    json_put_str(out, S("email"), address);
-    if (address.at != name.at)
-        put_given(out, S("name"), name);
+    json_put_str(out, S("email"), sender.address);
+    put_given(out, S("name"), sender.name);
     json_close(out, '}');
 }
 

@@ -1,6 +1,7 @@
 #include "channels/channel.h"
 
 #include "base/time.h"
+#include "channels/hidden.h"
 #include "channels/provider.h"
 
 enum { PROVIDER_ID_MAX = 200 };
@@ -62,6 +63,23 @@ bool parcel_is_judged(const Parcel *parcel)
             if (parcel->messages[i].targets[n].outcome.verdict == VERDICT_UNKNOWN)
                 return false;
     return true;
+}
+
+void parcel_hide(Parcel *parcel, const Transfer *transfer)
+{
+    if (parcel->type->config)
+        parcel->hidden = hidden_of(parcel->arena, parcel->type->config, parcel->config, transfer);
+}
+
+void parcel_redact(const Parcel *parcel)
+{
+    for (size_t i = 0; i < parcel->count; i++)
+        for (size_t n = 0; n < parcel->messages[i].target_count; n++) {
+            Outcome *outcome = &parcel->messages[i].targets[n].outcome;
+            outcome->detail = hidden_redact(parcel->arena, &parcel->hidden, outcome->detail);
+            outcome->provider_id =
+                hidden_redact(parcel->arena, &parcel->hidden, outcome->provider_id);
+        }
 }
 
 Str message_link(Arena *arena, Str template, Str public_id)

@@ -49,6 +49,12 @@ typedef struct Message {
     size_t target_count;
 } Message;
 
+// Hidden are words that must not be kept of what a far side says (channels/hidden.h).
+typedef struct Hidden {
+    const Str *words;
+    size_t count;
+} Hidden;
+
 // Parcel is what one request carries: of messages that may have several targets at most TARGETS_MAX
 // in all, and payloads of at most PARCEL_BYTES_MAX, but for one that is larger by itself.
 enum { PARCEL_BYTES_MAX = 8 << 20 };
@@ -60,6 +66,7 @@ typedef struct Parcel {
     size_t count;
     Arena *arena; // of the request and the outcomes
     Instant now;
+    Hidden hidden; // from when its request is made
 } Parcel;
 
 // message_judge gives all targets of a message that have none the same outcome; parcel_judge, all
@@ -67,6 +74,11 @@ typedef struct Parcel {
 void message_judge(const Message *message, const Outcome *outcome);
 void parcel_judge(const Parcel *parcel, const Outcome *outcome);
 bool parcel_is_judged(const Parcel *parcel);
+
+// parcel_hide notes the secrets that its request is made of; parcel_redact writes over them in what
+// was judged.
+void parcel_hide(Parcel *parcel, const Transfer *transfer);
+void parcel_redact(const Parcel *parcel);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);

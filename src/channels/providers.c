@@ -1,5 +1,6 @@
 #include "channels/provider.h"
 
+#include "channels/mailbox.h"
 #include "domain/members.h"
 #include "net/url.h"
 
@@ -247,9 +248,8 @@ static void check_sender(const Members *members, void *value)
 {
     check_place(members, value);
     DEFER(arena_done) Arena arena = { 0 };
-    Str rest = json_str(members_get(members, "from")), whole = rest;
-    str_cut(&rest, '<');
-    Str address = rest.at ? str_cut(&rest, '>') : whole;
-    if (whole.len && !recipient_read(&arena, RECIPIENT_EMAIL, address).len)
+    Mailbox sender;
+    Str from = json_str(members_get(members, "from"));
+    if (from.len && !mailbox_parse(&arena, from, &sender))
         members_note(members, S("from"), "bad-value", "must be an address, or Name <address>");
 }

@@ -1,6 +1,8 @@
 #include "channels/recipient.h"
 
-enum { PHONE_DIGITS_MIN = 7, PHONE_DIGITS_MAX = 15, EMAIL_BYTES_MAX = 254 };
+#include "channels/mailbox.h"
+
+enum { PHONE_DIGITS_MIN = 7, PHONE_DIGITS_MAX = 15 };
 
 static bool is_digit(char c)
 {
@@ -23,17 +25,10 @@ static Str read_phone(Arena *arena, Str address)
     return read;
 }
 
-// read_email asks for no more than a provider cannot forgive: whether there is such a mailbox, only
-// the provider can tell.
 static Str read_email(Str address)
 {
-    Str rest = str_trim(address), all = rest, local = str_cut(&rest, '@');
-    if (all.len > EMAIL_BYTES_MAX || local.len == 0 || rest.len == 0 || str_contains(rest, S("@")))
-        return STR_NONE;
-    for (size_t i = 0; i < all.len; i++)
-        if ((unsigned char) all.at[i] <= ' ' || strchr("<>(),;:\\\"[]\x7f", all.at[i]))
-            return STR_NONE;
-    return str_is_utf8(all) ? all : STR_NONE;
+    Str trimmed = str_trim(address);
+    return trimmed.len && !mailbox_address_problem(trimmed) ? trimmed : STR_NONE;
 }
 
 Str recipient_read(Arena *arena, RecipientKind kind, Str address)

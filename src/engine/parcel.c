@@ -212,6 +212,7 @@ static void transfer_done(void *with, const TransferResult *result)
     }
     first->parcel.now = clock_now(first->engine->options.clock);
     first->type->judge(&first->parcel, result);
+    parcel_redact(&first->parcel);
     come_back(first);
 }
 
@@ -230,6 +231,7 @@ static Err start_transfer(Flight *first, Span timeout, Error *error)
         hold_back(first);
         return ERR_OK;
     }
+    parcel_hide(&first->parcel, &transfer);
     transfer.timeout = timeout;
     transfer.pool = first->claimed.promise.tenant;
     transport_start(first->engine->options.transport, &transfer, transfer_done, first);

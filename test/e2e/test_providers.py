@@ -329,5 +329,27 @@ def test_retry_after_is_kept_to(ctx):
     like(delivery(way.peal, id), {"state": "delivered", "attemptCount": 2})
 
 
+def test_what_a_far_side_repeats_of_our_secrets_is_not_kept(ctx):
+    """Not the token, not what is made of it, not the parts of a URL that let people post."""
+    for kind, type, config, secrets in [
+            (Twilio, "twilio", TWILIO, [Twilio.token, "QUMxOmEtc2VjcmV0LW9mLXR3aWxpbw=="]),
+            (Slack, "slack", {}, ["a-secret-of-slack"]),
+            (Teams, "teams", {}, ["a-secret-of-teams"]),
+            (Interakt, "interakt", {"apiKey": Interakt.key}, [Interakt.key])]:
+        way = Way(ctx, kind, type, **config)
+        way.peer.upcoming.append(told(400, f"you sent {', '.join(secrets)}!"))
+        id = way.send()
+        stars = ", ".join(["***"] * len(secrets))
+        like(attempts(way.peal, id)[-1], {"reason": "refused", "detail": f"you sent {stars}!"})
+        equal(delivery(way.peal, id)["lastError"], f"you sent {stars}!")
+        for cut in (8, 12):  # where an answer is cut off in the middle of one
+            way.peer.upcoming.append(told(400, "." * (4096 - cut) + secrets[0]))
+            detail = attempts(way.peal, way.send())[-1]["detail"]
+            equal(detail.lstrip("."), "***")
+        for shown in way.peal.get("/v1/channels", expect=200).json["items"]:
+            assert not any(secret in json.dumps(shown) for secret in secrets), shown
+    assert "a-secret-of" not in ctx.peal.log(1000)
+
+
 if __name__ == "__main__":
     main()

@@ -1,0 +1,99 @@
+#include "channels/hidden.h"
+
+enum { WORDS_MAX = 64, PART_MIN = 16 }; // a part of a URL that is as long is no word of its path
+
+typedef struct Gathering {
+    Arena *arena;
+    Str *words;
+    size_t count;
+} Gathering;
+
+static void add_word(Gathering *gathering, Str word, size_t min)
+{
+    if (word.len >= min && gathering->count < WORDS_MAX)
+        gathering->words[gathering->count++] = str_dup(gathering->arena, word);
+}
+
+// add_url adds what gives the right to post: a part of the path, or of the query.
+static void add_url(Gathering *gathering, Str url)
+{
+    size_t start = 0;
+    add_word(gathering, url, HIDDEN_MIN);
+    for (size_t i = 0; i <= url.len; i++) {
+        if (i < url.len && !strchr("/?&=", url.at[i]))
+            continue;
+        add_word(gathering, (Str){ url.at + start, i - start }, PART_MIN);
+        start = i + 1;
+    }
+}
+
+// add_value adds a secret: a text, or each text of a list or a map.
+static void add_value(Gathering *gathering, const Json *value, bool is_url)
+{
+    Str text = json_str(value);
+    if (text.at && is_url)
+        add_url(gathering, text);
+    else if (text.at)
+        add_word(gathering, text, HIDDEN_MIN);
+    for (JsonIter it = json_each(value); json_next(&it);)
+        add_word(gathering, json_str(it.value), HIDDEN_MIN);
+}
+
+// add_login adds what stands behind "Basic" or "Bearer": it may be made of a secret.
+static void add_login(Gathering *gathering, const Transfer *transfer)
+{
+    for (size_t i = 0; i < transfer->header_count; i++) {
+        Str rest = transfer->headers[i].value, scheme = str_cut(&rest, ' ');
+        if (str_eq_nocase(transfer->headers[i].name, S("authorization")))
+            add_word(gathering, rest.at ? rest : scheme, HIDDEN_MIN);
+    }
+}
+
+Hidden hidden_of(Arena *arena, const Shape *shape, const Json *config, const Transfer *transfer)
+{
+    Str words[WORDS_MAX];
+    Gathering gathering = { arena, words, 0 };
+    for (size_t i = 0; i < shape->count; i++) {
+        const Field *field = &shape->fields[i];
+        if (!(field->flags & FIELD_SECRET))
+            continue;
+        add_value(&gathering, json_get(config, str_from(field->name)), field->kind == FIELD_URL);
+        if (field->flags & FIELD_OVERLAPS)
+            add_value(&gathering,
+                      json_get(json_get(config, str_format(arena, "%s/previous", field->name)),
+                               S("value")),
+                      false);
+    }
+    add_login(&gathering, transfer);
+    Str *kept = ARENA_ARRAY(arena, Str, gathering.count + 1);
+    for (size_t i = 0; i < gathering.count; i++)
+        kept[i] = words[i];
+    return (Hidden){ kept, gathering.count };
+}
+
+// hidden_at is the length of the longest secret that text begins with, or that it is the beginning
+// of; 0 for none.
+static size_t hidden_at(const Hidden *hidden, Str text)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < hidden->count; i++) {
+        Str word = hidden->words[i];
+        bool is_cut = text.len >= HIDDEN_MIN && text.len < word.len && str_starts(word, text);
+        size_t len = str_starts(text, word) ? word.len : is_cut ? text.len : 0;
+        longest = len > longest ? len : longest;
+    }
+    return longest;
+}
+
+Str hidden_redact(Arena *arena, const Hidden *hidden, Str text)
+{
+    if (hidden->count == 0 || text.len < HIDDEN_MIN)
+        return text;
+    Buf shown = buf_new(arena, text.len);
+    for (size_t len; text.len > 0; text = str_skip(text, len)) {
+        len = hidden_at(hidden, text);
+        buf_add(&shown, len > 0 ? S("***") : (Str){ text.at, 1 });
+        len = len > 0 ? len : 1;
+    }
+    return buf_str(&shown);
+}
