@@ -3,37 +3,71 @@
 #include "api/posting.h"
 #include "api/shapes.h"
 #include "domain/forward.h"
+#include "store/audit.h"
 #include "store/epoch.h"
 
 // What a site hands on comes in here. Each row is accepted, a duplicate, or rejected alone, and is
 // told so by its place; nothing is told before it is on disk. The answer names central's epoch, by
 // which a site sees that central was put back to an older state, and hands on again what it keeps.
 
+// Told is one row of the answer: by its item, or none where it went to the audit chain.
+typedef struct Told {
+    Str id; // as the row says it; none
+    const AcceptItem *item;
+} Told;
+
 typedef struct Forwarding {
     Accept accept; // first: posting.h
-    Str *ids;      // as the rows say them; none
+    Told *told;
+    size_t count;
+    AuditBrought *brought;
+    size_t brought_count;
     Epoch epoch;
 } Forwarding;
+
+static void take_brought(const Call *call, Forwarding *forwarding, const AuditBrought *brought)
+{
+    AuditBrought *taken = &forwarding->brought[forwarding->brought_count++];
+    *taken = *brought;
+    taken->site = call->key->site;
+    if (taken->at == INSTANT_NONE)
+        taken->at = forwarding->accept.now;
+}
+
+// take_row makes an item of a row, but for an audit row, and notes what the chain is to be told.
+static void take_row(Call *call, Forwarding *forwarding, const Json *row)
+{
+    Error error = { .arena = call->arena };
+    Forwarded forwarded = { 0 };
+    Told *told = &forwarding->told[forwarding->count++];
+    Err err = forward_read(call->arena, row, call->key->site_name, &forwarded, &error);
+    told->id = json_str(json_get(row, S("id")));
+    if (err == ERR_OK && forwarded.has_brought)
+        take_brought(call, forwarding, &forwarded.brought);
+    if (err == ERR_OK && forwarded.kind == FORWARD_AUDIT)
+        return;
+    AcceptItem *item = &forwarding->accept.items[forwarding->accept.count++];
+    item->event = forwarded.event;
+    item->event.site = call->key->site;
+    posting_take(call, item, err, &error);
+    told->item = item;
+}
 
 Err forward_rows_read(Call *call, Error *error)
 {
     const Json *rows = NULL;
     TRY(call_body(call, error));
     TRY(fields_read(call->arena, call->body, S(""), &forward_body_shape, &rows, error));
+    size_t count = json_count(rows);
     Forwarding *forwarding = ARENA_NEW(call->arena, Forwarding);
-    forwarding->accept = posting_accept(call, json_count(rows));
+    forwarding->accept = posting_accept(call, count);
     forwarding->accept.pairs_max = FORWARD_PAIRS_MAX;
-    forwarding->ids = ARENA_ARRAY(call->arena, Str, json_count(rows) + 1);
+    forwarding->accept.count = 0;
+    forwarding->told = ARENA_ARRAY(call->arena, Told, count + 1);
+    forwarding->brought = ARENA_ARRAY(call->arena, AuditBrought, count + 1);
     call->with = forwarding;
-    for (JsonIter it = json_each(rows); json_next(&it);) {
-        AcceptItem *item = &forwarding->accept.items[it.index - 1];
-        Error row_error = { .arena = call->arena };
-        Err err =
-            forward_read(call->arena, it.value, call->key->site_name, &item->event, &row_error);
-        item->event.site = call->key->site;
-        forwarding->ids[it.index - 1] = json_str(json_get(it.value, S("id")));
-        posting_take(call, item, err, &row_error);
-    }
+    for (JsonIter it = json_each(rows); json_next(&it);)
+        take_row(call, forwarding, it.value);
     return ERR_OK;
 }
 
@@ -42,6 +76,8 @@ static Err write_forwards(Tx *tx, Call *const *calls, size_t count, Error *error
     TRY(posting_write(tx, calls, count, error));
     for (size_t i = 0; i < count; i++) {
         Forwarding *forwarding = calls[i]->with;
+        for (size_t b = 0; b < forwarding->brought_count; b++)
+            audit_take(tx, calls[i]->tenant, &forwarding->brought[b]);
         TRY(epoch_get(tx->db, calls[i]->arena, &forwarding->epoch, error));
     }
     return ERR_OK;
@@ -49,9 +85,9 @@ static Err write_forwards(Tx *tx, Call *const *calls, size_t count, Error *error
 
 static Str outcome_of(const AcceptItem *item)
 {
-    if (item->err != ERR_OK)
+    if (item && item->err != ERR_OK)
         return S("rejected");
-    return item->is_duplicate ? S("duplicate") : S("accepted");
+    return item && item->is_duplicate ? S("duplicate") : S("accepted");
 }
 
 static void put_row(JsonOut *json, Str id, const AcceptItem *item)
@@ -59,7 +95,7 @@ static void put_row(JsonOut *json, Str id, const AcceptItem *item)
     json_open(json, '{');
     json_put_str(json, S("id"), id);
     json_put_str(json, S("outcome"), outcome_of(item));
-    if (item->err != ERR_OK)
+    if (item && item->err != ERR_OK)
         posting_put_error(json, item);
     json_close(json, '}');
 }
@@ -82,8 +118,8 @@ static Err answer_forward(Call *call, Error *error)
     put_epoch(json, &forwarding->epoch);
     json_key(json, S("rows"));
     json_open(json, '[');
-    for (size_t i = 0; i < forwarding->accept.count; i++)
-        put_row(json, forwarding->ids[i], &forwarding->accept.items[i]);
+    for (size_t i = 0; i < forwarding->count; i++)
+        put_row(json, forwarding->told[i].id, forwarding->told[i].item);
     json_close(json, ']');
     json_close(json, '}');
     return ERR_OK;

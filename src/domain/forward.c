@@ -7,6 +7,7 @@ typedef struct Row {
     ForwardKind kind;
     Instant enqueued_at;
     const Json *body;
+    Str site; // that hands it on; none: it is still there
 } Row;
 
 static const char *const kinds[] = {
@@ -43,6 +44,35 @@ static Err read_event(Arena *arena, const Row *row, Event *ret, Error *error)
     return ERR_OK;
 }
 
+static void put_source(JsonOut *out, Arena *arena, const Row *row)
+{
+    json_key(out, S("source"));
+    json_open(out, '{');
+    json_put_str(out, S("site"), row->site);
+    for (JsonIter it = json_each(json_get(row->body, S("source"))); json_next(&it);)
+        if (!str_eq(it.key, S("site")))
+            json_put_raw(out, it.key, json_text(arena, it.value));
+    json_close(out, '}');
+}
+
+// notification_payload is the body as its event keeps it: with the site that its key names, and
+// when it was enqueued there.
+static Str notification_payload(Arena *arena, const Row *row)
+{
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    for (JsonIter it = json_each(row->body); json_next(&it);)
+        if (!str_eq(it.key, S("id")) && !str_eq(it.key, S("source")) &&
+            !str_eq(it.key, S("enqueuedAt")) && !str_eq(it.key, S("siteEnqueuedAt")))
+            json_put_raw(&out, it.key, json_text(arena, it.value));
+    put_source(&out, arena, row);
+    if (row->enqueued_at != INSTANT_NONE)
+        json_put_time(&out, S("siteEnqueuedAt"), row->enqueued_at);
+    json_close(&out, '}');
+    return buf_str(&text);
+}
+
 static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *error)
 {
     static const char *const needed[] = { "list", "body" };
@@ -54,9 +84,59 @@ static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *er
                     .source = S("notification"),
                     .identity = uuid_dup(arena, row->id),
                     .occurred_at = INSTANT_NONE,
-                    .payload_json = row->body,
-                    .payload = json_text(arena, row->body) };
+                    .payload = notification_payload(arena, row) };
+    return json_parse(arena, ret->payload, &ret->payload_json, error);
+}
+
+// AuditBody is all that a site may tell: that it took a notification in.
+typedef struct AuditBody {
+    int kind;
+    Str list, instance, correlation_id;
+} AuditBody;
+
+static const char *const audit_kinds[] = { "Notification.Enqueued", NULL };
+
+// clang-format off
+#define AT(member) offsetof(AuditBody, member)
+static const Field audit_fields[] = {
+    { "kind",          FIELD_WORD, FIELD_NEEDED, AT(kind), .words = audit_kinds, .noun = "what a site may tell" },
+    { "list",          FIELD_TEXT, 0, AT(list), .max = AUDIT_BROUGHT_MAX },
+    { "instance",      FIELD_TEXT, 0, AT(instance), .max = AUDIT_BROUGHT_MAX },
+    { "correlationId", FIELD_TEXT, 0, AT(correlation_id), .max = AUDIT_BROUGHT_MAX },
+};
+#undef AT
+// clang-format on
+
+static const Shape audit_shape = {
+    .name = "ForwardedAudit",
+    SHAPE_ROWS(audit_fields),
+    .size = sizeof(AuditBody),
+    .is_open = true,
+    .invalid = ERR_EVENT_INVALID,
+};
+
+// read_audit checks an audit row. Only a site keeps it as an event.
+static Err read_audit(Arena *arena, const Row *row, Event *ret, Error *error)
+{
+    AuditBody body = { 0 };
+    TRY(fields_read(arena, row->body, S("/body"), &audit_shape, &body, error));
+    *ret = (Event){ .kind = S("audit"),
+                    .source = S("audit"),
+                    .identity = uuid_dup(arena, row->id),
+                    .occurred_at = INSTANT_NONE };
     return ERR_OK;
+}
+
+// brought_of is what the chain is told by a row that was checked.
+static AuditBrought brought_of(const Row *row, const Event *event)
+{
+    bool is_audit = row->kind == FORWARD_AUDIT;
+    const Json *source = is_audit ? row->body : json_get(row->body, S("source"));
+    return (AuditBrought){ .event = is_audit ? row->id : audit_enqueued_id(event->identity),
+                           .at = row->enqueued_at,
+                           .instance = json_str(json_get(source, S("instance"))),
+                           .correlation_id = json_str(json_get(row->body, S("correlationId"))),
+                           .text = json_str(json_get(row->body, S("list"))) };
 }
 
 // check_site refuses a row that names another site than the one that hands it on.
@@ -76,19 +156,25 @@ static Err read_row(Arena *arena, const Json *json, Str site, Row *row, Event *r
     static Err (*const readers[])(Arena *, const Row *, Event *, Error *) = {
         [FORWARD_NOTIFICATION] = read_notification,
         [FORWARD_EVENT] = read_event,
+        [FORWARD_AUDIT] = read_audit,
     };
     *row = (Row){ .enqueued_at = INSTANT_NONE };
     TRY(fields_read(arena, json, S(""), &forward_row_shape, row, error));
     TRY(check_site(row->body, site, error));
+    row->site = site;
     return readers[row->kind](arena, row, ret, error);
 }
 
-Err forward_read(Arena *arena, const Json *json, Str site, Event *ret, Error *error)
+Err forward_read(Arena *arena, const Json *json, Str site, Forwarded *ret, Error *error)
 {
     Row row;
-    TRY(read_row(arena, json, site, &row, ret, error));
-    if (ret->occurred_at == INSTANT_NONE)
-        ret->occurred_at = row.enqueued_at;
+    TRY(read_row(arena, json, site, &row, &ret->event, error));
+    ret->kind = row.kind;
+    ret->has_brought = row.kind != FORWARD_EVENT;
+    if (ret->has_brought)
+        ret->brought = brought_of(&row, &ret->event);
+    if (ret->event.occurred_at == INSTANT_NONE)
+        ret->event.occurred_at = row.enqueued_at;
     return ERR_OK;
 }
 
@@ -99,7 +185,7 @@ Err forward_keep(Arena *arena, Str text, Event *ret, Error *error)
     const Json *json;
     TRY(json_parse(arena, text, &json, error));
     TRY(read_row(arena, json, STR_NONE, &row, &event, error));
-    *ret = (Event){ .kind = event.kind,
+    *ret = (Event){ .kind = str_format(arena, "forward.%s", kinds[row.kind]),
                     .source = event.source,
                     .identity = event.identity,
                     .entity = uuid_dup(arena, row.id),

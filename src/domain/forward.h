@@ -8,13 +8,15 @@
 // To add a kind, add a row to FORWARD_TABLE and its reader to forward.c.
 #pragma once
 
+#include "domain/audit.h"
 #include "domain/event.h"
 
 // clang-format off
 #define FORWARD_TABLE(X)              \
     /* name         text           */ \
     X(NOTIFICATION, "notification")   \
-    X(EVENT,        "event")
+    X(EVENT,        "event")          \
+    X(AUDIT,        "audit")
 // clang-format on
 
 typedef enum ForwardKind {
@@ -30,11 +32,22 @@ enum {
 
 extern const Shape forward_row_shape;
 
-// forward_read makes the event of a row that the site of this name handed on; all but its number.
-Err forward_read(Arena *arena, const Json *row, Str site, Event *ret, Error *error) MUST_USE;
+// Forwarded is what central makes of a row: an event, all but its site's number; and what the audit
+// chain is to be told, that a notification was enqueued at the site. An audit row tells that alone;
+// a notification's own row tells it as well, under the same id, so that it is told once.
+typedef struct Forwarded {
+    ForwardKind kind;
+    Event event;
+    bool has_brought;
+    AuditBrought brought;
+} Forwarded;
 
-// forward_keep makes the event that a site keeps of a row, whose text it becomes: checked as
-// central will check it, known by the same identity, and found by its id as its entity.
+// forward_read reads a row that the site of this name handed on.
+Err forward_read(Arena *arena, const Json *row, Str site, Forwarded *ret, Error *error) MUST_USE;
+
+// forward_keep makes the event that a site keeps of a row, whose text it becomes: of a kind such as
+// forward.notification, checked as central will check it, known by the same identity, and found by
+// its id as its entity.
 Err forward_keep(Arena *arena, Str text, Event *ret, Error *error) MUST_USE;
 
 // forward_event is an event as the body of a row.

@@ -83,6 +83,19 @@ def test_a_wrong_row_is_rejected_alone(ctx):
     equal(len(deliveries(ctx.peal)), 2)
 
 
+def test_a_site_may_tell_the_audit_what_it_enqueued(ctx):
+    site = make_user(ctx.peal, "site")
+    told = row(kind="audit", body={"kind": "Notification.Enqueued", "list": "ops", "instance": "line-2"})
+    other = row(kind="audit", body={"kind": "Key.Created"})
+    equal(outcomes(forward(site, told, row(), other)), ["accepted", "accepted", "rejected"])
+    equal(outcomes(forward(site, told)), ["accepted"])
+    ctx.peal.post("/v1/clock", {"advance": "5s"}, expect=200)
+    found = eventually(lambda: [one for one in ctx.peal.get("/v1/audit?limit=500", expect=200).json["items"]
+                                if one["kind"] == "Notification.Enqueued"])
+    equal([one["eventId"] for one in found], [told["id"]])
+    like(found[0], {"instance": "line-2", "at": "2026-05-14T05:00:00.000Z"})
+
+
 def test_a_row_cannot_claim_another_site(ctx):
     site = make_user(ctx.peal, "site")
     body = {"list": "ops", "body": "hot", "source": {"site": "plant-8"}}

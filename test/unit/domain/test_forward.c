@@ -6,9 +6,12 @@
 static Err read_text(Arena *arena, const char *text, Event *ret)
 {
     const Json *row;
+    Forwarded forwarded = { 0 };
     Error error = { .arena = arena };
     CHECK(json_parse(arena, str_from(text), &row, NULL) == ERR_OK);
-    return forward_read(arena, row, S("plant-7"), ret, &error);
+    Err err = forward_read(arena, row, S("plant-7"), &forwarded, &error);
+    *ret = forwarded.event;
+    return err;
 }
 
 static void an_event_is_known_by_its_own_id_else_by_the_rows(void)
@@ -36,6 +39,7 @@ static void a_row_is_refused_by_its_shape_and_by_another_site(void)
         "{\"id\":\"x\",\"kind\":\"event\",\"body\":{\"kind\":\"k\"}}",
         "{\"id\":\"" ID "\",\"kind\":\"secret\",\"body\":{\"kind\":\"k\"}}",
         "{\"id\":\"" ID "\",\"kind\":\"event\",\"body\":{\"kind\":\"k\"},\"site\":\"plant-7\"}",
+        "{\"id\":\"" ID "\",\"kind\":\"audit\",\"body\":{\"kind\":\"Key.Created\"}}",
         "{\"id\":\"" ID "\",\"kind\":\"notification\",\"body\":{\"list\":\"a\",\"body\":\"b\","
         "\"source\":{\"site\":\"plant-8\"}}}",
     };
@@ -56,6 +60,13 @@ static void what_is_written_is_read(void)
                      S("{\"list\":\"ops\",\"body\":\"hot\",\"source\":{\"site\":\"plant-7\"}}"));
     CHECK(read_text(&arena, str_z(&arena, text), &event) == ERR_OK);
     CHECK(str_eq(event.kind, S("notification")) && str_eq(event.identity, S(ID)));
+    CHECK_AT(
+        str_z(&arena, event.payload),
+        str_eq(event.payload, S("{\"list\":\"ops\",\"body\":\"hot\",\"source\":{\"site\":"
+                                "\"plant-7\"},\"siteEnqueuedAt\":\"1970-01-01T00:00:00.000Z\"}")));
+    CHECK(forward_keep(&arena, text, &event, &(Error){ .arena = &arena }) == ERR_OK);
+    CHECK(str_eq(event.kind, S("forward.notification")) && str_eq(event.entity, S(ID)));
+    CHECK(str_eq(event.payload, text));
 }
 
 static const Test tests[] = {
