@@ -1,10 +1,12 @@
 """Chats, SMS, WhatsApp and SendGrid (M7, M8): each against a peer that is as strict as its
 documentation, with the errors that it documents."""
 import json
+import re
 
 from harness import equal, like, main
 from providers import (Dialog, Infobip, Interakt, Msg91, Sendgrid, Slack, Teams, Twilio, Whatsapp,
                        told)
+from server import ROOT
 from steps import advance, attempts, delivery, settle
 
 PHONE = "+964 (770) 000-0001"
@@ -349,6 +351,26 @@ def test_what_a_far_side_repeats_of_our_secrets_is_not_kept(ctx):
         for shown in way.peal.get("/v1/channels", expect=200).json["items"]:
             assert not any(secret in json.dumps(shown) for secret in secrets), shown
     assert "a-secret-of" not in ctx.peal.log(1000)
+
+
+def definitions_of(text):
+    """The channels in a document: those of its blocks of JSON, and those that its commands post."""
+    decoder = json.JSONDecoder()
+    for block in re.findall(r"```json\n(.*?)```", text, re.S) + \
+            re.findall(r"/v1/channels .*?-d '(\{.*?\})'\n", text, re.S):
+        while block := block.lstrip():
+            found, end = decoder.raw_decode(block)
+            yield found
+            block = block[end:]
+
+
+def test_every_example_of_the_document_is_taken(ctx):
+    text = (ROOT / "docs/channels.md").read_text()
+    found = {body["type"]: ctx.peal.post("/v1/channels", body, expect=201).json
+             for body in definitions_of(text)}
+    refused = ctx.peal.post("/v1/channels", {"key": "x:y", "type": "x", "config": {}}, expect=422)
+    known = refused.json["errors"][0]["message"].partition("use one of ")[2].split(", ")
+    equal(set(known) - set(found) - {"forward"}, set(), "each type has an example")
 
 
 if __name__ == "__main__":
