@@ -350,6 +350,17 @@ CREATE TABLE counter (
     PRIMARY KEY (writer, tenant, rule, lane, site, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
+-- How many deliveries arrived in each minute of the last hour; each writer has rows of its own.
+CREATE TABLE pace (
+    minute {I64} NOT NULL,
+    writer {I64} NOT NULL,
+    tenant {I64} NOT NULL,
+    rule {I64} NOT NULL,
+    site {I64} NOT NULL,
+    n {I64} NOT NULL,
+    PRIMARY KEY (minute, writer, tenant, rule, site)
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
 -- How many deliveries stood in each state at a minute; a row where that has changed.
 CREATE TABLE sample (
     tenant {I64} NOT NULL,

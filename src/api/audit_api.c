@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "store/audit.h"
+#include "store/audit_outside.h"
 
 // The audit as it is shown. Whoever has the role read sees addresses masked, and cannot ask for
 // one; exporting is a right of its own.
@@ -18,6 +19,7 @@ enum {
     LIST_ERRORS,
     LIST_FROM,
     LIST_TO,
+    EXPORT_AFTER,
 };
 
 enum { NAME_MAX_BYTES = 200, TARGET_MAX_BYTES = 500 };
@@ -38,19 +40,24 @@ static const char *const status_words[] = {
 };
 
 // clang-format off
-const Param audit_params[] = {
-    [LIST_CHANNEL]     = { "channel", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The key of a channel" },
-    [LIST_KIND]        = { "kind", PARAM_WORD, .words = kind_words, .help = "What the row tells of" },
-    [LIST_STATUS]      = { "status", PARAM_WORD, .words = status_words, .help = "How it went" },
-    [LIST_SITE]        = { "site", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The site it came from" },
-    [LIST_INSTANCE]    = { "instance", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The instance at the site" },
-    [LIST_TARGET]      = { "target", PARAM_TEXT, .max = TARGET_MAX_BYTES, .help = "An address, whole" },
-    [LIST_ACTOR]       = { "actor", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The id of a key, or engine" },
-    [LIST_CORRELATION] = { "correlationId", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "Of the event" },
-    [LIST_DELIVERY]    = { "delivery", PARAM_ID, .help = "The id of a delivery" },
-    [LIST_ERRORS]      = { "errorsOnly", PARAM_BOOL, .help = "Without what went well: Success, Enqueued, Delivered, Completed" },
-    [LIST_FROM]        = { "from", PARAM_TIME, .help = "At or after" },
+#define FILTER_PARAMS \
+    [LIST_CHANNEL]     = { "channel", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The key of a channel" }, \
+    [LIST_KIND]        = { "kind", PARAM_WORD, .words = kind_words, .help = "What the row tells of" }, \
+    [LIST_STATUS]      = { "status", PARAM_WORD, .words = status_words, .help = "How it went" }, \
+    [LIST_SITE]        = { "site", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The site it came from" }, \
+    [LIST_INSTANCE]    = { "instance", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The instance at the site" }, \
+    [LIST_TARGET]      = { "target", PARAM_TEXT, .max = TARGET_MAX_BYTES, .help = "An address, whole" }, \
+    [LIST_ACTOR]       = { "actor", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The id of a key, or engine" }, \
+    [LIST_CORRELATION] = { "correlationId", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "Of the event" }, \
+    [LIST_DELIVERY]    = { "delivery", PARAM_ID, .help = "The id of a delivery" }, \
+    [LIST_ERRORS]      = { "errorsOnly", PARAM_BOOL, .help = "Without what went well: Success, Enqueued, Delivered, Completed" }, \
+    [LIST_FROM]        = { "from", PARAM_TIME, .help = "At or after" }, \
     [LIST_TO]          = { "to", PARAM_TIME, .help = "Before" },
+
+const Param audit_params[] = { FILTER_PARAMS { 0 } };
+const Param audit_export_params[] = {
+    FILTER_PARAMS
+    [EXPORT_AFTER] = { "after", PARAM_INT, .min = 0, .max = INT64_MAX, .help = "Begin behind the row with this seq" },
     { 0 },
 };
 // clang-format on
@@ -195,11 +202,63 @@ static void put_verdict(Call *call, const AuditVerdict *verdict)
 Err audit_check(Call *call, Db *db, Error *error)
 {
     AuditChain chain;
-    AuditHead outside = { 0 };
+    AuditHead outside;
     bool has_more;
+    TRY(audit_outside(db, call->arena, call->api->guard, call->tenant, &outside, error));
     TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
     AuditVerdict verdict = { .head = chain.anchor };
     TRY(audit_verify(db, call->tenant, &outside, AUDIT_VERIFY_MAX, &verdict, &has_more, error));
+    if (has_more)
+        return fail(error, ERR_CONFLICT, "the chain has more rows than a call verifies (%d)",
+                    AUDIT_VERIFY_MAX);
     put_verdict(call, &verdict);
+    return ERR_OK;
+}
+
+Err audit_export_get(Call *call, Db *db, Error *error)
+{
+    AuditFilter filter;
+    int64_t after = 0;
+    size_t count;
+    TRY(read_filter(call, &filter, error));
+    param_int(call, EXPORT_AFTER, &after);
+    AuditRow *rows = ARENA_ARRAY(call->arena, AuditRow, AUDIT_EXPORT_ROWS);
+    TRY(audit_export(db, call->arena, call->registry->ring, call->tenant, &filter, after, rows,
+                     &count, error));
+    Buf text = buf_new(call->arena, BUF_WHOLE);
+    for (size_t i = 0; i < count; i++) {
+        JsonOut json = json_out(&text);
+        put_row(call, &json, &rows[i]);
+        buf_add_char(&text, '\n');
+    }
+    call->reply =
+        (Reply){ .status = 200, .type = S("application/x-ndjson"), .body = buf_str(&text) };
+    return ERR_OK;
+}
+
+static void put_place(const Call *call, JsonOut *json, Str key, const AuditHead *head)
+{
+    json_key(json, key);
+    json_open(json, '{');
+    json_put_i64(json, S("seq"), head->seq);
+    json_put_str(json, S("hash"), hex_text(call->arena, head->link.b, sizeof head->link.b));
+    json_close(json, '}');
+}
+
+Err audit_head_get(Call *call, Db *db, Error *error)
+{
+    AuditChain chain;
+    AuditHead outside;
+    TRY(audit_outside(db, call->arena, call->api->guard, call->tenant, &outside, error));
+    TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_i64(json, S("seq"), chain.head.seq);
+    json_put_i64(json, S("count"), chain.head.seq - chain.anchor.seq);
+    put_head(call, json, &chain.head);
+    put_place(call, json, S("anchor"), &chain.anchor);
+    put_place(call, json, S("outside"), &outside);
+    json_put_i64(json, S("waiting"), chain.waiting);
+    json_close(json, '}');
     return ERR_OK;
 }

@@ -65,10 +65,17 @@ Err captured_list(Call *call, Db *db, Error *error);
 extern const Param cause_params[];
 Err cause_list(Call *call, Db *db, Error *error);
 
+// kpi_api.c
+extern const Param kpi_params[];
+Err kpi_get(Call *call, Db *db, Error *error);
+
 // audit_api.c
 extern const Param audit_params[];
 Err audit_list(Call *call, Db *db, Error *error);
 Err audit_check(Call *call, Db *db, Error *error);
+extern const Param audit_export_params[];
+Err audit_export_get(Call *call, Db *db, Error *error);
+Err audit_head_get(Call *call, Db *db, Error *error);
 
 // operations_api.c
 Err operation_create(Call *call, Tx *tx, Error *error);

@@ -371,6 +371,28 @@ static const Field outbox_rows[] = {
 };
 const Shape outbox_shape = SHAPE("OutboxRow", outbox_rows);
 
+#define KPI_ROWS \
+    { "queueDepth",            FIELD_COUNT, ALWAYS, .help = "Due, being sent or retried" }, \
+    { "scheduled",             FIELD_COUNT, ALWAYS, .help = "Not yet due" }, \
+    { "stuck",                 FIELD_COUNT, ALWAYS, .help = "Due or retried, and first due 10 minutes ago or longer" }, \
+    { "parked",                FIELD_COUNT, ALWAYS }, \
+    { "deliveredLastInterval", FIELD_COUNT, ALWAYS, .help = "In the last whole minute" }, \
+    { "interval",              FIELD_TEXT,  ALWAYS }, \
+    { "oldestPendingAge",      FIELD_TEXT,  ALWAYS, .help = "Since the oldest that is due or retried first was" }, \
+    { "oldestPendingSeconds",  FIELD_COUNT, ALWAYS }
+static const Field kpi_site_rows[] = {
+    { "site", FIELD_TEXT, OR_NULL },
+    KPI_ROWS,
+};
+static const Shape kpi_site_shape = SHAPE("KpisOfSite", kpi_site_rows);
+static const Field kpi_site_row = { NULL, FIELD_OBJECT, .inside = &kpi_site_shape };
+static const Field kpi_rows[] = {
+    KPI_ROWS,
+    { "exact", FIELD_BOOL, ALWAYS, .help = "False where more is due, and more is not, than is looked at" },
+    LIST("bySite", ALWAYS, kpi_site_row),
+};
+const Shape kpi_shape = SHAPE("Kpis", kpi_rows);
+
 static const Field audit_detail_rows[] = {
     { "attempt",    FIELD_COUNT, SOMETIMES, .help = "Its number" },
     REASON(SOMETIMES),
@@ -408,6 +430,20 @@ static const Field audit_verdict_rows[] = {
     { "firstBad",    FIELD_OBJECT, SOMETIMES, .inside = &audit_bad_shape },
 };
 const Shape audit_verdict_shape = SHAPE("AuditVerdict", audit_verdict_rows);
+static const Field audit_place_rows[] = {
+    { "seq",  FIELD_COUNT, ALWAYS },
+    { "hash", FIELD_TEXT,  ALWAYS },
+};
+static const Shape audit_place_shape = SHAPE("AuditPlace", audit_place_rows);
+static const Field audit_head_rows[] = {
+    { "seq",     FIELD_COUNT,  ALWAYS, .help = "Of the last row" },
+    { "count",   FIELD_COUNT,  ALWAYS, .help = "Rows that are there" },
+    { "head",    FIELD_TEXT,   ALWAYS, .help = "The hash of the last row" },
+    { "anchor",  FIELD_OBJECT, ALWAYS, .inside = &audit_place_shape, .help = "The last row that was purged; 0 for none" },
+    { "outside", FIELD_OBJECT, ALWAYS, .inside = &audit_place_shape, .help = "The head as it stands outside the database; 0 for none" },
+    { "waiting", FIELD_COUNT,  ALWAYS, .help = "Facts that are not sealed yet" },
+};
+const Shape audit_head_shape = SHAPE("AuditHead", audit_head_rows);
 
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },

@@ -56,9 +56,13 @@ extern const Shape cause_shape;
 // outbox_api.c
 extern const Shape outbox_shape;
 
+// kpi_api.c
+extern const Shape kpi_shape;
+
 // audit_api.c
 extern const Shape audit_shape;
 extern const Shape audit_verdict_shape;
+extern const Shape audit_head_shape;
 
 // operations_api.c
 typedef struct OperationBody {

@@ -1,6 +1,7 @@
 #include "app/keeper.h"
 
 #include "base/log.h"
+#include "store/audit_outside.h"
 
 #include <pthread.h>
 
@@ -19,12 +20,14 @@ typedef struct Raise {
     void *with;
     Arena arena;
     EpochRaise raised;
+    AuditKeep audit;
 } Raise;
 
 static Err raise_inside(Tx *tx, void *with, Error *error)
 {
     Raise *raise = with;
     TRY(epoch_raise(tx, raise->guard, &raise->arena, &raise->raised, error));
+    TRY(audit_outside_read(tx->db, &raise->arena, raise->guard, &raise->audit, error));
     return raise->work ? raise->work(tx, raise->with, error) : ERR_OK;
 }
 
@@ -33,8 +36,10 @@ Err keeper_raise(Writer *writer, const EpochGuard *guard,
 {
     Raise raise = { .guard = guard, .work = work, .with = with };
     Err err = writer_run(writer, raise_inside, &raise, error);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         epoch_keep(&raise.raised);
+        audit_outside_keep(&raise.audit);
+    }
     arena_done(&raise.arena);
     return err;
 }

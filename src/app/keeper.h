@@ -1,5 +1,7 @@
 // keeper.h - the thread that raises the store's epoch every EPOCH_EVERY (store/epoch.h).
 //
+// What stands outside of the audit's chains is renewed with it (store/audit_outside.h).
+//
 // It has a thread of its own because writing outside takes two syncs of a disk, for which neither
 // the engine nor a lane of the writer should wait.
 #pragma once

@@ -37,6 +37,22 @@ static int query(CommandArgs *args)
     return client_list(args, &list);
 }
 
+enum { EXPORT_ROWS = 10000, EXPORT_LOOK = 200000 }; // of one answer (store/audit.h)
+
+// print_rows prints an answer's rows and says behind which to go on: the last of a full answer,
+// else the last that was looked at.
+static int64_t print_rows(Str text, int64_t after)
+{
+    size_t count = 0;
+    int64_t last = after;
+    fwrite(text.at, 1, text.len, stdout);
+    while (text.len > 0) {
+        Str line = str_cut(&text, '\n'), rest = str_skip(line, sizeof "{\"seq\":" - 1);
+        count += str_to_i64(str_cut(&rest, ','), 1, INT64_MAX, &last);
+    }
+    return count == EXPORT_ROWS ? last : after + EXPORT_LOOK;
+}
+
 static int print_verdict(const Client *client, const Json *answer)
 {
     Arena *arena = client->arena;
@@ -69,9 +85,36 @@ static int verify(CommandArgs *args)
     return json_bool(json_get(answer.json, S("ok"))) ? EXIT_DONE : EXIT_FAILED;
 }
 
+// export_rows asks behind the last row that came, until the chain's head is reached.
+static int export_rows(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Answer answer = { 0 };
+    int64_t end = 0, after = 0;
+    int status = client_get(&client, S("/v1/audit/head"), &answer);
+    (void) json_i64(json_get(answer.json, S("seq")), &end);
+    client.takes_text = true;
+    while (status == EXIT_DONE && after < end) {
+        Str path = client_query(&client, asked(args, S("/v1/audit/export")), NAMED);
+        path = client_with(&client, path, S("after"),
+                           str_format(client.arena, "%lld", (long long) after));
+        status = client_get(&client, path, &answer);
+        if (status == EXIT_DONE)
+            after = print_rows(answer.text, after);
+    }
+    return status;
+}
+
+static int head(CommandArgs *args)
+{
+    return client_show(args, S("/v1/audit/head"), NULL);
+}
+
 static const CommandVerb audit_verbs[] = {
     { "query", NULL, 0, 0, FILTERS " limit cursor", query },
+    { "export", NULL, 0, 0, FILTERS, export_rows },
     { "verify", NULL, 0, 0, "", verify },
+    { "head", NULL, 0, 0, "", head },
     { 0 },
 };
 
@@ -96,7 +139,9 @@ static const CommandOption audit_options[] = {
 const Command command_audit = {
     .name = "audit",
     .usage = "audit [query] [--kind KIND] [--channel KEY] [--OPTIONS]\n"
-             "audit verify",
+             "audit export [--kind KIND] [--channel KEY] [--OPTIONS]\n"
+             "audit verify\n"
+             "audit head",
     .summary = "Ask what happened, and whether the record of it is whole",
     .details =
         "Rows are linked by their hashes; verify walks along the chain and names the first\n"
@@ -105,7 +150,9 @@ const Command command_audit = {
         "Examples:\n"
         "  peal audit --delivery 01975e3c-7a4b-7000-8000-2c9d3f5b1a60\n"
         "  peal audit --channel email:ops --errors-only --from 2026-05-14T00:00:00Z\n"
-        "  peal audit verify",
+        "  peal audit export --from 2026-05-14T00:00:00Z > audit.ndjson\n"
+        "  peal audit verify\n"
+        "  peal audit head                  to be kept elsewhere",
     .options = audit_options,
     .verbs = audit_verbs,
 };

@@ -19,6 +19,9 @@ extern const Command command_causes;
 // audit.c
 extern const Command command_audit;
 
+// kpi.c
+extern const Command command_kpi;
+
 // definitions.c
 extern const Command command_triggers;
 extern const Command command_channels;

@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "store/idempotency.h"
+#include "store/pace.h"
 #include "store/sample.h"
 
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
@@ -11,10 +12,11 @@ enum { PURGE_MAX = 500 };
 Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     (void) options;
-    int64_t keys, samples;
+    int64_t keys, samples, paces;
     TRY(idempotency_purge(tx, PURGE_MAX, &keys, error));
     TRY(sample_purge(tx, PURGE_MAX, &samples, error));
-    ret->tally.purged = keys + samples;
-    ret->has_more = keys == PURGE_MAX || samples == PURGE_MAX;
+    TRY(pace_purge(tx->db, &tx->arena, tx->now, PURGE_MAX, &paces, error));
+    ret->tally.purged = keys + samples + paces;
+    ret->has_more = keys == PURGE_MAX || samples == PURGE_MAX || paces == PURGE_MAX;
     return ERR_OK;
 }

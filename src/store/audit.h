@@ -17,7 +17,7 @@
 
 enum {
     AUDIT_CHECKPOINT = 1000,   // rows
-    AUDIT_VERIFY_MAX = 100000, // rows that a call verifies by itself; what has more is an operation
+    AUDIT_VERIFY_MAX = 2000000, // rows that a call verifies
 };
 
 // audit_seal seals up to limit facts, of the chains that waited longest. Each gets its share.
@@ -57,6 +57,13 @@ typedef struct AuditRow {
 // audit_page reads rows newest first.
 Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const AuditFilter *filter,
                const Walk *walk, AuditRow **ret, Seen *ret_seen, Error *error) MUST_USE;
+
+// audit_export reads rows behind a number in their order: of AUDIT_EXPORT_LOOK numbers, up to
+// AUDIT_EXPORT_ROWS that fit. rows has room for as many.
+enum { AUDIT_EXPORT_LOOK = 200000, AUDIT_EXPORT_ROWS = 10000 };
+Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
+                 const AuditFilter *filter, int64_t after, AuditRow *ret, size_t *ret_count,
+                 Error *error) MUST_USE;
 
 // AuditChain is how far a tenant's audit has come.
 typedef struct AuditChain {

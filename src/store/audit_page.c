@@ -22,6 +22,13 @@ static const Statement onward = {
     .sql = "SELECT seq, body, link FROM audit WHERE tenant = $1 AND seq > $2"
            " ORDER BY seq LIMIT $3",
 };
+static const Statement whole = {
+    .name = "audit_whole",
+    .scope = STATEMENT_TENANT,
+    .params = "iiii",
+    .sql = "SELECT seq, body, link, target FROM audit WHERE tenant = $1 AND seq > $2 AND seq <= $3"
+           " ORDER BY seq LIMIT $4",
+};
 static const Statement chain_get = {
     .name = "audit_chain",
     .scope = STATEMENT_TENANT,
@@ -29,7 +36,7 @@ static const Statement chain_get = {
     .sql = "SELECT seq, link, anchor_seq, anchor_link, told - number FROM chain WHERE tenant = $1",
 };
 
-const Statement *const audit_page_statements[] = { &newest, &onward, &chain_get, NULL };
+const Statement *const audit_page_statements[] = { &newest, &onward, &whole, &chain_get, NULL };
 
 static const Columns chain_columns = COLUMNS(
     AuditChain, COLUMN(AuditChain, head.seq), COLUMN(AuditChain, head.link),
@@ -167,6 +174,29 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
             str_format(arena, "%lld",
                        (long long) (is_full ? page.rows[ret_seen->count - 1].seq : page.before));
     *ret = page.rows;
+    return ERR_OK;
+}
+
+Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
+                 const AuditFilter *filter, int64_t after, AuditRow *ret, size_t *ret_count,
+                 Error *error)
+{
+    Look look;
+    Rows rows = { .count = VERIFY_LOOK };
+    int64_t until = after + AUDIT_EXPORT_LOOK;
+    size_t count = 0;
+    TRY(look_for(db, arena, ring, filter, &look, error));
+    while (rows.count == VERIFY_LOOK && count < AUDIT_EXPORT_ROWS) {
+        Value args[] = { value_i64(tenant), value_i64(after), value_i64(until),
+                         value_i64(VERIFY_LOOK) };
+        TRY(db_query(db, arena, &whole, args, &rows, error));
+        for (size_t i = 0; i < rows.count && count < AUDIT_EXPORT_ROWS; i++) {
+            ret[count] = row_of(rows_at(&rows, i));
+            after = ret[count].seq;
+            count += !restricts(filter) || fits(&look, &ret[count]);
+        }
+    }
+    *ret_count = count;
     return ERR_OK;
 }
 

@@ -97,7 +97,7 @@ Err epoch_get(Db *db, Arena *arena, Epoch *ret, Error *error)
 
 // The file
 
-static Str outside_path(Db *db, Arena *arena, const EpochGuard *guard)
+Str epoch_path(Db *db, Arena *arena, const EpochGuard *guard)
 {
     Str place = db_place(db, arena);
     if (!db_is_postgres(db))
@@ -112,7 +112,7 @@ static Str outside_path(Db *db, Arena *arena, const EpochGuard *guard)
 static Err read_outside(Db *db, Arena *arena, const EpochGuard *guard, Outside *ret, Error *error)
 {
     Str rest;
-    *ret = (Outside){ .path = outside_path(db, arena, guard) };
+    *ret = (Outside){ .path = epoch_path(db, arena, guard) };
     TRY(file_get(arena, ret->path, OUTSIDE_BYTES_MAX, &rest, error));
     while (rest.len > 0 && ret->count < OUTSIDE_MAX)
         ret->count += parse(str_cut(&rest, '\n'), &ret->rows[ret->count]);
@@ -286,7 +286,7 @@ static EpochRaise to_keep(Db *db, Arena *arena, const EpochGuard *guard, const E
 {
     if (!epoch->id.at)
         return (EpochRaise){ 0 };
-    Outside outside = { .path = outside_path(db, arena, guard), .rows = { *epoch }, .count = 1 };
+    Outside outside = { .path = epoch_path(db, arena, guard), .rows = { *epoch }, .count = 1 };
     return (EpochRaise){ outside.path, outside_text(db, arena, &outside) };
 }
 

@@ -54,6 +54,9 @@ typedef enum EpochFinding {
     EPOCH_MOVED,   // it is not the file or the cluster that it was
 } EpochFinding;
 
+// epoch_path is the file outside in which the epoch stands.
+Str epoch_path(Db *db, Arena *arena, const EpochGuard *guard);
+
 // epoch_reason says, for a hold, what was found; none where nothing speaks against sending.
 Str epoch_reason(EpochFinding finding);
 

@@ -108,6 +108,16 @@ static const Statement purge_numbers = {
            " WHERE k.tenant = t.tenant ORDER BY k.first LIMIT 1),"
            " (SELECT MAX(m.first) FROM sequence m WHERE m.tenant = t.tenant)) LIMIT $1)",
 };
+// The audit is sealed from the journal: the oldest row that it still needs.
+static const Statement unsealed = {
+    .name = "journal_unsealed",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT MIN(j.at) FROM chain c JOIN sequence s ON s.tenant = c.tenant AND s.first ="
+           " (SELECT MAX(b.first) FROM sequence b WHERE b.tenant = c.tenant"
+           " AND b.first <= c.number + 1) JOIN journal j ON j.writer = s.writer AND j.n = s.n"
+           " WHERE c.number < c.told",
+};
 static const Statement page = {
     .name = "journal_page",
     .scope = STATEMENT_TENANT,
@@ -119,7 +129,8 @@ static const Statement page = {
 };
 
 const Statement *const sequence_statements[] = {
-    &writers, &unseen, &last, &insert, &tell, &see, &purge, &forget, &purge_numbers, &page, NULL,
+    &writers, &unseen, &last,          &insert,   &tell, &see,
+    &purge,   &forget, &purge_numbers, &unsealed, &page, NULL,
 };
 
 // Line is what one writer has to show: its rows from at to end, in the order of their numbers.
@@ -382,17 +393,32 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
     return tx_sync(tx, error);
 }
 
+// purged_before is the moment before which rows may go: nothing goes that the audit still needs,
+// nor what was written about the same time by others.
+static Err purged_before(Tx *tx, Instant *ret, Error *error)
+{
+    Rows rows;
+    TRY(tx_query(tx, &unsealed, NULL, &rows, error));
+    Instant oldest = rows.count ? value_to_time(&rows.values[0]) : INSTANT_NONE;
+    *ret = tx->now - JOURNAL_KEPT;
+    if (oldest != INSTANT_NONE)
+        *ret = earlier(*ret, oldest - SPAN_HOUR);
+    return ERR_OK;
+}
+
 Err sequence_purge(Tx *tx, int limit, bool *ret_more, Error *error)
 {
     Slice slice = { 0 };
     Rows rows = { 0 }, numbers;
     Value most = value_i64(limit);
+    Instant before;
+    TRY(purged_before(tx, &before, error));
     TRY(read_lines(tx, &slice, error));
     Value *values = ARENA_ARRAY(&tx->arena, Value, slice.line_count * 4 + 1);
     for (size_t i = 0; i < slice.line_count; i++) {
         values[i * 4] = value_i64(slice.lines[i].writer);
         values[i * 4 + 1] = value_i64(slice.lines[i].seen);
-        values[i * 4 + 2] = value_i64(tx->now - JOURNAL_KEPT);
+        values[i * 4 + 2] = value_i64(before);
         values[i * 4 + 3] = value_i64(limit);
     }
     db_send_many(tx->db, &tx->arena, &purge, values, slice.line_count, &rows);

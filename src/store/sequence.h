@@ -7,7 +7,8 @@
 // appear before it: a writer commits in the order of its numbers. What one transaction saw of
 // another comes after it, for all writers are read in one snapshot.
 //
-// Rows are kept for JOURNAL_KEPT once they have their numbers. The last number of a tenant stays.
+// Rows are kept for JOURNAL_KEPT once they have their numbers, and until they are sealed into the
+// audit (audit.h). The last number of a tenant stays.
 #pragma once
 
 #include "store/tx.h"

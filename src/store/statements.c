@@ -3,6 +3,7 @@
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/audit.h"
+#include "store/audit_outside.h"
 #include "store/awaiting.h"
 #include "store/cause.h"
 #include "store/counter.h"
@@ -20,6 +21,8 @@
 #include "store/idempotency.h"
 #include "store/inbox.h"
 #include "store/journal.h"
+#include "store/kpi.h"
+#include "store/pace.h"
 #include "store/key.h"
 #include "store/lane.h"
 #include "store/meta.h"
@@ -43,6 +46,7 @@ const Statement *const *const all_statements[] = {
     act_statements,
     attempt_statements,
     audit_statements,
+    audit_outside_statements,
     audit_page_statements,
     awaiting_statements,
     cause_statements,
@@ -60,6 +64,8 @@ const Statement *const *const all_statements[] = {
     idempotency_statements,
     inbox_statements,
     journal_statements,
+    kpi_statements,
+    pace_statements,
     key_statements,
     health_statements,
     lane_statements,

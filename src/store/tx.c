@@ -1,6 +1,7 @@
 #include "store/tx.h"
 
 #include "store/generation.h"
+#include "store/pace.h"
 
 void tx_begin(Tx *tx)
 {
@@ -62,6 +63,7 @@ void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject)
 Err tx_finish(Tx *tx, Error *error)
 {
     counter_send(&tx->counters, tx->db, &tx->arena, tx->writer);
+    pace_send(&tx->counters, tx->db, &tx->arena, tx->writer, tx->now);
     if (tx->changes_definitions)
         db_send(tx->db, &tx->arena, &generation_raise, NULL, NULL);
     journal_note(tx->db, &tx->arena, tx->writer, tx->n, &tx->facts);

@@ -1,6 +1,9 @@
 """The audit: what happened is sealed into a chain, listed, and any change of it is found."""
-from harness import equal, eventually, like, main
-from steps import advance, deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
+import json
+from urllib.parse import quote
+
+from harness import equal, like, main
+from steps import deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
 
 
 def audit(peal, query=""):
@@ -42,6 +45,68 @@ def test_a_plain_delivery_leaves_its_trail(ctx):
     equal(len({item["eventId"] for item in everything}), len(everything))
     verdict = verify(ctx.peal)
     like(verdict, {"ok": True, "rows": len(everything), "head": everything[-1]["hash"]})
+
+
+def test_persons_definitions_and_keys_are_told(ctx):
+    make_trigger(ctx.peal, channel="http:none")
+    row = send_one(ctx)
+    ctx.peal.post(f"/v1/deliveries/{row}/discard", {"reason": "no"}, expect=200)
+    made = ctx.peal.post("/v1/keys", {"role": "read", "name": "eyes"}, expect=201).json
+    ctx.peal.delete(f"/v1/keys/{made['id']}", expect=204)
+    settle(ctx.peal)
+    told = [(item["kind"], item["status"]) for item in of_delivery(ctx.peal, row)]
+    equal(told, [("Delivery.Created", "Enqueued"), ("Delivery.Terminal", "Parked"),
+                 ("Operator.discard", "Success"), ("Delivery.Terminal", "Discarded")])
+    kinds = {item["kind"] for item in audit(ctx.peal)}
+    assert {"Definition.Saved", "Key.Created", "Key.Revoked"} <= kinds, kinds
+    discard, = audit(ctx.peal, "&kind=Operator.discard")
+    assert discard["actor"] != "engine", discard
+    equal({item["status"] for item in audit(ctx.peal, "&errorsOnly=true")}, {"Parked", "Discarded"})
+
+
+def test_filters_and_masks(ctx):
+    make_trigger(ctx.peal)
+    row = send_one(ctx)
+    address = quote(of_delivery(ctx.peal, row)[0]["target"])
+    equal(len(audit(ctx.peal, f"&target={address}")), 3)
+    equal(len(audit(ctx.peal, "&channel=memory:default")), 3)
+    equal(audit(ctx.peal, "&channel=memory:other"), [])
+    equal(audit(ctx.peal, "&actor=engine&kind=Delivery.Attempt")[0]["deliveryId"], row)
+    reader = make_user(ctx.peal, "read")
+    assert of_delivery(reader, row)[0]["target"].startswith("***")
+    reader.get("/v1/audit?target=x", expect=403)
+    equal(audit(make_tenant(ctx.peal, "acme"), f"&delivery={row}"), [])
+
+
+def test_exporting_is_a_right_of_its_own(ctx):
+    make_trigger(ctx.peal)
+    send_one(ctx)
+    for role, status in (("read", 403), ("operator", 403), ("author", 403), ("audit-export", 200)):
+        make_user(ctx.peal, role).get("/v1/audit/export", expect=status)
+    settle(ctx.peal)
+    ran = ctx.peal.cli("audit", "export", "--kind", "Delivery.Attempt")
+    equal(ran.code, 0)
+    equal([json.loads(line)["kind"] for line in ran.out.splitlines()], ["Delivery.Attempt"])
+    ran = ctx.peal.cli("audit", "export")
+    equal([json.loads(line) for line in ran.out.splitlines()], audit(ctx.peal))
+
+
+def test_a_cut_is_found_by_the_head_outside(ctx):
+    make_trigger(ctx.peal)
+    send_one(ctx)
+    head = ctx.peal.get("/v1/audit/head", expect=200).json
+    equal(ctx.peal.cli("audit", "verify").code, 0)
+    ctx.peal.restart()  # the head is kept outside at a stop, too
+    equal(ctx.peal.get("/v1/audit/head", expect=200).json["outside"],
+          {"seq": head["seq"], "hash": head["head"]})
+    ctx.peal.stop()
+    cut, schema = head["seq"] - 1, "peal." if ctx.store == "postgres" else ""
+    ctx.sql(f"DELETE FROM {schema}audit WHERE tenant = 1 AND seq > {cut}")
+    ctx.sql(f"UPDATE {schema}chain SET seq = {cut}, link = (SELECT link FROM {schema}audit"
+            f" WHERE tenant = 1 AND seq = {cut}) WHERE tenant = 1")
+    ctx.peal.start()
+    like(verify(ctx.peal), {"ok": False, "firstBad": {"seq": cut + 1, "problem": "cut"}})
+    equal(ctx.peal.cli("audit", "verify").code, 1)
 
 
 if __name__ == "__main__":

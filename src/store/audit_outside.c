@@ -1,0 +1,119 @@
+#include "store/audit_outside.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum { OUTSIDE_BYTES_MAX = 64 << 20 };
+
+static const Statement heads = {
+    .name = "audit_heads",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT tenant, seq, link FROM chain WHERE seq > 0 ORDER BY tenant",
+};
+
+const Statement *const audit_outside_statements[] = { &heads, NULL };
+
+static Str path_of(Db *db, Arena *arena, const EpochGuard *guard)
+{
+    return str_format(arena, "%.*s.audit", STR_ARG(epoch_path(db, arena, guard)));
+}
+
+// Line is a line of the file: tenant, seq and link.
+typedef struct Line {
+    int64_t tenant;
+    AuditHead head;
+} Line;
+
+static bool read_line(Arena *arena, Str text, Line *ret)
+{
+    Line line;
+    Str tenant = str_cut(&text, ' '), seq = str_cut(&text, ' '), link;
+    if (!str_to_i64(tenant, 0, INT64_MAX, &line.tenant) ||
+        !str_to_i64(seq, 1, INT64_MAX, &line.head.seq) || !hex_parse(arena, text, &link) ||
+        link.len != SHA256_LEN)
+        return false;
+    memcpy(line.head.link.b, link.at, SHA256_LEN);
+    *ret = line;
+    return true;
+}
+
+static size_t read_lines(Arena *arena, Str text, Line **ret)
+{
+    size_t room = 1, count = 0;
+    for (size_t i = 0; i < text.len; i++)
+        room += text.at[i] == '\n';
+    *ret = ARENA_ARRAY(arena, Line, room);
+    while (text.len > 0)
+        count += read_line(arena, str_cut(&text, '\n'), &(*ret)[count]);
+    return count;
+}
+
+static const Line *find(const Line *lines, size_t count, int64_t tenant)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].tenant == tenant)
+            return &lines[i];
+    return NULL;
+}
+
+static void add_line(Buf *text, Arena *arena, const Line *line)
+{
+    buf_add_format(text, "%lld %lld %.*s\n", (long long) line->tenant, (long long) line->head.seq,
+                   STR_ARG(hex_text(arena, line->head.link.b, SHA256_LEN)));
+}
+
+// head_of is what is to stand outside for a chain: its head, unless that is behind.
+static Line head_of(const Value *row, const Line *lines, size_t count)
+{
+    Line line = { .tenant = value_to_i64(&row[0]), .head.seq = value_to_i64(&row[1]) };
+    Str link = value_to_str(&row[2]);
+    if (link.len == SHA256_LEN)
+        memcpy(line.head.link.b, link.at, SHA256_LEN);
+    const Line *old = find(lines, count, line.tenant);
+    if (!old || old->head.seq <= line.head.seq)
+        return line;
+    log_error("audit.behind", "tenant=%lld inside=%lld outside=%lld", (long long) line.tenant,
+              (long long) line.head.seq, (long long) old->head.seq);
+    return *old;
+}
+
+Err audit_outside_read(Db *db, Arena *arena, const EpochGuard *guard, AuditKeep *ret, Error *error)
+{
+    Rows rows;
+    Str old;
+    Line *lines;
+    Str path = path_of(db, arena, guard);
+    Buf text = buf_new(arena, OUTSIDE_BYTES_MAX);
+    TRY(file_get(arena, path, OUTSIDE_BYTES_MAX, &old, error));
+    TRY(db_query(db, arena, &heads, NULL, &rows, error));
+    size_t count = read_lines(arena, old, &lines);
+    for (size_t i = 0; i < rows.count; i++) {
+        Line line = head_of(rows_at(&rows, i), lines, count);
+        add_line(&text, arena, &line);
+    }
+    bool is_new = rows.count > 0 && !text.overflowed && !str_eq(old, buf_str(&text));
+    *ret = is_new ? (AuditKeep){ path, buf_str(&text) } : (AuditKeep){ 0 };
+    return ERR_OK;
+}
+
+void audit_outside_keep(const AuditKeep *keep)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Error error = { 0 };
+    // Where it fails, outside stays behind: a cut is noticed later.
+    if (keep->path.at && file_put(&arena, keep->path, keep->text, &error) != ERR_OK)
+        log_warn("audit.unkept", "detail=%s", log_quote(str_from(error.detail)));
+}
+
+Err audit_outside(Db *db, Arena *arena, const EpochGuard *guard, int64_t tenant, AuditHead *ret,
+                  Error *error)
+{
+    Str text;
+    Line *lines;
+    TRY(file_get(arena, path_of(db, arena, guard), OUTSIDE_BYTES_MAX, &text, error));
+    size_t count = read_lines(arena, text, &lines);
+    const Line *line = find(lines, count, tenant);
+    *ret = line ? line->head : (AuditHead){ 0 };
+    return ERR_OK;
+}

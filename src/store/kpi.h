@@ -1,0 +1,40 @@
+// kpi.h - a few figures that tell how a tenant's queue does, in all and by site.
+//
+// They come from the counters (counter.h) and from pace.h; nothing counts the deliveries. What the
+// counters do not tell apart is looked at in the queue, KPI_LOOK_MAX rows at most: which of the
+// pending are due, and how long what is due or retried has been so. Where more than that are due
+// and more than that are not, is_exact is false.
+#pragma once
+
+#include "store/db.h"
+
+#define KPI_STUCK_AFTER ((Span) 10 * SPAN_MINUTE)
+enum { KPI_LOOK_MAX = 2000 };
+
+typedef struct Kpi {
+    int64_t number;      // of the site; 0: of what came from none
+    Str site;            // its name; none
+    int64_t queue_depth; // due, being sent or retried
+    int64_t scheduled;   // pending, and not yet due
+    int64_t stuck;       // due or retried, and first due KPI_STUCK_AFTER ago or longer
+    int64_t parked;
+    int64_t delivered; // in the last whole minute
+    Instant oldest;    // when the oldest that is due or retried first was; INSTANT_NONE
+} Kpi;
+
+typedef struct KpiFilter {
+    Str site;                  // none: all
+    bool is_notification_only; // what lists made
+} KpiFilter;
+
+typedef struct KpiReport {
+    Kpi total;
+    Kpi *sites; // that have anything, by number; without what came from no site
+    size_t site_count;
+    bool is_exact;
+} KpiReport;
+
+Err kpi_read(Db *db, Arena *arena, int64_t tenant, const KpiFilter *filter, Instant now,
+             KpiReport *ret, Error *error) MUST_USE;
+
+extern const Statement *const kpi_statements[]; // ends with NULL

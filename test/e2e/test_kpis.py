@@ -1,0 +1,87 @@
+"""The figures of the queue: from counters, and equal to what a recount says."""
+import random
+
+from harness import equal, like, main
+from steps import advance, deliveries, ingest, make_tenant, make_trigger, settle, visit
+
+ZERO = {"queueDepth": 0, "scheduled": 0, "stuck": 0, "parked": 0, "deliveredLastInterval": 0,
+        "interval": "1m", "oldestPendingSeconds": 0, "exact": True, "bySite": []}
+
+
+def kpis(peal, query=""):
+    return peal.get(f"/v1/kpis{query}", expect=200).json
+
+
+def test_nothing_is_zero(ctx):
+    like(kpis(ctx.peal), ZERO)
+
+
+def test_what_was_delivered_counts_in_the_minute_after(ctx):
+    make_trigger(ctx.peal)
+    ingest(ctx.peal, visit(), visit(), visit())
+    settle(ctx.peal)
+    equal(kpis(ctx.peal)["deliveredLastInterval"], 0)
+    advance(ctx.peal, "1m")
+    like(kpis(ctx.peal), {**ZERO, "deliveredLastInterval": 3})
+    equal(kpis(ctx.peal, "?kind=notification")["deliveredLastInterval"], 0)
+    equal(kpis(make_tenant(ctx.peal, "acme"))["deliveredLastInterval"], 0)
+    advance(ctx.peal, "1m")
+    equal(kpis(ctx.peal)["deliveredLastInterval"], 0)
+
+
+def test_scheduled_retried_parked_and_stuck_are_told_apart(ctx):
+    receiver = ctx.receiver()
+    ctx.peal.post("/v1/channels", {"key": "http:out", "type": "http",
+                                   "config": {"url": receiver.url}}, expect=201)
+    make_trigger(ctx.peal, "later", eventKind="later", schedule={"initialDelay": "2d"})
+    make_trigger(ctx.peal, "out", eventKind="out", channel="http:out",
+                 retry={"policy": "fixed", "interval": "6m", "max": 50})
+    make_trigger(ctx.peal, "none", eventKind="none", channel="http:none")
+    for _ in range(4):
+        receiver.answer_next(status=503)
+    ingest(ctx.peal, visit(), visit(), kind="later")
+    ingest(ctx.peal, visit(), kind="out")
+    ingest(ctx.peal, visit(), kind="none")
+    settle(ctx.peal)
+    like(kpis(ctx.peal), {"queueDepth": 1, "scheduled": 2, "stuck": 0, "parked": 1})
+    advance(ctx.peal, "12m")
+    like(kpis(ctx.peal), {"queueDepth": 1, "scheduled": 2, "stuck": 1, "parked": 1,
+                          "oldestPendingAge": "12m", "oldestPendingSeconds": 720})
+
+
+def recount(peal):
+    states = [row["state"] for row in deliveries(peal, "")]
+    return {"queueDepth": states.count("retrying") + states.count("sending"),
+            "scheduled": states.count("pending"), "parked": states.count("parked")}
+
+
+def test_they_equal_a_recount_after_whatever_happened(ctx):
+    chance = random.Random(7)
+    receiver = ctx.receiver()
+    ctx.peal.post("/v1/channels", {"key": "http:out", "type": "http",
+                                   "config": {"url": receiver.url}}, expect=201)
+    make_trigger(ctx.peal, "now", eventKind="now", channel="http:out",
+                 retry={"policy": "fixed", "interval": "3m", "max": 2})
+    make_trigger(ctx.peal, "later", eventKind="later", schedule={"initialDelay": "7m"})
+    for _ in range(12):
+        for _ in range(30):
+            receiver.answer_next(status=chance.choice([200, 200, 503, 404]))
+        ingest(ctx.peal, *(visit() for _ in range(chance.randint(1, 9))),
+               kind=chance.choice(["now", "later"]))
+        settle(ctx.peal)
+        advance(ctx.peal, f"{chance.randint(1, 5)}m")
+        parked = deliveries(ctx.peal, "&state=parked")
+        if parked and chance.random() < 0.5:
+            action = chance.choice(["retry", "discard"])
+            ctx.peal.post(f"/v1/deliveries/{parked[0]['id']}/{action}", {}, expect=200)
+            settle(ctx.peal)
+        like(kpis(ctx.peal), recount(ctx.peal))
+
+
+def test_the_command_prints_them(ctx):
+    out = ctx.peal.cli("kpi")
+    assert "QUEUE" in out.out, out
+
+
+if __name__ == "__main__":
+    main()
