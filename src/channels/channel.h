@@ -47,6 +47,8 @@ typedef struct Message {
     Content content; // what it says, by its template or where its channel speaks to persons
     Target *targets;
     size_t target_count;
+    Str list_name;      // of the list that it goes to; none: it goes to no list
+    bool shows_targets; // the list's members may know of each other
 } Message;
 
 // Hidden are words that must not be kept of what a far side says (channels/hidden.h).

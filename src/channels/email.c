@@ -194,53 +194,69 @@ static size_t choose_recipients(const Parcel *parcel, Str *recipients)
     return count;
 }
 
-static Err write_mail(const Parcel *parcel, const EmailConfig *config, const Mail *envelope,
-                      Str *ret, Error *error)
+// address_mail says who is named in the mail: its one recipient; of a list all where it says so,
+// and its name alone otherwise. Beyond ASCII an address stands only where it is the only one, since
+// the others' servers need not take such headers.
+static void address_mail(Arena *arena, const Message *message, const SmtpEnvelope *envelope,
+                         MimeMail *mail)
 {
-    char id[UUID_TEXT_LEN + 1];
-    Arena *arena = parcel->arena;
-    const Message *message = parcel->messages;
-    Mailbox to = { .address = envelope->envelope.recipients[0] };
-    MimeMail mail = { .date = parcel->now,
-                      .to = &to,
-                      .to_count = envelope->envelope.count == 1,
-                      .unsubscribe = unsubscribe_header(arena, config->unsubscribe),
-                      .subject = message->content.subject,
-                      .text = message->content.text,
-                      .html = message->content.html };
-    if (!mailbox_parse(arena, config->from, &mail.from) ||
-        (config->reply_to.len > 0 && !mailbox_parse(arena, config->reply_to, &mail.reply_to)))
+    Mailbox *to = ARENA_ARRAY(arena, Mailbox, envelope->count);
+    bool shows_all = message->shows_targets || (!message->list_name.len && envelope->count == 1);
+    for (size_t i = 0; shows_all && i < envelope->count; i++)
+        if (envelope->count == 1 || mailbox_is_ascii(envelope->recipients[i]))
+            to[mail->to_count++].address = envelope->recipients[i];
+    mail->to = to;
+    if (!shows_all)
+        mail->group = message->list_name;
+}
+
+// read_mailboxes fills in who the mail is from, and who is to be answered.
+static Err read_mailboxes(Arena *arena, const EmailConfig *config, MimeMail *mail, Error *error)
+{
+    bool has_reply_to = config->reply_to.len > 0;
+    if (!mailbox_parse(arena, config->from, &mail->from) ||
+        (has_reply_to && !mailbox_parse(arena, config->reply_to, &mail->reply_to)))
         return fail(error, ERR_CHANNEL_INVALID, "the channel's sender is no address");
-    mail.from.address = envelope->envelope.sender;
-    mail.id = str_format(arena, "%.*s.%d@%.*s", STR_ARG(uuid_text(message->promise.id, id)),
-                         message->send, STR_ARG(mailbox_host(mail.from.address)));
-    *ret = mime_bytes(arena, &mail);
+    mail->from.address = mailbox_address(arena, mail->from.address);
+    if (has_reply_to)
+        mail->reply_to.address = mailbox_address(arena, mail->reply_to.address);
+    if (!mail->from.address.at || (has_reply_to && !mail->reply_to.address.at))
+        return fail(error, ERR_CHANNEL_INVALID, "the host of the channel's sender is none");
     return ERR_OK;
 }
 
-static Str sender_of(Arena *arena, const EmailConfig *config)
+static Str message_id(Arena *arena, const Message *message, Str sender)
 {
-    Mailbox from;
-    return mailbox_parse(arena, config->from, &from) ? mailbox_address(arena, from.address)
-                                                     : STR_NONE;
+    char id[UUID_TEXT_LEN + 1];
+    return str_format(arena, "%.*s.%d@%.*s", STR_ARG(uuid_text(message->promise.id, id)),
+                      message->send, STR_ARG(mailbox_host(sender)));
 }
 
 static Err request(const Parcel *parcel, Transfer *ret, Error *error)
 {
-    EmailConfig config;
+    EmailConfig config = { 0 };
     Arena *arena = parcel->arena;
+    const Message *message = parcel->messages;
     Mail *mail = ARENA_NEW(arena, Mail);
-    Str *recipients = ARENA_ARRAY(arena, Str, parcel->messages->target_count);
+    Str *recipients = ARENA_ARRAY(arena, Str, message->target_count);
     size_t count = choose_recipients(parcel, recipients);
     if (count == 0)
         return ERR_OK;
     TRY(read_config(arena, parcel->config, &config, error));
-    *mail = (Mail){ .envelope = { sender_of(arena, &config), recipients, count },
+    MimeMail written = { .date = parcel->now,
+                         .unsubscribe = unsubscribe_header(arena, config.unsubscribe),
+                         .subject = message->content.subject,
+                         .text = message->content.text,
+                         .html = message->content.html };
+    TRY(read_mailboxes(arena, &config, &written, error));
+    *mail = (Mail){ .envelope = { written.from.address, recipients, count },
                     .tls = (MailTls) config.tls,
                     .user = config.user,
                     .password = config.password };
-    *ret = (Transfer){ .url = config.server, .mail = mail };
-    return write_mail(parcel, &config, mail, &ret->body, error);
+    written.id = message_id(arena, message, written.from.address);
+    address_mail(arena, message, &mail->envelope, &written);
+    *ret = (Transfer){ .url = config.server, .mail = mail, .body = mime_bytes(arena, &written) };
+    return ERR_OK;
 }
 
 // find_queue_id looks for the server's own id in what it said at last: "250 2.0.0 Ok: queued as
