@@ -15,9 +15,10 @@ static int connect_to(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
-    if (strlen(path) >= sizeof address.sun_path)
+    size_t len = strlen(path);
+    if (len >= sizeof address.sun_path)
         return -1;
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, len);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;

@@ -239,7 +239,7 @@ static bool is_spooled(const Peal *peal, const char *id, PealStatus *ret)
             continue;
         value = peal_json_member(record, len, "enqueuedAt", &value_len);
         peal_json_text(value, value ? value_len : 0, ret->enqueued_at, sizeof ret->enqueued_at);
-        strcpy(ret->status, "Forwarding");
+        snprintf(ret->status, sizeof ret->status, "Forwarding");
     }
     peal_spool_close(&reader);
     return is_found;

@@ -1,9 +1,11 @@
 """Sites: a Peal elsewhere takes notifications in, keeps them, and hands them on to central."""
 import pathlib
 import shutil
+import subprocess
 import uuid
 
 from harness import equal, eventually, like, main, only, run_peal, slow
+from server import peal_program
 from site_peer import Line, Site
 from steps import deliveries, make_tenant, make_trigger, make_user
 
@@ -353,6 +355,21 @@ def test_notify_from_the_command_line_needs_no_running_site(ctx):
     equal(numbers(ctx.peal), [0, 1, 2, 3])
     equal(notify(site, "", "--body", "x").code, 2)
     equal(notify(site, "status", "01975e3c-7a4b-7000-8000-2c9d3f5b1a60").code, 3)
+
+
+def test_a_program_hands_over_by_the_library(ctx):
+    site, line = joined(ctx)
+    example = pathlib.Path(peal_program()).parent / "src" / "lib" / "example_notify"
+    line.cut()
+    for n, is_down in ((0, False), (1, True)):
+        if is_down:
+            site.kill9()
+        ran = subprocess.run([example, site.path, "ops", f"hot {n}"], capture_output=True, text=True)
+        equal((ran.returncode, ran.stdout.split()[1]), (0, "Forwarding"), ran.stderr)
+    site.start()
+    line.open()
+    drained(site)
+    equal(numbers(ctx.peal), [0, 1])
 
 
 def test_half_a_record_in_the_spool_hides_no_other(ctx):
