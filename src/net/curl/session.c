@@ -267,8 +267,8 @@ static void refuse_opening(Session *session, CURLcode code)
         result.problem =
             is_said && last->code < 500 ? TRANSFER_NO_CONNECTION : TRANSFER_LOGIN_REFUSED;
     result.status = is_said ? last->code : 0;
-    if (is_said)
-        result.problem_text = last->text;
+    // libcurl's own text lies in the job, which may be gone before it is told.
+    result.problem_text = is_said ? last->text : str_dup(&session->job->arena, result.problem_text);
     finish(session, result);
 }
 
