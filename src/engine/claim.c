@@ -14,14 +14,19 @@
 // as a probe, when it is time for it (circuit.c); from one that is ordered, as much as one parcel
 // takes, and only where nothing of it is being sent, here or anywhere.
 //
+// Where a lane is behind, one claim in NEWEST_EVERY takes its newest: a single message does not
+// wait for ten thousand that came before it in one batch.
+//
 // With the claim goes a probe: when the lanes that were asked fall due next. All lanes are probed
 // where something may have changed that nobody told of, and now and then in any case.
 
 enum {
     WISHES_MAX = 4096,
+    NEWEST_EVERY = 4, // claims, where there is a backlog
     FRONT_MORE = 100, // rows of an ordered lane that may have come to stand before those being sent
 };
 
+#define BEHIND SPAN_SECOND
 #define PAUSE ((Span) 50 * SPAN_MILLISECOND)   // of a lane that is due and gives nothing
 #define PAUSE_FAILED ((Span) 30 * SPAN_SECOND) // of a lane whose claims fail
 
@@ -55,6 +60,18 @@ static ClaimLane ask_of(const Engine *engine, const Wish *wish)
                         .has_targets = type && type->has_targets };
 }
 
+// is_behind: some lane of the round has a backlog, and none is ordered.
+static bool is_behind(Engine *engine, const Round *round)
+{
+    bool is_behind = false;
+    for (size_t i = 0; i < round->claim.lane_count; i++) {
+        if (round->lanes[i].front > 0)
+            return false;
+        is_behind |= lane_at(engine, round->lanes[i].lane)->lag > BEHIND;
+    }
+    return is_behind;
+}
+
 static void ask_lanes(Engine *engine, Round *round, Instant now)
 {
     Wish *wishes;
@@ -85,6 +102,7 @@ static void ask_lanes(Engine *engine, Round *round, Instant now)
         round->lanes[round->claim.lane_count] = ask_of(engine, wish);
         round->wishes[round->claim.lane_count++] = *wish;
     }
+    round->claim.is_newest = window.turn % NEWEST_EVERY == 0 && is_behind(engine, round);
 }
 
 // list_wishes asks the lanes that are due, in turns where there are very many of them.
@@ -223,7 +241,10 @@ void claim_take(Engine *engine, Round *round, Instant now)
     engine->tally.claimed += (int64_t) round->claim.count;
     for (size_t i = 0; i < round->claim.count; i++) {
         LaneState *lane = lane_at(engine, round->claim.claimed[i].promise.lane);
+        Span late = now - round->claim.claimed[i].live.due_at;
         measure_claimed(&round->claim.claimed[i].live, now);
+        if (!round->claim.is_newest)
+            lane->lag = lane->got ? later(lane->lag, late) : late;
         lane->got++;
     }
     end_probes(engine, round);

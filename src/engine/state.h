@@ -98,6 +98,7 @@ typedef struct LaneState {
     Span took;             // what an attempt takes of late; 0: not known
     int64_t asked;         // for, by rounds at the writer
     int64_t got;           // from the last of them
+    Span lag;              // how long the oldest of what it last gave had been due
     Use use;               // of the window
     Instant due_at;        // no send of this lane is due before; INSTANT_NONE: none is known
     uint64_t told;         // when due_at was last brought forward, in engine->news
@@ -215,7 +216,7 @@ struct Engine {
     Lanes lanes;
     Host *hosts[HOST_SLOTS];
     int64_t circuits_open, circuits_opened, pauses; // now; since the start
-    Use use; // of the window
+    Use use;                                        // of the window
     FlightList running, finished, settling, free_flights;
     size_t settle_max; // in one round; fewer while the store refuses one of them
     Round *free_rounds;

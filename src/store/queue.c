@@ -51,18 +51,20 @@ static const Statement insert = {
 
 // The server keeps to nested loops, so the update finds its rows by their place: joined by key, a
 // thousand picked rows would be looked through once for each of them.
-#define CLAIM_PICKED \
+#define OLDEST "due_at, id"
+#define NEWEST "due_at DESC, id DESC"
+#define CLAIM_PICKED(order) \
     "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL \
     "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1" \
     "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 AND " CLAIM_IN_TURN("$1", "$7") \
-    "   ORDER BY due_at, id LIMIT $2) AS p) AS w" \
+    "   ORDER BY " order " LIMIT $2) AS p) AS w" \
     CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3")
-#define CLAIM_TAKEN(more) \
+#define CLAIM_TAKEN(order, more) \
     "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $7) AS l (number, free, most, front)," \
     "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM (" \
     "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue" \
     "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]" \
-    "   ORDER BY due_at, id LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w" \
+    "   ORDER BY " order " LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w" \
     "  WHERE " CLAIM_IN_TURN("l.number", "l.front") " AND " CLAIM_FITS("l.most") ")," \
     " c AS (UPDATE queue q SET " CLAIM_SET("q") more \
     "  started_at = ($4)[1], lease_until = ($5)[1], holder = ($6)[1]" \
@@ -77,16 +79,24 @@ static const Statement claim_pick = {
     .scope = STATEMENT_SYSTEM,
     .params = "iiiiiii",
     .many = true,
-    .sql = CLAIM_PICKED,
-    .postgres = CLAIM_TAKEN(""),
+    .sql = CLAIM_PICKED(OLDEST),
+    .postgres = CLAIM_TAKEN(OLDEST, ""),
+};
+static const Statement claim_newest = {
+    .name = "queue_claim_newest",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iiiiiii",
+    .many = true,
+    .sql = CLAIM_PICKED(NEWEST),
+    .postgres = CLAIM_TAKEN(NEWEST, ""),
 };
 static const Statement pull_pick = {
     .name = "queue_pull",
     .scope = STATEMENT_SYSTEM,
     .params = "iiiiiii",
     .many = true,
-    .sql = CLAIM_PICKED,
-    .postgres = CLAIM_TAKEN(PULL_SET("($5)[1]")),
+    .sql = CLAIM_PICKED(OLDEST),
+    .postgres = CLAIM_TAKEN(OLDEST, PULL_SET("($5)[1]")),
 };
 static const Statement claim_lock = {
     .name = "queue_claim_lock",
@@ -303,10 +313,10 @@ static const Statement renew = {
 };
 
 const Statement *const queue_statements[] = {
-    &insert,       &claim_pick,   &claim_lock,     &claim_mark,   &pull_pick,
-    &pull_mark,    &settle_end,   &settle_live,    &ended_insert, &ended_park,
-    &ended_change, &ended_delete, &attempt_insert, &attempt_note, &ended_tell,
-    &ended_untry,  &attempt_keep, &renew,          NULL,
+    &insert,     &claim_pick,   &claim_newest, &claim_lock,     &claim_mark,
+    &pull_pick,  &pull_mark,    &settle_end,   &settle_live,    &ended_insert,
+    &ended_park, &ended_change, &ended_delete, &attempt_insert, &attempt_note,
+    &ended_tell, &ended_untry,  &attempt_keep, &renew,          NULL,
 };
 
 const Columns queue_columns =
@@ -423,7 +433,9 @@ void queue_claim(Tx *tx, Claim *claim)
     ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
     for (size_t i = 0; i < count; i++)
         asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->lease_until, claim->node };
-    const Statement *pick = claim->node ? &claim_pick : &pull_pick;
+    const Statement *pick = !claim->node       ? &pull_pick
+                            : claim->is_newest ? &claim_newest
+                                               : &claim_pick;
     lock_ordered(tx, claim, count);
     db_send_rows(tx->db, claim->arena, pick, &ask_columns, asks, count, &claim->rows);
     // What SQLite picked is in the rows already, and whatever is sent next must see it claimed.

@@ -109,7 +109,8 @@ bool claimed_is_done(const Claimed *claimed, const Target *target);
 typedef struct Claim {
     const ClaimLane *lanes;
     size_t lane_count;
-    int64_t node; // 0: somebody outside, for a lease that may be long
+    int64_t node;   // 0: somebody outside, for a lease that may be long
+    bool is_newest; // of each lane the newest that are due, not the oldest; not for ordered ones
     Instant lease_until;
     Arena *arena;
     Rows rows;        // private

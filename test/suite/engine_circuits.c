@@ -220,6 +220,31 @@ static void hosts_take_so_much_at_once_from_all_channels(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 205 && attempts(&rig) == 205);
 }
 
+// Bulk
+
+static void a_single_message_does_not_wait_behind_a_batch(void)
+{
+    RIG(rig);
+    way(&rig, "http", "bulk", "http://one.test/", ",'concurrency':2,'timeout':'5m'");
+    visits(&rig, "bulk", 500);
+    int at = 0, behind = 0;
+    for (; at < 20; at++) { // the lane falls behind, a few answers a second
+        lapse(&rig, 250 * SPAN_MILLISECOND);
+        answer(&rig, at, 200);
+    }
+    take(&rig.store, TENANT,
+         "[{'kind':'bulk','payload':{'single':1},'recipient':{'address':'x'}}]");
+    while (writer_step(rig.store.writer))
+        ;
+    for (bool is_out = false; !is_out && behind < 100; behind++) {
+        lapse(&rig, 250 * SPAN_MILLISECOND);
+        is_out = str_contains(rig.sent[rig.sent_count - 1].body, S("single"));
+        answer(&rig, at++, 200);
+    }
+    CHECK(behind < 12);
+    CHECK(in_state(&rig, DELIVERY_PENDING) > 400);
+}
+
 // Logins
 
 static void a_refused_login_holds_its_channel_at_once(void)
@@ -521,6 +546,7 @@ static const Test tests[] = {
     TEST(another_tenants_circuit_is_its_own),
     TEST(an_edited_channel_is_tried_at_once),
     TEST(hosts_take_so_much_at_once_from_all_channels),
+    TEST(a_single_message_does_not_wait_behind_a_batch),
     TEST(a_refused_login_holds_its_channel_at_once),
     TEST(an_ordered_lane_sends_one_parcel_at_a_time_in_order),
     TEST(what_cannot_be_sent_in_order_holds_up_the_rest_unspent),

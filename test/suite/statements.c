@@ -22,12 +22,12 @@ static const char *const system_statements[] = {
     "lane_next",         "lane_used",        "meta_cluster",      "meta_get",
     "meta_put",          "meta_remove",      "node_beat",         "node_join",
     "node_others",       "node_server_time", "operation_next",    "pace_add",
-    "pace_purge",        "queue_claim",      "queue_claim_lock",  "queue_lapsed",
-    "queue_next_send",   "queue_next_sweep", "queue_pull",        "queue_waiting_due",
-    "rate_take",         "registry_bodies",  "registry_hold",     "registry_keys",
-    "registry_lanes",    "registry_tenants", "sample_last",       "sample_purge",
-    "sample_sums",       "sequence_last",    "sequence_purge",    "tenant_find",
-    "tenant_insert",     "tenant_page",      "tenant_was",
+    "pace_purge",        "queue_claim",      "queue_claim_lock",  "queue_claim_newest",
+    "queue_lapsed",      "queue_next_send",  "queue_next_sweep",  "queue_pull",
+    "queue_waiting_due", "rate_take",        "registry_bodies",   "registry_hold",
+    "registry_keys",     "registry_lanes",   "registry_tenants",  "sample_last",
+    "sample_purge",      "sample_sums",      "sequence_last",     "sequence_purge",
+    "tenant_find",       "tenant_insert",    "tenant_page",       "tenant_was",
 };
 
 // Statements below the nouns, which are in no list: the machinery's own and the doctor's.
