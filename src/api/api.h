@@ -51,6 +51,8 @@ typedef struct Api {
     Random *random;
     const KeyRing *ring;
     bool is_key_foreign; // the ring is not this database's (store/seal.h): nothing may be sealed
+    Str table_folder;    // below which files may be table sources; none
+    Str store_url;       // the store's own
     Str url_template;    // of links: https://…/s/{publicId}; none
     bool is_dev;         // every channel captures
     const EpochGuard *guard; // by which a release vouches for the store

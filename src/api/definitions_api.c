@@ -148,6 +148,8 @@ Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Defin
     Str kind = kind_text(call), text;
     TRY(read_body(edit, given, error));
     TRY(text_of(edit, is_patched, &text, error));
+    if (of->may_save)
+        TRY(of->may_save(edit, error));
     Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
     if (is_new)
         TRY(definition_create(edit->tx, call->tenant, kind, id, text, ret, error));

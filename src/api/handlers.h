@@ -90,6 +90,7 @@ Err site_get(Call *call, Db *db, Error *error);
 extern const Param outbox_params[];
 Err outbox_list(Call *call, Db *db, Error *error);
 Err outbox_get(Call *call, Db *db, Error *error);
+Err outbox_replay(Call *call, Tx *tx, Error *error);
 
 // site_api.c
 Err site_event_read(Call *call, Error *error);

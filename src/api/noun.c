@@ -2,6 +2,8 @@
 
 #include "api/handlers.h"
 #include "channels/channel.h"
+#include "domain/source.h"
+#include "intake/table.h"
 #include "net/url.h"
 #include "store/definition.h"
 #include "store/health.h"
@@ -96,7 +98,46 @@ static Err may_delete_channel(Str key, Error *error)
     return ERR_OK;
 }
 
+static Err find_table(Arena *arena, const Json *body, const Shape **ret, Error *error)
+{
+    (void) arena;
+    (void) body;
+    (void) error;
+    *ret = &source_table_shape; // the only provider there is
+    return ERR_OK;
+}
+
+static bool has_source_moved(const Json *body, const Json *old)
+{
+    Str store = S("store"), config = S("config");
+    return !str_eq(json_str(json_get(json_get(body, config), store)),
+                   json_str(json_get(json_get(old, config), store)));
+}
+
+// may_save_source refuses a file that lies elsewhere than the operator allows.
+static Err may_save_source(const Edit *edit, Error *error)
+{
+    const Api *api = edit->call->api;
+    SourceTable table = { .store =
+                              json_str(json_get(json_get(edit->body, S("config")), S("store"))) };
+    if (!source_is_file(&table))
+        return ERR_OK;
+    const char *problem =
+        table_file_problem(edit->call->arena, table.store, api->table_folder, api->store_url);
+    if (!problem)
+        return ERR_OK;
+    error_add(error, S("/config/store"), "bad-value", "%s", problem);
+    return error_close(error, ERR_INVALID);
+}
+
 static const Noun nouns[] = {
+    {
+        .kind = &definition_source,
+        .secrets = "config",
+        .find_shape = find_table,
+        .has_moved = has_source_moved,
+        .may_save = may_save_source,
+    },
     {
         .kind = &definition_trigger,
         .touch = touch_trigger,

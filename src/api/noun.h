@@ -42,6 +42,9 @@ typedef struct Noun {
     Err (*find_shape)(Arena *arena, const Json *body, const Shape **ret, Error *error);
     bool (*has_moved)(const Json *body, const Json *old);
 
+    // may_save fails where one must not be saved as it is, for reasons that its body does not tell.
+    Err (*may_save)(const Edit *edit, Error *error);
+
     // touch writes what follows from the definition, in the same transaction, and may warn.
     Err (*touch)(Edit *edit, Error *error);
 

@@ -14,14 +14,13 @@ static void put_id(JsonOut *json, Uuid id)
 static Err read_request(const Call *call, Operation *ret, Error *error)
 {
     OperationBody body = { 0 };
-    DeliveryFilter unused;
     TRY(fields_read(call->arena, call->body, S(""), &operation_body_shape, &body, error));
     *ret = (Operation){ .reason = body.reason,
                         .filter = json_text(call->arena, body.filter),
                         .is_dry = body.is_dry };
-    bool is_action = operation_action(str_from(operation_words[body.action]), &ret->action);
+    bool is_action = operation_action(str_from(operation_words[body.action]), ret);
     assert(is_action);
-    return operation_filter(ret->action, body.filter, &unused, error);
+    return operation_check(ret, body.filter, error);
 }
 
 static Err tell_begun(Call *call, Error *error)
@@ -64,7 +63,7 @@ Err operation_get(Call *call, Db *db, Error *error)
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     put_id(json, operation.id);
-    json_put_str(json, S("action"), str_from(delivery_action_text(operation.action)));
+    json_put_str(json, S("action"), str_from(operation_text(&operation)));
     json_put_raw(json, S("filter"), operation.filter);
     json_put_str(json, S("reason"), operation.reason);
     json_put_bool(json, S("dryRun"), operation.is_dry);

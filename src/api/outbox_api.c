@@ -74,3 +74,24 @@ Err outbox_get(Call *call, Db *db, Error *error)
     put_row(call_json(call, 200), &row);
     return ERR_OK;
 }
+
+static Err tell_row(Call *call, Error *error)
+{
+    (void) error;
+    put_row(call_json(call, 200), call->with);
+    return ERR_OK;
+}
+
+// outbox_replay sets a row back to pending; one that waits already stays where it is.
+Err outbox_replay(Call *call, Tx *tx, Error *error)
+{
+    Uuid id;
+    InboxRow row;
+    int64_t done;
+    TRY(call_id(call, 0, &id, error));
+    TRY(inbox_replay(tx, call->tenant, &id, 1, &done, error));
+    TRY(inbox_row(tx->db, call->arena, call->tenant, id, &row, error));
+    call->with = arena_copy(call->arena, &row, sizeof row);
+    call_later(call, tell_row);
+    return ERR_OK;
+}

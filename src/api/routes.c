@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "domain/channel.h"
+#include "domain/source.h"
 #include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
@@ -39,25 +40,29 @@
 // What the lists of a kind may be asked for, and what a patch of one may be.
 #define channel_params NULL
 #define channel_patch "{\"enabled\":false}"
+#define source_params NULL
+#define source_patch "{\"enabled\":false}"
 #define template_patch "{\"active\":false}"
 #define trigger_params NULL
 #define trigger_patch "{\"enabled\":false}"
 
 // The routes that each kind of definition has.
-#define DEFINITION_ROUTES(name, kind, plural, id, sample)                                                               \
+#define DEFINITION_ROUTES(name, kind, plural, id, sample) DEFINITION_ROUTES_FOR(AUTHORS, name, kind, plural, id, sample)
+#define SYSTEM_ROUTES(name, kind, plural, id, sample)     DEFINITION_ROUTES_FOR(SYSTEM, name, kind, plural, id, sample)
+#define DEFINITION_ROUTES_FOR(writers, name, kind, plural, id, sample)                                                               \
     { "GET",    "/v1/" plural,         READERS, READS(definition_list),                                                 \
       "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                  \
-    { "POST",   "/v1/" plural,         AUTHORS, WRITES(definition_post),                                                \
+    { "POST",   "/v1/" plural,         writers, WRITES(definition_post),                                                \
       "Create a " kind, POSTED(name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
     { "GET",    "/v1/" plural "/{id}", READERS, READS(definition_show),                                                 \
       "Show a " kind "; secrets are never shown", GIVES(200, name##_shape), .definition = &definition_##name },         \
-    { "PUT",    "/v1/" plural "/{id}", AUTHORS, WRITES(definition_put),                                                 \
+    { "PUT",    "/v1/" plural "/{id}", writers, WRITES(definition_put),                                                 \
       "Publish a new version of a " kind, PUT_THERE(name##_shape), GIVES(200, name##_shape),                            \
       .example = sample, .definition = &definition_##name },                                                            \
-    { "PATCH",  "/v1/" plural "/{id}", AUTHORS, WRITES(definition_patch),                                               \
+    { "PATCH",  "/v1/" plural "/{id}", writers, WRITES(definition_patch),                                               \
       "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED(name##_shape), GIVES(200, name##_shape),      \
       .example = name##_patch, .definition = &definition_##name },                                                      \
-    { "DELETE", "/v1/" plural "/{id}", AUTHORS, WRITES(definition_delete),                                              \
+    { "DELETE", "/v1/" plural "/{id}", writers, WRITES(definition_delete),                                              \
       "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },
 
 // To add a route, add a row; the OpenAPI document, the rights test and the 405 answers follow from
@@ -117,6 +122,8 @@ const Route routes[] = {
       "What applications emitted in SQL or wrote into their own tables, newest first", .params = outbox_params, PAGE(outbox_shape) },
     { "GET",    "/v1/outbox/{id}",              READERS,   READS(outbox_get),
       "Show a row of the outbox", GIVES(200, outbox_shape) },
+    { "POST",   "/v1/outbox/{id}/replay",       OPERATORS, WRITES(outbox_replay),
+      "Decide it anew: what fired does not fire again", BARE, GIVES(200, outbox_shape) },
     { "GET",    "/v1/kpis",                     READERS,   READS(kpi_get),
       "How the queue does, in all and by site", .params = kpi_params, GIVES(200, kpi_shape) },
     { "GET",    "/v1/audit",                    READERS,   READS(audit_list),
@@ -128,7 +135,7 @@ const Route routes[] = {
     { "GET",    "/v1/audit/verify",             AUDITORS,  READS(audit_check),
       "Whether the audit chain is whole, and else which row is the first bad one", GIVES(200, audit_verdict_shape) },
     { "POST",   "/v1/operations",               OPERATORS, WRITES(operation_create),
-      "Act on all deliveries that a filter names", POSTED(operation_body_shape), GIVES(202, operation_begun_shape),
+      "Act on all deliveries that a filter names, or replay rows of the outbox", POSTED(operation_body_shape), GIVES(202, operation_begun_shape),
       .example = "{\"action\":\"retry\",\"filter\":{\"state\":\"parked\"}}" },
     { "GET",    "/v1/operations/{id}",          READERS,   READS(operation_get),
       "How far an operation has come", GIVES(200, operation_shape) },
@@ -140,6 +147,7 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
 
     { "GET",    "/v1/keys",                     ADMINS,    READS(key_list),
       "List keys; the keys themselves are never shown", .params = key_params, PAGE(key_shape) },

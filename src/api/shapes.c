@@ -46,7 +46,7 @@ static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
 // clang-format off
 static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
 static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
-const char *const operation_words[] = { "retry", "discard", "cancel", NULL };
+const char *const operation_words[] = { "retry", "discard", "cancel", "replay", NULL };
 
 // A reason is null where none is needed: the first of its words is empty.
 #define REASON(flags)       { "reason", FIELD_WORD, flags, .min = REASON_NONE + 1, .words = reason_words }
@@ -447,8 +447,8 @@ const Shape audit_head_shape = SHAPE("AuditHead", audit_head_rows);
 
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
-    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &delivery_filter_shape,
-      .help = "Which deliveries; {} means all that the action is for" },
+    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter),
+      .help = "Which deliveries, as their list is filtered; for replay status, from and to. {} means all that the action is for" },
     { "reason", FIELD_TEXT, 0, offsetof(OperationBody, reason), .max = OPERATION_REASON_MAX },
     { "dryRun", FIELD_BOOL, 0, offsetof(OperationBody, is_dry), .help = "Only count" },
 };
@@ -465,7 +465,7 @@ static const char *const progress_words[] = { "counting", "running", "done", NUL
 static const Field operation_rows[] = {
     { "id",         FIELD_ID,     ALWAYS },
     { "action",     FIELD_WORD,   ALWAYS, .words = operation_words },
-    { "filter",     FIELD_OBJECT, ALWAYS, .inside = &delivery_filter_shape },
+    { "filter",     FIELD_OBJECT, ALWAYS },
     { "reason",     FIELD_TEXT,   OR_NULL },
     { "dryRun",     FIELD_BOOL,   ALWAYS },
     { "matched",    FIELD_COUNT,  OR_NULL, .help = "Null while they are counted" },

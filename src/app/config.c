@@ -35,6 +35,7 @@ enum { CA_FILE_MAX = 4 << 20 };
       " $XDG_STATE_HOME/peal, else ~/.local/state/peal)" },                                                               \
     { "adopt", NULL, "vouch for a store that would start held as a copy (see docs/operations.md)" },                      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
+    { "table-source-dir", "FOLDER", "below which SQLite files may be table sources (PEAL_TABLE_SOURCE_DIR; default none)" }, \
     { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default " MACRO_TEXT(PAYLOAD_MAX_MIB) "M)" },               \
     { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default " MACRO_TEXT(BODY_MAX_MIB) "M)" },                      \
     { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default " MACRO_TEXT(BODIES_MAX_MIB) "M)" },     \
@@ -280,6 +281,7 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
     ret->guard = (EpochGuard){ .state_folder = state_folder(arena, &sources),
                                .adopts = args_flag(args, "adopt") };
     ret->url_template = option(&sources, "url-template");
+    ret->table_folder = option(&sources, "table-source-dir");
     ret->node_name = option(&sources, "node-name");
     if (!ret->node_name.at)
         ret->node_name = host_name(arena);

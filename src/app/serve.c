@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/output.h"
 #include "engine/engine.h"
+#include "intake/intake.h"
 #include "net/listen.h"
 #include "store/bell.h"
 
@@ -45,6 +46,7 @@ typedef struct Program {
     Engine *engine;
     Bell *bell; // NULL on SQLite
     SiteUp *site; // NULL where it is none
+    Intake *intake;
 } Program;
 
 static Err open_program(Program *program, Error *error);
@@ -223,6 +225,8 @@ static Err open_program(Program *program, Error *error)
                           .clock = &program->clock,
                           .random = &program->random,
                           .ring = &program->ring,
+                          .table_folder = config->table_folder,
+                          .store_url = config->store,
                           .url_template = config->url_template,
                           .is_dev = config->is_dev,
                           .guard = &config->guard,
@@ -262,6 +266,28 @@ static void moved(void *with, const Move *moves, size_t count)
         bell_ring(program->bell, moves, count);
 }
 
+// brought is told by table sources that there is something in the inbox.
+static void brought(void *with)
+{
+    engine_moved(with, NULL, 0);
+}
+
+static void start_intake(Program *program)
+{
+    const Config *config = program->config;
+    TableOptions options = { .writer = program->store.writer,
+                             .ring = &program->ring,
+                             .clock = &program->clock,
+                             .random = &program->random,
+                             .node = program->store.node,
+                             .payload_max = config->payload_max,
+                             .folder = config->table_folder,
+                             .own = config->store,
+                             .put = brought,
+                             .with = program->engine };
+    program->intake = intake_start(&options);
+}
+
 static Err open_store(Program *program, Error *error)
 {
     const Config *config = program->config;
@@ -295,6 +321,7 @@ static Err open_store(Program *program, Error *error)
     program->api.site = program->site ? &program->site->site : NULL;
     writer_follow(program->store.writer, moved, program);
     engine_start(program->engine);
+    start_intake(program);
     program->api.engine = program->engine;
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
@@ -430,6 +457,7 @@ static void stop(Program *program, bool is_up)
     notify_say(&program->notify, "STOPPING=1\nSTATUS=stopping");
     log_info("stopping", "grace_ms=%lld", (long long) (SERVE_STOP_GRACE / SPAN_MILLISECOND));
     server_quiesce(program->server);
+    intake_stop(program->intake);
     bool is_idle = !is_up || engine_stop(program->engine, SERVE_STOP_GRACE);
     bool is_closed = server_close(program->server);
     if (!is_idle || !is_closed) {

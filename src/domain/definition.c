@@ -1,6 +1,7 @@
 #include "domain/definition.h"
 
 #include "domain/channel.h"
+#include "domain/source.h"
 #include "domain/template.h"
 
 const Field definition_warning = { NULL, FIELD_TEXT };
@@ -24,6 +25,12 @@ static Err check_trigger(Arena *arena, const Json *body, Error *error)
     return trigger_compile(arena, body, &trigger, error);
 }
 
+static Err check_source(Arena *arena, const Json *body, Error *error)
+{
+    SourceDefinition source;
+    return source_compile(arena, body, &source, error);
+}
+
 #define DEFINITION_ROW(name, kind_, plural_, id, example)                                          \
     const DefinitionKind definition_##name = {                                                     \
         .kind = (kind_),                                                                           \
@@ -33,11 +40,13 @@ static Err check_trigger(Arena *arena, const Json *body, Error *error)
         .check = check_##name,                                                                     \
     };
 DEFINITION_TABLE(DEFINITION_ROW)
+DEFINITION_SYSTEM_TABLE(DEFINITION_ROW)
 #undef DEFINITION_ROW
 
 const DefinitionKind *const definition_kinds[] = {
 #define DEFINITION_ENTRY(name, kind, plural, id, example) &definition_##name,
     DEFINITION_TABLE(DEFINITION_ENTRY)
+    DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
 #undef DEFINITION_ENTRY
         NULL,
 };

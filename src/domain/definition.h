@@ -19,6 +19,12 @@
     X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}")
 // clang-format on
 
+// What reaches out of Peal's own store takes the system right to write.
+// clang-format off
+#define DEFINITION_SYSTEM_TABLE(X)                                                                                      \
+    X(source, "source", "sources", "id", "{\"id\":\"shop-outbox\",\"provider\":\"table\",\"config\":{\"store\":\"postgres://…\",\"table\":\"outbox_message\"}}")
+// clang-format on
+
 typedef struct DefinitionKind {
     const char *kind;      // as it is stored and spoken of: trigger
     const char *plural;    // in paths and commands: triggers
@@ -32,6 +38,7 @@ typedef struct DefinitionKind {
 #define DEFINITION_EXTERN(name, kind, plural, id, example)                                         \
     extern const DefinitionKind definition_##name;
 DEFINITION_TABLE(DEFINITION_EXTERN)
+DEFINITION_SYSTEM_TABLE(DEFINITION_EXTERN)
 #undef DEFINITION_EXTERN
 
 extern const DefinitionKind *const definition_kinds[]; // ends with NULL

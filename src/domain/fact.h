@@ -31,7 +31,8 @@
     X(TENANT_DELETED,      "tenant.deleted",      "the tenant's id")              \
     X(AUDIT_BROUGHT,       "audit.brought",       "packed (audit_brought_pack)")  \
     X(LOOKED,              "tenant.looked",       "what was asked for, by whom the tenant does not have") \
-    X(PURGED,              "purged",              "what, and how many rows")
+    X(PURGED,              "purged",              "what, and how many rows")      \
+    X(OUTBOX_REPLAYED,     "outbox.replayed",     "the row's id")
 // clang-format on
 
 typedef enum FactKind {

@@ -112,35 +112,40 @@ static Err build(const Draining *draining, const InboxRow *row, AcceptItem *item
     return event_check_size(event, draining->options->payload_max, error);
 }
 
-// add decides the event that a row becomes; one that cannot become any fails.
-static void add(Draining *draining, InboxRow *row)
+// add decides the event that a row becomes; one that cannot become any fails. Of one that was set
+// back the event may be stored: it is decided anew.
+static Err add(Draining *draining, InboxRow *row, Error *error)
 {
     Tx *tx = draining->tx;
-    Error error = { .arena = &tx->arena };
+    Error why = { .arena = &tx->arena };
     Accept *accept = ARENA_NEW(&tx->arena, Accept);
     AcceptItem *item = ARENA_NEW(&tx->arena, AcceptItem);
     *item = (AcceptItem){ 0 };
+    if (row->processed_at != INSTANT_NONE)
+        TRY(again_load(tx->db, &tx->arena, row->tenant, row->id, &item->again, error));
     *accept = (Accept){
         .arena = &tx->arena, .tenant = row->tenant, .items = item, .count = 1, .now = tx->now
     };
-    Err err = build(draining, row, item, &error);
+    Err err = build(draining, row, item, &why);
     if (err == ERR_OK)
-        err = accept_decide(accept, tx->registry, tx->random, &error);
+        err = accept_decide(accept, tx->registry, tx->random, &why);
     if (err != ERR_OK) {
-        end(tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, cut(tx, error.detail));
-        return;
+        end(tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, cut(tx, why.detail));
+        return ERR_OK;
     }
     draining->accepts[draining->count] = accept;
     draining->rows[draining->count++] = row;
+    return ERR_OK;
 }
 
-// is_taken: some rule made a delivery of it, or had made it before, or calls off what it names.
+// is_taken: some rule makes a delivery of it, or has made one before, or calls off what it names.
 static bool is_taken(const Tx *tx, const Accept *accept)
 {
     const AcceptItem *item = &accept->items[0];
     size_t recallers;
     registry_recallers(tx->registry, accept->tenant, item->event.kind, &recallers);
-    return item->is_duplicate || item->created_count > 0 || recallers > 0;
+    bool has_fired = item->again && item->again->fired_count > 0;
+    return item->is_duplicate || has_fired || item->created_count > 0 || recallers > 0;
 }
 
 // flush writes the events that were decided.
@@ -182,8 +187,7 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
 {
     switch ((InboxKind) row->kind) {
     case INBOX_EVENT:
-        add(draining, row);
-        return ERR_OK;
+        return add(draining, row, error);
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it
         TRY(cancel(draining->tx, row, error));

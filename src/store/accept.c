@@ -24,6 +24,7 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
                          Random *random);
 static void ask_named(const Accept *accept, AcceptItem *item, Random *random);
 static void decide_identity(const Accept *accept, AcceptItem *item);
+static void add_before(Arena *arena, AcceptItem *item);
 
 Err accept_decide(Accept *accept, const Registry *registry, Random *random, Error *error)
 {
@@ -77,6 +78,8 @@ static Err check_size(const Accept *accept, const Registry *registry, Error *err
     for (size_t i = 0; i < accept->count; i++) {
         const AcceptItem *item = &accept->items[i];
         size_t recallers, rules = rules_of(registry, item, accept->tenant, &recallers);
+        if (item->again && item->again->last + rules > UINT16_MAX)
+            return fail(error, ERR_CONFLICT, "it was decided anew too often");
         if (item->err == ERR_OK && rules > ACCEPT_RULES_MAX)
             return fail(error, ERR_TOO_LARGE,
                         "%zu triggers listen to \"%.*s\"; one event can meet %d", rules,
@@ -120,6 +123,8 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     else if (kind)
         ask_triggers(accept, item, kind, random);
     decide_identity(accept, item);
+    if (item->again)
+        add_before(accept->arena, item);
 }
 
 static Miss miss_of(const Decision *decision)
@@ -151,7 +156,8 @@ static AcceptPair pair_of(const Accept *accept, AcceptItem *item, const Decision
     AcceptPair pair = { .decision = *decision };
     if (decision->kind != DECISION_CREATED)
         return pair;
-    pair.delivery = delivery_id_of(item->event.id, (unsigned) place + 1);
+    unsigned before = item->again ? item->again->last : 0;
+    pair.delivery = delivery_id_of(item->event.id, before + (unsigned) place + 1);
     pair.public_id = public_id_of(accept, item, pair.delivery, random);
     pair.key = (DedupKey){ .tenant = accept->tenant,
                            .key = dedup_key(trigger_key_scope(decision->trigger), &decision->key),
@@ -192,6 +198,8 @@ static Decision ask(const Accept *accept, const AcceptItem *item, const Registry
 static void note(const Accept *accept, AcceptItem *item, const Decision *decision, size_t place,
                  DecisionPack *missed, Random *random)
 {
+    if (again_has_fired(item->again, decision->trigger->rule.number))
+        return;
     if (has_pair(decision)) {
         AcceptPair pair = pair_of(accept, item, decision, place, random);
         add_pair(accept->arena, item, &pair);
@@ -271,9 +279,30 @@ static void ask_named(const Accept *accept, AcceptItem *item, Random *random)
     item->missed = decision_end(&missed);
 }
 
+// add_before puts what was decided before in front of what was now, while there is room for both.
+static void add_before(Arena *arena, AcceptItem *item)
+{
+    Miss *misses = NULL;
+    size_t count = 0;
+    if (item->again->facts.len + item->missed.len > DECISION_BYTES_MAX / 2)
+        return;
+    if (item->missed.at && decision_unpack(arena, item->missed, &misses, &count, NULL) != ERR_OK)
+        assert(!"what was packed here can be read");
+    DecisionPack pack = decision_begin(arena, item->again->facts);
+    for (size_t i = 0; i < count; i++)
+        decision_add(&pack, &misses[i]);
+    item->missed = decision_end(&pack);
+}
+
+// has_identity: one that is decided anew holds its own.
+static bool has_identity(const AcceptItem *item)
+{
+    return item->event.identity.len > 0 && !item->again;
+}
+
 static void decide_identity(const Accept *accept, AcceptItem *item)
 {
-    if (!item->event.identity.len)
+    if (!has_identity(item))
         return;
     Buf text = buf_new(accept->arena, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
     buf_add(&text, item->event.source);
@@ -399,13 +428,13 @@ static Err take_identities(Batch *batch, Error *error)
     for (size_t i = 0; i < batch->count; i++) {
         AcceptItem *item = batch->entries[i].item;
         item->identity.order = i;
-        if (item->event.identity.len)
+        if (has_identity(item))
             keys[used++] = &item->identity;
     }
     TRY(dedup_take(batch->tx, keys, used, error));
     for (size_t i = 0; i < batch->count; i++) {
         AcceptItem *item = batch->entries[i].item;
-        item->is_duplicate = item->event.identity.len && !item->identity.is_won;
+        item->is_duplicate = has_identity(item) && !item->identity.is_won;
     }
     return ERR_OK;
 }
@@ -453,7 +482,8 @@ static void find_calls(Tx *tx, Entry *entry)
         registry_recallers(tx->registry, event->tenant, event->kind, &count);
     RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 1);
     DEFER(arena_done) Arena scratch = { 0 };
-    for (size_t i = 0; i < count && !entry->item->is_duplicate; i++) {
+    bool is_first = !entry->item->is_duplicate && !entry->item->again;
+    for (size_t i = 0; i < count && is_first; i++) {
         arena_reset(&scratch);
         const Trigger *trigger = registry_compiled(triggers[i], &scratch);
         if (filter_matches(trigger->cancel_filter, event, trigger->template_id, NULL))
@@ -628,7 +658,8 @@ static void write_item(Batch *batch, const Entry *entry)
 {
     const AcceptItem *item = entry->item;
     const Miss *misses = batch->misses + batch->miss_count;
-    batch->events[batch->event_count++] = &item->event;
+    if (!item->again)
+        batch->events[batch->event_count++] = &item->event;
     for (size_t p = 0; p < item->pair_count; p++)
         write_pair(batch, entry, &item->pairs[p]);
     size_t count = (size_t) (batch->misses + batch->miss_count - misses);

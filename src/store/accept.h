@@ -17,6 +17,7 @@
 
 #include "domain/event.h"
 #include "domain/trigger.h"
+#include "store/again.h"
 #include "store/dedup.h"
 
 enum {
@@ -38,6 +39,7 @@ typedef struct AcceptItem {
     Event event;
     const Trigger *const *named; // the rules that it is for, whatever listens to its kind; none
     size_t named_count;          // 0: it is for those that listen
+    const Again *again;          // it is stored, and decided anew; NULL
     Err err;                     // not ERR_OK: the item is bad and takes no part
     Error *error;                // why
     AcceptPair *pairs;

@@ -2,13 +2,17 @@
 
 #include "store/rule.h"
 
+// An event that is decided anew has a row, of which the new one is the longer.
+#define OR_AGAIN " ON CONFLICT (tenant, event) DO UPDATE SET facts = excluded.facts"
+
 static const Statement insert = {
     .name = "decision_insert",
     .scope = STATEMENT_TENANT,
     .params = "iub",
     .many = true,
-    .sql = "INSERT INTO decision (tenant, event, facts) VALUES ($1, $2, $3)",
-    .postgres = "INSERT INTO decision (tenant, event, facts) SELECT * FROM unnest($1, $2, $3)",
+    .sql = "INSERT INTO decision (tenant, event, facts) VALUES ($1, $2, $3)" OR_AGAIN,
+    .postgres =
+        "INSERT INTO decision (tenant, event, facts) SELECT * FROM unnest($1, $2, $3)" OR_AGAIN,
 };
 static const Statement of_event = {
     .name = "decision_of_event",

@@ -96,6 +96,9 @@ static const Statement one = {
     .params = "iu",
     .sql = INBOX_SELECT " WHERE i.tenant = $1 AND i.id = $2",
 };
+#define FITS                                                                                       \
+    " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"                  \
+    " AND ($7 < 0 OR status = $7)"
 #define MET "SELECT id FROM inbox WHERE tenant = $1 AND id < $2 AND id >= $3"
 static const Statement edge = {
     .name = "inbox_edge",
@@ -107,8 +110,32 @@ static const Statement find = {
     .name = "inbox_find",
     .scope = STATEMENT_TENANT,
     .params = "iuuiiii",
-    .sql = MET " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"
-               " AND ($7 < 0 OR status = $7) ORDER BY id DESC LIMIT $4",
+    .sql = MET FITS " ORDER BY id DESC LIMIT $4",
+};
+#define MET_UP "SELECT id FROM inbox WHERE tenant = $1 AND id > $2 AND id <= $3"
+static const Statement edge_up = {
+    .name = "inbox_edge_up",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = MET_UP " ORDER BY id LIMIT 1 OFFSET $4",
+};
+static const Statement find_up = {
+    .name = "inbox_find_up",
+    .scope = STATEMENT_TENANT,
+    .params = "iuuiiii",
+    .sql = MET_UP FITS " ORDER BY id LIMIT $4",
+};
+// What a row became is still known by processed_at: its event may be stored.
+#define SET_BACK "status = 0, reason = 0, error = NULL, attempts = 0, next_at = NULL"
+static const Statement replay = {
+    .name = "inbox_replay",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql =
+        "UPDATE inbox SET " SET_BACK " WHERE tenant = $1 AND id = $2 AND status <> 0 RETURNING id",
+    .postgres = "UPDATE inbox i SET " SET_BACK " FROM unnest($1, $2) AS u (tenant, id)"
+                " WHERE i.tenant = u.tenant AND i.id = u.id AND i.status <> 0 RETURNING i.id",
 };
 static const Statement many = {
     .name = "inbox_rows",
@@ -119,9 +146,9 @@ static const Statement many = {
     .postgres = INBOX_NAMED " ORDER BY i.id DESC",
 };
 
-const Statement *const inbox_statements[] = { &put,    &next_source, &pending, &bodies,
-                                              &settle, &awake,       &opened,  &one,
-                                              &edge,   &find,        &many,    NULL };
+const Statement *const inbox_statements[] = { &put,   &next_source, &pending, &bodies, &settle,
+                                              &awake, &opened,      &one,     &edge,   &find,
+                                              &many,  &edge_up,     &find_up, &replay, NULL };
 
 static const Columns row_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
@@ -309,6 +336,61 @@ static const Columns filter_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, from),
             COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, status));
 static const IdSource source = { &edge, &find, &filter_columns, &filter_columns };
+
+static const IdSource source_up = { &edge_up, &find_up, &filter_columns, &filter_columns };
+
+// clang-format off
+static const char *const failed_word[] = { "Failed", NULL };
+static const Field filter_fields[] = {
+    { "status", FIELD_WORD, .words = failed_word, .noun = "a status that can be replayed", .help = "Failed, whether or not it is said" },
+    { "from",   FIELD_TIME, .offset = offsetof(InboxFilter, from), .help = "written at this time or later" },
+    { "to",     FIELD_TIME, .offset = offsetof(InboxFilter, to), .help = "written before this time" },
+};
+// clang-format on
+const Shape inbox_filter_shape = {
+    .name = "OutboxFilter",
+    SHAPE_ROWS(filter_fields),
+    .size = sizeof(InboxFilter),
+};
+
+Err inbox_filter_read(const Json *given, Str pointer, InboxFilter *ret, Error *error)
+{
+    InboxFilter filter = { .to = INSTANT_NONE };
+    TRY(fields_read(NULL, given, pointer, &inbox_filter_shape, &filter, error));
+    filter.has_status = true;
+    filter.status = INBOX_FAILED;
+    *ret = filter;
+    return ERR_OK;
+}
+
+Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, Uuid until,
+               const Walk *walk, IdsSeen *ret, Error *error)
+{
+    FilterArgs args = { .bounds = { .tenant = tenant, .to = until },
+                        .from = filter->from,
+                        .to = filter->to,
+                        .status = filter->has_status ? (int) filter->status : -1 };
+    TRY(walk_after(walk, false, &args.bounds.from, error));
+    return walk_ids(db, arena, &source_up, WALK_NEAR, walk, &args.bounds, ret, error);
+}
+
+Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t *ret_done,
+                 Error *error)
+{
+    Rows rows = { 0 };
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 2);
+    for (size_t i = 0; i < count; i++) {
+        values[i * 2] = value_i64(tenant);
+        values[i * 2 + 1] = value_uuid(&ids[i]);
+    }
+    db_send_many(tx->db, &tx->arena, &replay, values, count, &rows);
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < rows.count; i++)
+        tx_fact(tx, FACT_OUTBOX_REPLAYED, tenant,
+                uuid_dup(&tx->arena, value_to_uuid(rows_at(&rows, i))));
+    *ret_done = (int64_t) rows.count;
+    return ERR_OK;
+}
 
 Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, const Walk *walk,
                InboxRow **ret, Seen *ret_seen, Error *error)

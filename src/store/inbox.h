@@ -9,6 +9,7 @@
 // A row that was part of a failure has attempts, and is taken alone from then on.
 #pragma once
 
+#include "domain/field.h"
 #include "domain/inbox.h"
 #include "store/tx.h"
 #include "store/walk.h"
@@ -72,6 +73,19 @@ typedef struct InboxFilter {
 // inbox_page reads rows newest first, with their bodies.
 Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, const Walk *walk,
                InboxRow **ret, Seen *ret_seen, Error *error) MUST_USE;
+
+// inbox_filter_read reads a filter that lies at pointer: what may be replayed at once, rows that
+// failed.
+extern const Shape inbox_filter_shape;
+Err inbox_filter_read(const Json *source, Str pointer, InboxFilter *ret, Error *error) MUST_USE;
+
+// inbox_walk gives the ids of rows up to the id until, oldest first.
+Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, Uuid until,
+               const Walk *walk, IdsSeen *ret, Error *error) MUST_USE;
+
+// inbox_replay sets rows back to pending, to be decided anew; ret_done says how many were not.
+Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t *ret_done,
+                 Error *error) MUST_USE;
 
 // inbox_row reads one; ERR_NOT_FOUND for another tenant's.
 Err inbox_row(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error) MUST_USE;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/act.h"
+#include "store/inbox.h"
 
 #define OPERATION_COLUMNS                                                                          \
     "SELECT tenant, id, action, filter, reason, actor, is_dry, matched, done, skipped, failed,"    \
@@ -40,17 +41,25 @@ static const Statement advance = {
 
 const Statement *const operation_statements[] = { &add, &one, &next, &advance, NULL };
 
-bool operation_action(Str text, DeliveryAction *ret)
+#define REPLAY "replay"
+
+bool operation_action(Str text, Operation *ret)
 {
     static const DeliveryAction actions[] = { DELIVERY_ACTION_RETRY, DELIVERY_ACTION_DISCARD,
                                               DELIVERY_ACTION_CANCEL };
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         if (str_eq(text, str_from(delivery_action_text(actions[i])))) {
-            *ret = actions[i];
+            ret->action = actions[i];
             return true;
         }
     }
-    return false;
+    ret->is_replay = str_eq(text, S(REPLAY));
+    return ret->is_replay;
+}
+
+const char *operation_text(const Operation *operation)
+{
+    return operation->is_replay ? REPLAY : delivery_action_text(operation->action);
 }
 
 static const char *const state_texts[] = {
@@ -98,6 +107,25 @@ Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *
     return ERR_OK;
 }
 
+// Wanted is what an operation is for: rows of the outbox where it is a replay, else deliveries.
+typedef union Wanted {
+    DeliveryFilter deliveries;
+    InboxFilter rows;
+} Wanted;
+
+static Err filter_of(const Operation *operation, const Json *source, Wanted *ret, Error *error)
+{
+    if (operation->is_replay)
+        return inbox_filter_read(source, S("/filter"), &ret->rows, error);
+    return operation_filter(operation->action, source, &ret->deliveries, error);
+}
+
+Err operation_check(const Operation *operation, const Json *source, Error *error)
+{
+    Wanted unused;
+    return filter_of(operation, source, &unused, error);
+}
+
 // OperationRow is an operation as it lies in its row: what is a word there, beside what it means.
 typedef struct OperationRow {
     Operation operation;
@@ -129,7 +157,7 @@ static const Columns advanced_columns = COLUMNS(
 static OperationRow row_of(const Operation *operation)
 {
     return (OperationRow){ .operation = *operation,
-                           .action = str_from(delivery_action_text(operation->action)),
+                           .action = str_from(operation_text(operation)),
                            .state = str_from(operation_state_text(operation->state)) };
 }
 
@@ -148,8 +176,7 @@ static Err read_operation(const Value *at, Operation *ret, Error *error)
     OperationRow row = { 0 };
     columns_read(&row_columns, at, &row);
     Operation *operation = &row.operation;
-    if (!operation_action(row.action, &operation->action) ||
-        !read_state(row.state, &operation->state))
+    if (!operation_action(row.action, operation) || !read_state(row.state, &operation->state))
         return fail(error, ERR_CORRUPT, "operation %.*s has an unknown action or state",
                     STR_ARG(uuid_text(operation->id, text)));
     *ret = *operation;
@@ -175,26 +202,30 @@ static void finish(Tx *tx, Operation *operation)
     operation->finished_at = tx->now;
 }
 
-static Err read_filter(Tx *tx, const Operation *operation, DeliveryFilter *ret, Error *error)
+static Err read_filter(Tx *tx, const Operation *operation, Wanted *ret, Error *error)
 {
     const Json *source;
     TRY(json_parse(&tx->arena, operation->filter, &source, error));
-    return operation_filter(operation->action, source, ret, error);
+    return filter_of(operation, source, ret, error);
 }
 
 // find walks on from the operation's place. What came after the operation has a larger id and is
 // not part of it, or it would chase new deliveries for ever.
-static Err find(Tx *tx, Operation *operation, const DeliveryFilter *filter, int64_t limit,
-                IdsSeen *ret, Error *error)
+static Err find(Tx *tx, Operation *operation, const Wanted *filter, int64_t limit, IdsSeen *ret,
+                Error *error)
 {
     Walk walk = { .after = walk_place(&tx->arena, operation->position), .limit = limit };
-    TRY(delivery_walk(tx->db, &tx->arena, operation->tenant, filter, operation->id, &walk, ret,
-                      error));
+    if (operation->is_replay)
+        TRY(inbox_walk(tx->db, &tx->arena, operation->tenant, &filter->rows, operation->id, &walk,
+                       ret, error));
+    else
+        TRY(delivery_walk(tx->db, &tx->arena, operation->tenant, &filter->deliveries, operation->id,
+                          &walk, ret, error));
     operation->position = ret->next;
     return ERR_OK;
 }
 
-static Err count_slice(Tx *tx, Operation *operation, const DeliveryFilter *filter, Error *error)
+static Err count_slice(Tx *tx, Operation *operation, const Wanted *filter, Error *error)
 {
     IdsSeen found;
     TRY(find(tx, operation, filter, WALK_MAX, &found, error));
@@ -208,18 +239,28 @@ static Err count_slice(Tx *tx, Operation *operation, const DeliveryFilter *filte
     return ERR_OK;
 }
 
-static Err run_slice(Tx *tx, Operation *operation, const DeliveryFilter *filter, int limit,
-                     Error *error)
+// act acts on what a slice found, and counts what it did.
+static Err act(Tx *tx, Operation *operation, const IdsSeen *found, Error *error)
+{
+    int64_t done = 0;
+    Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found->count + 1);
+    if (operation->is_replay)
+        TRY(inbox_replay(tx, operation->tenant, found->ids, found->count, &done, error));
+    else
+        TRY(act_all(tx, operation->tenant, found->ids, found->count, operation->action,
+                    operation->reason, acted, error));
+    for (size_t i = 0; i < found->count && !operation->is_replay; i++)
+        done += acted[i].err == ERR_OK;
+    operation->done += done;
+    operation->skipped += (int64_t) found->count - done;
+    return ERR_OK;
+}
+
+static Err run_slice(Tx *tx, Operation *operation, const Wanted *filter, int limit, Error *error)
 {
     IdsSeen found;
     TRY(find(tx, operation, filter, limit, &found, error));
-    Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found.count + 1);
-    TRY(act_all(tx, operation->tenant, found.ids, found.count, operation->action, operation->reason,
-                acted, error));
-    for (size_t i = 0; i < found.count; i++) {
-        operation->done += acted[i].err == ERR_OK;
-        operation->skipped += acted[i].err != ERR_OK;
-    }
+    TRY(act(tx, operation, &found, error));
     if (!found.has_more)
         finish(tx, operation);
     return ERR_OK;
@@ -227,7 +268,7 @@ static Err run_slice(Tx *tx, Operation *operation, const DeliveryFilter *filter,
 
 static Err carry_on(Tx *tx, Operation *operation, int limit, Error *error)
 {
-    DeliveryFilter filter;
+    Wanted filter;
     Error unread = { .arena = &tx->arena };
     // The filter was valid when it was stored. One that is not any more ends its operation, for
     // otherwise it would stand in the way of all others.

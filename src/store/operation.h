@@ -1,4 +1,4 @@
-// operation.h - one action on all deliveries that a filter names.
+// operation.h - one action on all deliveries, or on all rows of the outbox, that a filter names.
 //
 // An operation is a row with a place in the order of ids; the engine carries it out in slices, so
 // that a million deliveries neither hold the writer nor get lost when a node dies: the next slice
@@ -20,7 +20,8 @@ typedef enum OperationState {
 typedef struct Operation {
     int64_t tenant;
     Uuid id;
-    DeliveryAction action; // RETRY, DISCARD or CANCEL
+    bool is_replay;        // of rows of the outbox (store/inbox.h) and not of deliveries
+    DeliveryAction action; // RETRY, DISCARD or CANCEL, where it is not
     Str filter;            // JSON, as it was given
     Str reason;            // none
     Uuid actor;            // who made it: its slices are that one's doing
@@ -33,13 +34,16 @@ typedef struct Operation {
     Instant created_at, finished_at;
 } Operation;
 
-// operation_action reads "retry", "discard" or "cancel".
-bool operation_action(Str text, DeliveryAction *ret);
+// operation_action reads "retry", "discard", "cancel" or "replay" into ret; operation_text is its
+// word.
+bool operation_action(Str text, Operation *ret);
+const char *operation_text(const Operation *operation);
 const char *operation_state_text(OperationState state);
 
-// operation_filter reads an action's filter, lying at /filter, and restricts it to the deliveries
-// that the action is for: parked ones, or live ones for CANCEL. A state that does not fit is
-// refused. error must not be NULL.
+// operation_check refuses a filter, lying at /filter, that its action cannot have. operation_filter
+// reads that of an action on deliveries, and restricts it to those that the action is for: parked
+// ones, or live ones for CANCEL. A state that does not fit is refused. error must not be NULL.
+Err operation_check(const Operation *operation, const Json *source, Error *error) MUST_USE;
 Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret,
                      Error *error) MUST_USE;
 

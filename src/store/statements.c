@@ -1,6 +1,7 @@
 #include "store/statements.h"
 
 #include "store/act.h"
+#include "store/again.h"
 #include "store/attempt.h"
 #include "store/audit.h"
 #include "store/audit_outside.h"
@@ -38,12 +39,14 @@
 #include "store/sample.h"
 #include "store/sequence.h"
 #include "store/site.h"
+#include "store/source.h"
 #include "store/target.h"
 #include "store/tenant.h"
 #include "store/versions.h"
 
 const Statement *const *const all_statements[] = {
     act_statements,
+    again_statements,
     attempt_statements,
     audit_statements,
     audit_outside_statements,
@@ -83,6 +86,7 @@ const Statement *const *const all_statements[] = {
     sample_statements,
     sequence_statements,
     site_statements,
+    source_statements,
     target_statements,
     tenant_statements,
     versions_statements,

@@ -132,6 +132,41 @@ def test_nobody_took_it(ctx):
 
 
 @only("postgres")
+def test_a_replay_decides_anew(ctx):
+    """M12: what nobody took is taken once there is a rule for it; what fired does not fire again."""
+    tick(ctx.peal)
+    ids = sql(ctx, f"SELECT {emit(entity='1')}; SELECT {emit(entity='2')};")
+    tick(ctx.peal)
+    equal([found["status"] for found in outbox(ctx.peal)], ["Failed", "Failed"])
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND)
+    like(ctx.peal.post(f"/v1/outbox/{ids[0]}/replay", expect=200).json,
+         {"id": ids[0], "status": "Pending", "reason": None, "lastError": None})
+    tick(ctx.peal)
+    equal([found["status"] for found in outbox(ctx.peal)], ["Failed", "Published"])
+    for _ in range(2):
+        ctx.peal.post(f"/v1/outbox/{ids[0]}/replay", expect=200)
+        tick(ctx.peal)
+    equal([(made["eventId"], made["state"]) for made in deliveries(ctx.peal)], [(ids[0], "delivered")])
+    make_trigger(ctx.peal, "also", eventKind=KIND)
+    ctx.peal.post(f"/v1/outbox/{ids[0]}/replay", expect=200)
+    tick(ctx.peal)
+    equal(sorted(made["triggerId"] for made in deliveries(ctx.peal)), ["also", "confirmed"])
+    begun = ctx.peal.post("/v1/operations", {"action": "replay", "filter": {"status": "Failed"}}, expect=202).json
+    ended = eventually(lambda: done(ctx.peal, begun["id"]))
+    like(ended, {"action": "replay", "matched": 1, "done": 1, "skipped": 0})
+    tick(ctx.peal)
+    equal({found["status"] for found in outbox(ctx.peal)}, {"Published"})
+    equal(len(deliveries(ctx.peal)), 4)
+    ctx.peal.post("/v1/operations", {"action": "replay", "filter": {"status": "Published"}}, expect=422)
+    ctx.peal.post("/v1/operations", {"action": "retry", "filter": {"status": "Failed"}}, expect=422)
+
+
+def done(peal, id):
+    shown = peal.get(f"/v1/operations/{id}", expect=200).json
+    return shown if shown["state"] == "done" else None
+
+
+@only("postgres")
 def test_the_order_of_one_transaction(ctx):
     """An event calls off what an earlier one made, and cancel() what was emitted before it alone."""
     make_trigger(ctx.peal, "confirmed", eventKind=KIND, schedule={"initialDelay": "1d"},

@@ -27,7 +27,7 @@ static const char *const system_statements[] = {
     "queue_waiting_due", "rate_take",        "registry_bodies",   "registry_hold",
     "registry_keys",     "registry_lanes",   "registry_tenants",  "sample_last",
     "sample_purge",      "sample_sums",      "sequence_last",     "sequence_purge",
-    "tenant_find",       "tenant_insert",    "tenant_page",       "tenant_was",
+    "tenant_find",       "tenant_insert",    "tenant_page",       "tenant_was", "source_rows",
 };
 
 // Statements below the nouns, which are in no list: the machinery's own and the doctor's.

@@ -1,0 +1,65 @@
+#include "store/source.h"
+
+static const Statement all = {
+    .name = "source_rows",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT d.tenant, d.id, d.version, v.body FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version"
+           " WHERE d.kind = 'source' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
+};
+#define KNOWN "SELECT i.external_id, i.status, i.error FROM "
+static const Statement look = {
+    .name = "source_look",
+    .scope = STATEMENT_TENANT,
+    .params = "itt",
+    .many = true,
+    .sql = KNOWN "inbox i WHERE i.tenant = $1 AND i.source = $2 AND i.external_id = $3",
+    .postgres = KNOWN "unnest($1, $2, $3) AS u (tenant, source, external_id) JOIN inbox i"
+                      " ON i.tenant = u.tenant AND i.source = u.source"
+                      " AND i.external_id = u.external_id",
+};
+
+const Statement *const source_statements[] = { &all, &look, NULL };
+
+Err source_rows(Tx *tx, SourceRow **ret, size_t *ret_count, Error *error)
+{
+    Rows rows;
+    TRY(tx_query(tx, &all, NULL, &rows, error));
+    *ret = ARENA_ARRAY(&tx->arena, SourceRow, rows.count + 1);
+    *ret_count = rows.count;
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        (*ret)[i] = (SourceRow){ .tenant = value_to_i64(&row[0]),
+                                 .id = value_to_str(&row[1]),
+                                 .version = value_to_i64(&row[2]),
+                                 .body = value_to_str(&row[3]) };
+    }
+    return ERR_OK;
+}
+
+Err source_look(Tx *tx, Brought *rows, size_t count, Error *error)
+{
+    Rows found = { 0 };
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
+    for (size_t i = 0; i < count; i++) {
+        rows[i].is_known = false;
+        values[i * 3] = value_i64(rows[i].tenant);
+        values[i * 3 + 1] = value_text(rows[i].source);
+        values[i * 3 + 2] = value_text(rows[i].external_id);
+    }
+    db_send_many(tx->db, &tx->arena, &look, values, count, &found);
+    TRY(tx_sync(tx, error));
+    for (size_t f = 0; f < found.count; f++) {
+        const Value *row = rows_at(&found, f);
+        for (size_t i = 0; i < count; i++) {
+            if (!str_eq(rows[i].external_id, value_to_str(&row[0])))
+                continue;
+            rows[i].is_known = true;
+            rows[i].status = (int) value_to_i64(&row[1]);
+            rows[i].error = value_to_str(&row[2]);
+        }
+    }
+    return ERR_OK;
+}
