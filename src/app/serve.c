@@ -277,8 +277,7 @@ static void start_intake(Program *program)
     const Config *config = program->config;
     TableOptions options = { .writer = program->store.writer,
                              .ring = &program->ring,
-                             .clock = &program->clock,
-                             .random = &program->random,
+                             .real = &program->real,
                              .node = program->store.node,
                              .payload_max = config->payload_max,
                              .folder = config->table_folder,

@@ -13,6 +13,9 @@ extern const Command command_why;
 extern const Command command_deliveries;
 extern const Command command_captured;
 
+// outbox.c
+extern const Command command_outbox;
+
 // causes.c
 extern const Command command_causes;
 
@@ -25,6 +28,7 @@ extern const Command command_kpi;
 // definitions.c
 extern const Command command_triggers;
 extern const Command command_channels;
+extern const Command command_sources;
 extern const Command command_keys;
 extern const Command command_tenants;
 

@@ -41,9 +41,16 @@ typedef struct Noun {
     size_t column_count;
 } Noun;
 
+static const Column source_columns[] = {
+    { "ID", "id" },
+    { "PROVIDER", "provider" },
+    { "ENABLED", "enabled" },
+    { "VERSION", "version" },
+};
 // clang-format off
 static const Noun nouns[] = {
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
+    { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
     { "channels", "channel", "/v1/channels", "key", channel_columns, ARRAY_LEN(channel_columns) },
     { "keys",     "key",     "/v1/keys",     "id",  key_columns,     ARRAY_LEN(key_columns) },
     { "tenants",  "tenant",  "/v1/tenants",  "id",  tenant_columns,  ARRAY_LEN(tenant_columns) },
@@ -472,6 +479,24 @@ const Command command_channels = {
         " |\n"
         "    peal channels create -f -",
     .options = channel_options,
+    .verbs = channels_verbs,
+};
+
+const Command command_sources = {
+    .name = "sources",
+    .usage = "sources [list]\n"
+             "sources show ID\n"
+             "sources create -f FILE\n"
+             "sources update ID -f FILE [--if-version N]\n"
+             "sources set ID NAME=VALUE... [--if-version N]\n"
+             "sources delete ID",
+    .summary = "Drain tables of applications' own databases",
+    .details = "It takes the system right. docs/outbox.md says how such a table is made.\n"
+               "\n"
+               "Examples:\n"
+               "  peal sources create -f shop-outbox.json\n"
+               "  peal sources set shop-outbox config.pollEvery=5s",
+    .options = definition_options,
     .verbs = channels_verbs,
 };
 

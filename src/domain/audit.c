@@ -433,6 +433,7 @@ static AuditKind kind_of(FactKind kind)
         [FACT_AUDIT_BROUGHT] = AUDIT_NOTIFICATION_ENQUEUED,
         [FACT_LOOKED] = AUDIT_CROSS_TENANT_READ,
         [FACT_PURGED] = AUDIT_PURGE,
+        [FACT_OUTBOX_REPLAYED] = AUDIT_OPERATOR_OPERATION,
     };
     return kinds[kind];
 }

@@ -29,7 +29,7 @@ static const Field table_fields[] = {
     { "pollEvery", FIELD_SPAN, AT(poll_every), .min = POLL_MIN, .max = SPAN_DAY, .help = "how often an idle table is looked at; 1s unless said" },
 };
 #undef AT
-const Shape source_table_shape = { "SourceTable", SHAPE_ROWS(table_fields), .size = sizeof(SourceTable), .check = check_table };
+const Shape source_table_shape = { "SourceTable", SHAPE_ROWS(table_fields), .size = sizeof(SourceTable), .invalid = ERR_INVALID, .check = check_table };
 
 #define AT(member) .offset = offsetof(SourceDefinition, member)
 static const Field source_fields[] = {
@@ -42,8 +42,12 @@ static const Field source_fields[] = {
 #undef AT
 // clang-format on
 
-const Shape source_shape = { "Source", SHAPE_ROWS(source_fields),
-                             .size = sizeof(SourceDefinition) };
+const Shape source_shape = {
+    "Source",
+    SHAPE_ROWS(source_fields),
+    .size = sizeof(SourceDefinition),
+    .invalid = ERR_INVALID,
+};
 
 // has_password looks where libpq would find one.
 static bool has_password(Str store)

@@ -17,8 +17,7 @@
 typedef struct TableOptions {
     Writer *writer;
     const KeyRing *ring;
-    Clock *clock; // that deliveries run by
-    Random *random;
+    Clock *real; // whatever clock runs deliveries
     int64_t node;
     size_t payload_max;
     Str folder;              // SQLite files must lie below it; none: there may be none

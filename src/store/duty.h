@@ -7,7 +7,11 @@
 
 #include "store/tx.h"
 
-// duty_lease takes or renews the lease; false where another node has it.
+// duty_lease takes or renews the lease; false where another node has it. duty_lease_at is for work
+// that goes by another clock than deliveries do: now is that clock's.
 Err duty_lease(Tx *tx, Str name, int64_t node, Instant until, bool *ret, Error *error) MUST_USE;
+
+Err duty_lease_at(Tx *tx, Str name, int64_t node, Instant now, Instant until, bool *ret,
+                  Error *error) MUST_USE;
 
 extern const Statement *const duty_statements[]; // ends with NULL

@@ -42,7 +42,7 @@ class Operation:
 
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
-        if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates"):
+        if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates", "sources"):
             name = "key" if self.noun == "channels" else "id"
             body = {**body, name: id}
             if self.noun == "channels":
