@@ -21,6 +21,7 @@ CREATE TABLE tenant (
     id TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
     is_hidden {SMALL} NOT NULL,
+    has_preferences {SMALL} NOT NULL,
     created_at {I64} NOT NULL,
     generation {I64} NOT NULL
 ) {STRICT};
@@ -142,6 +143,28 @@ CREATE TABLE event (
     schema_version {I32},
     PRIMARY KEY (tenant, id)
 ) {STRICT};
+CREATE INDEX event_entity ON event (tenant, entity, kind, id) WHERE entity IS NOT NULL;
+
+-- Who asked for messages to be sent again, and by which request: of the event that was made for it.
+CREATE TABLE resend (
+    tenant {I64} NOT NULL,
+    event {ID} NOT NULL,
+    request TEXT NOT NULL,
+    actor {ID} NOT NULL,
+    PRIMARY KEY (tenant, event)
+) {STRICT_KEYED};
+
+-- What a recipient wants, by his address (key: src/domain/preference.h). Tenants that ever had one are
+-- marked, so that nobody else pays for the look.
+CREATE TABLE preference (
+    tenant {I64} NOT NULL,
+    key TEXT NOT NULL,
+    address TEXT NOT NULL,
+    opt_out TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    updated_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, key)
+) {STRICT_KEYED};
 
 -- Raw input that waits to become something: what applications emitted in SQL (sql/002), rows of
 -- their own tables, later what webhooks brought. id is the event's that it becomes; ids are in the

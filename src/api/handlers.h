@@ -15,6 +15,18 @@ Err definition_put(Call *call, Tx *tx, Error *error);
 Err definition_patch(Call *call, Tx *tx, Error *error);
 Err definition_delete(Call *call, Tx *tx, Error *error);
 
+// messages_api.c
+extern const Param message_params[];
+Err message_list(Call *call, Db *db, Error *error);
+Err message_resend(Call *call, Tx *tx, Error *error);
+Err entity_cancel_post(Call *call, Tx *tx, Error *error);
+
+// preferences_api.c
+extern const Param preference_params[];
+Err preference_show(Call *call, Db *db, Error *error);
+Err preference_keep(Call *call, Tx *tx, Error *error);
+Err preference_drop(Call *call, Tx *tx, Error *error);
+
 // templates_api.c
 extern const Param template_params[];
 Err template_preview(Call *call, Db *db, Error *error);

@@ -2,6 +2,7 @@
 #include "api/shapes.h"
 #include "domain/channel.h"
 #include "domain/source.h"
+#include "domain/preference.h"
 #include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
@@ -148,6 +149,21 @@ const Route routes[] = {
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
+    { "GET",    "/v1/messages",                 READERS,   READS(message_list),
+      "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },
+    { "POST",   "/v1/messages/resend",          OPERATORS, WRITES(message_resend),
+      "Send an entity's messages again, or for the first time", POSTED(resend_body_shape), GIVES(202, resent_shape),
+      .example = "{\"entity\":\"12345\",\"channel\":\"memory:default\"}" },
+    { "POST",   "/v1/entities/{id}/cancel",     OPERATORS | SENDERS, WRITES(entity_cancel_post),
+      "Call off what is still unsent of an entity", POSTED(entity_cancel_shape), GIVES(200, entity_cancelled_shape),
+      .example = "{\"eventKind\":\"…\"}" },
+    { "PUT",    "/v1/preferences",              OPERATORS | AUTHORS | SENDERS, WRITES(preference_keep),
+      "Keep what the recipient at an address wants", PUT_THERE(preference_shape), GIVES(200, preference_shape),
+      .example = "{\"address\":\"…\",\"optOut\":[\"sms\"],\"channel\":{\"whatsapp:a\":\"sms:b\"}}" },
+    { "GET",    "/v1/preferences",              READERS,   READS(preference_show),
+      "What the recipient at an address wants", .params = preference_params, GIVES(200, preference_shape) },
+    { "DELETE", "/v1/preferences",              OPERATORS | AUTHORS | SENDERS, WRITES(preference_drop),
+      "Forget what the recipient at an address wanted", .params = preference_params, GIVES_NOTHING },
 
     { "GET",    "/v1/keys",                     ADMINS,    READS(key_list),
       "List keys; the keys themselves are never shown", .params = key_params, PAGE(key_shape) },

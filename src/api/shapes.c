@@ -10,6 +10,7 @@
 #include "domain/template.h"
 #include "store/delivery.h"
 #include "store/key.h"
+#include "store/message.h"
 #include "store/site.h"
 #include "store/operation.h"
 #include "store/tenant.h"
@@ -305,6 +306,56 @@ static const Field delivery_rows[] = {
     { "targets",            FIELD_LIST,  SOMETIMES, .of = &target_row, .help = "Where one delivery is shown that has several: what became of each" },
 };
 const Shape delivery_shape = SHAPE("Delivery", delivery_rows);
+
+static const char *const message_words[] = { "Pending", "Sent", "Failed", "Cancelled", NULL };
+static const Field message_rows[] = {
+    { "id",                FIELD_ID,    ALWAYS, .help = "Of the delivery" },
+    { "eventId",           FIELD_ID,    ALWAYS },
+    { "entity",            FIELD_TEXT,  OR_NULL },
+    { "eventType",         FIELD_TEXT,  OR_NULL },
+    { "channel",           FIELD_TEXT,  OR_NULL },
+    { "template",          FIELD_TEXT,  OR_NULL, .help = "Its name" },
+    { "templateId",        FIELD_TEXT,  OR_NULL },
+    { "templateVersion",   FIELD_COUNT, ALWAYS },
+    { "address",           FIELD_TEXT,  OR_NULL, .help = "Masked" },
+    WORDS("status", ALWAYS, message_words),
+    REASON(OR_NULL),
+    { "sentAt",            FIELD_TIME,  OR_NULL },
+    { "attemptCount",      FIELD_INT,   ALWAYS },
+    { "lastError",         FIELD_TEXT,  OR_NULL },
+    { "idempotencyKey",    FIELD_TEXT,  OR_NULL },
+    { "provider",          FIELD_TEXT,  OR_NULL, .help = "The channel's type" },
+    { "providerMessageId", FIELD_TEXT,  OR_NULL },
+    { "correlationId",     FIELD_TEXT,  OR_NULL },
+    { "requestedBy",       FIELD_ID,    OR_NULL, .help = "The key of who asked for it to be sent again" },
+    { "createdAt",         FIELD_TIME,  OR_NULL },
+};
+const Shape message_shape = SHAPE("Message", message_rows);
+static const Field message_row = { NULL, FIELD_OBJECT, .inside = &message_shape };
+static const Field resend_body_rows[] = {
+    { "entity",    FIELD_TEXT, FIELD_NEEDED, offsetof(ResendBody, entity),  .max = EVENT_ENTITY_MAX },
+    { "channel",   FIELD_KEY,  FIELD_NEEDED, offsetof(ResendBody, channel), .max = CHANNEL_KEY_MAX },
+    { "template",  FIELD_KEY,  0, offsetof(ResendBody, template), .max = TEMPLATE_NAME_MAX, .help = "By name or id; all active ones unless said" },
+    { "requestId", FIELD_KEY,  0, offsetof(ResendBody, request), .max = MESSAGE_REQUEST_MAX, .help = "The same twice sends once; made unless said" },
+};
+const Shape resend_body_shape = { .name = "Resend", SHAPE_ROWS(resend_body_rows), .size = sizeof(ResendBody) };
+static const Field resent_rows[] = {
+    { "requestId", FIELD_TEXT, ALWAYS },
+    LIST("items", ALWAYS, message_row),
+};
+const Shape resent_shape = SHAPE("Resent", resent_rows);
+static const Field entity_cancel_rows[] = {
+    { "eventKind", FIELD_TEXT, 0, offsetof(EntityCancel, event_kind), .max = EVENT_KIND_MAX, .help = "What events of this kind made" },
+    { "eventType", FIELD_TEXT, FIELD_ALSO, .max = EVENT_KIND_MAX },
+    { "kind",      FIELD_TEXT, FIELD_ALSO, .max = EVENT_KIND_MAX },
+    { "channel",   FIELD_KEY,  0, offsetof(EntityCancel, channel), .max = CHANNEL_KEY_MAX },
+};
+const Shape entity_cancel_shape = { .name = "EntityCancel", SHAPE_ROWS(entity_cancel_rows), .size = sizeof(EntityCancel) };
+static const Field entity_cancelled_rows[] = {
+    { "cancelled", FIELD_COUNT, ALWAYS },
+    { "complete",  FIELD_BOOL,  ALWAYS, .help = "False where more is left than one call takes" },
+};
+const Shape entity_cancelled_shape = SHAPE("EntityCancelled", entity_cancelled_rows);
 
 static const Field attempt_rows[] = {
     { "number",     FIELD_INT,  ALWAYS },

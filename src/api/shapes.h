@@ -35,6 +35,18 @@ typedef struct PreviewBody {
 extern const Shape preview_body_shape;
 extern const Shape preview_shape;
 
+// messages_api.c
+typedef struct ResendBody {
+    Str entity, channel;
+    Str template; // by its name or its id; none: all
+    Str request;  // the caller's own id for it; none: one is made
+} ResendBody;
+extern const Shape message_shape;
+extern const Shape resend_body_shape;
+extern const Shape resent_shape;
+extern const Shape entity_cancel_shape; // into an EntityCancel
+extern const Shape entity_cancelled_shape;
+
 // events_api.c
 extern const Shape event_shown_shape;
 extern const Shape explain_shape;

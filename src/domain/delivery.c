@@ -350,6 +350,8 @@ Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason re
     assert(live->state == DELIVERY_SENDING && live->attempt > 0);
     Live untried = *live;
     untried.attempt--;
+    if (reason == REASON_OPTED_OUT)
+        return end(&untried, DELIVERY_CANCELLED, reason);
     return park(&untried, plan, reason, now);
 }
 

@@ -253,7 +253,8 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
 Settlement delivery_stay(const Live *live, DeliveryReason reason);
 
 // delivery_refuse parks a claimed delivery that was not even tried: there is no way out for it. No
-// attempt is counted; its send was begun, and a person's retry begins it again.
+// attempt is counted; its send was begun, and a person's retry begins it again. What the recipient
+// does not want is cancelled instead: nobody is to decide about it.
 Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now);
 
 // delivery_park hands a delivery to a person whatever its plan says: there is none to be read.

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "engine/measure.h"
+#include "store/preference.h"
 
 // A claim takes what is due and free. Each due lane says how many it could start now; the window is
 // shared among them (window.h); the store takes the oldest of each lane, up to its share.
@@ -226,6 +227,7 @@ static void take_all_lanes(Round *round)
 Err claim_check(Tx *tx, Round *round, Error *error)
 {
     TRY(queue_claim_take(tx, &round->claim, error));
+    TRY(preference_screen(tx, &round->claim, error));
     if (round->probes)
         queue_next_take(&round->upcoming);
     if (round->probes_all)

@@ -77,6 +77,8 @@ static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, con
     // A delivery whose targets all have it would have ended with the last of them.
     if (!flight->claimed.trigger || is_all_done(&flight->claimed))
         return REASON_UNREADABLE;
+    if (flight->claimed.is_opted_out)
+        return REASON_OPTED_OUT;
     if (!lane_type(engine, way))
         return REASON_NO_CHANNEL;
     return way->channel->definition.enabled ? REASON_NONE : REASON_CHANNEL_DISABLED;
@@ -94,7 +96,7 @@ Settlement park_unreadable(Uuid id, const Live *live)
     return delivery_park(live, REASON_UNREADABLE);
 }
 
-// refuse parks what waits and cannot be sent.
+// refuse ends what waits and cannot be sent, or is not wanted.
 static void refuse(Flight *flight, DeliveryReason reason)
 {
     static const Plan unread = { 0 };

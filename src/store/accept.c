@@ -6,6 +6,7 @@
 #include "store/decision.h"
 #include "store/delivery.h"
 #include "store/event.h"
+#include "store/preference.h"
 #include "store/recall.h"
 
 // Deciding comes first in this file, writing second. To write, accepts are flattened to entries,
@@ -159,6 +160,7 @@ static AcceptPair pair_of(const Accept *accept, AcceptItem *item, const Decision
     unsigned before = item->again ? item->again->last : 0;
     pair.delivery = delivery_id_of(item->event.id, before + (unsigned) place + 1);
     pair.public_id = public_id_of(accept, item, pair.delivery, random);
+    pair.lane = decision->trigger->rule.lane;
     pair.key = (DedupKey){ .tenant = accept->tenant,
                            .key = dedup_key(trigger_key_scope(decision->trigger), &decision->key),
                            .wanted_by = pair.delivery };
@@ -354,6 +356,7 @@ static void flatten(Batch *batch, Accept *const *accepts, size_t count);
 static void make_room(Batch *batch);
 static Err take_identities(Batch *batch, Error *error);
 static Err take_keys(Batch *batch, Error *error);
+static Err take_ways(Batch *batch, Error *error);
 static void part_waves(Batch *batch);
 static Err write_waves(Batch *batch, Error *error);
 static Err call_off(Tx *tx, const Entry *entries, size_t count, Error *error);
@@ -370,6 +373,7 @@ Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error)
     make_room(&batch);
     TRY(take_identities(&batch, error));
     TRY(take_keys(&batch, error));
+    TRY(take_ways(&batch, error));
     part_waves(&batch);
     TRY(write_waves(&batch, error));
     tell_holders(&batch);
@@ -462,6 +466,49 @@ static Err take_keys(Batch *batch, Error *error)
         }
     }
     return dedup_take(batch->tx, keys, used, error);
+}
+
+// ask_recipients lists the addresses of what is about to be made, and by which pair.
+static size_t ask_recipients(const Batch *batch, PreferenceAsk *asks, AcceptPair **pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        AcceptItem *item = batch->entries[i].item;
+        for (size_t p = 0; p < item->pair_count; p++) {
+            AcceptPair *pair = &item->pairs[p];
+            if (!pair->decision.address.len || !accept_made(item, pair))
+                continue;
+            asks[count] = (PreferenceAsk){ .tenant = batch->entries[i].accept->tenant,
+                                           .address = pair->decision.address };
+            pairs[count++] = pair;
+        }
+    }
+    return count;
+}
+
+// take_ways lets another channel stand in where the recipient wants that.
+static Err take_ways(Batch *batch, Error *error)
+{
+    Tx *tx = batch->tx;
+    size_t room = 0;
+    bool is_asked = false;
+    for (size_t i = 0; i < batch->count; i++) {
+        room += batch->entries[i].item->created_count;
+        is_asked |= preference_any(tx->registry, batch->entries[i].accept->tenant);
+    }
+    if (!is_asked || room == 0)
+        return ERR_OK;
+    PreferenceAsk *asks = ARENA_ARRAY(&tx->arena, PreferenceAsk, room);
+    AcceptPair **pairs = ARENA_ARRAY(&tx->arena, AcceptPair *, room);
+    size_t count = ask_recipients(batch, asks, pairs);
+    TRY(preference_find_all(tx, asks, count, error));
+    for (size_t i = 0; i < count; i++) {
+        const Trigger *trigger = pairs[i]->decision.trigger;
+        Str instead = preference_instead(asks[i].found.channel, trigger->channel);
+        int64_t lane = registry_lane_of(tx->registry, asks[i].tenant, instead);
+        pairs[i]->lane = lane ? lane : trigger->rule.lane;
+    }
+    return ERR_OK;
 }
 
 // recall_key files a delivery, or finds what an event calls off, by the trigger's match values.
@@ -705,7 +752,7 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .public_id = pair->public_id,
         .rule = trigger->rule.number,
         .version = trigger->rule.version,
-        .lane = trigger->rule.lane,
+        .lane = pair->lane,
         .site = entry->item->event.site,
         .triggered_at = accept->now,
         .address = decision->address,
@@ -716,7 +763,7 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
     batch->queue[at] = (QueueRow){
         .tenant = accept->tenant,
         .id = batch->deliveries[at].id,
-        .lane = trigger->rule.lane,
+        .lane = pair->lane,
         .rule = trigger->rule.number,
         .site = entry->item->event.site,
         .bytes = (int) entry->item->event.payload.len,

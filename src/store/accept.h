@@ -33,6 +33,7 @@ typedef struct AcceptPair {
     DedupKey key;  // when decision.has_key
     Uuid delivery; // to make; for a duplicate see key.holder and key.public_id
     Str public_id; // likewise
+    int64_t lane;  // the rule's, unless the recipient prefers another channel
 } AcceptPair;
 
 typedef struct AcceptItem {

@@ -36,7 +36,7 @@ static const Statement insert = {
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
     " COALESCE(n.verdict, a.verdict), COALESCE(n.tried_reason, a.reason),"                         \
-    " COALESCE(n.detail, a.detail)"
+    " COALESCE(n.detail, a.detail), COALESCE(n.provider_id, a.provider_id)"
 #define WHOLE "e.payload, e.recipient"
 #define BARE "'', NULL"
 #define VIEW_JOINS                                                                                 \
@@ -378,7 +378,7 @@ static const Columns view_columns = COLUMNS(
     COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
     COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
     COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason),
-    COLUMN(ViewRow, tried_detail));
+    COLUMN(ViewRow, tried_detail), COLUMN(ViewRow, view.provider_id));
 
 static Str last_error(const ViewRow *row)
 {

@@ -63,6 +63,7 @@ typedef struct DeliveryView {
     bool is_in_flight; // a send is under way, or was when it was called off: it may still arrive
     Str last_error;    // what the last attempt failed with; none when it was delivered
     Str note;          // a person's words; none
+    Str provider_id;   // what the far side called the last attempt; none
 } DeliveryView;
 
 // view_status is the word that the family of its rule has for where it stands; none: it has none.

@@ -65,6 +65,7 @@ RegistryTenant *part_tenant_copy(const RegistryTenant *from, Str id, Str name)
 {
     RegistryTenant *tenant = part_tenant(from->tenant, id, name);
     tenant->moved = from->moved;
+    tenant->has_preferences = from->has_preferences;
     tenant->triggers = trie_hold(&from->triggers);
     tenant->kinds = trie_hold(&from->kinds);
     tenant->off_kinds = trie_hold(&from->off_kinds);

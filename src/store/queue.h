@@ -101,6 +101,7 @@ typedef struct Claimed {
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
     Target *targets;        // all that have a row; none: the one of the promise
     size_t target_count;
+    bool is_opted_out; // the recipient does not want it (preference.h)
 } Claimed;
 
 // claimed_is_done: a target of the delivery has it, or will not.

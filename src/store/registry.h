@@ -37,6 +37,7 @@ typedef struct RegistryTenant {
     TrieItem item;
     int64_t tenant;
     Str id, name;          // none: it is gone, and what it had defined is not
+    bool has_preferences;  // or had: addresses are to be looked up (preference.h)
     int64_t stamp;         // of the load that made this one
     int64_t moved;         // the stamp of the load that last changed a trigger of it
     Trie triggers;         // RegistryTrigger by kind and id; current versions, disabled ones too

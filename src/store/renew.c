@@ -19,7 +19,7 @@ static const Statement load_tenants = {
     .name = "registry_tenants",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
-    .sql = "SELECT tenant, id, name, is_hidden FROM tenant WHERE generation > $1",
+    .sql = "SELECT tenant, id, name, is_hidden, has_preferences FROM tenant WHERE generation > $1",
 };
 static const Statement load_keys = {
     .name = "registry_keys",
@@ -200,8 +200,10 @@ static void take_tenant(Making *making, const Value *row)
 {
     int64_t number = value_to_i64(&row[0]);
     bool is_hidden = value_to_i64(&row[3]) != 0;
-    put_tenant(making->registry, part_find_tenant(making->registry, number), number,
-               is_hidden ? STR_NONE : value_to_str(&row[1]), value_to_str(&row[2]));
+    RegistryTenant *tenant =
+        put_tenant(making->registry, part_find_tenant(making->registry, number), number,
+                   is_hidden ? STR_NONE : value_to_str(&row[1]), value_to_str(&row[2]));
+    tenant->has_preferences = value_to_i64(&row[4]) != 0;
 }
 
 static void take_key(Making *making, const Value *row)

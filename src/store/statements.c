@@ -26,10 +26,12 @@
 #include "store/pace.h"
 #include "store/key.h"
 #include "store/lane.h"
+#include "store/message.h"
 #include "store/meta.h"
 #include "store/node.h"
 #include "store/operation.h"
 #include "store/overdue.h"
+#include "store/preference.h"
 #include "store/queue.h"
 #include "store/rate.h"
 #include "store/recall.h"
@@ -73,10 +75,12 @@ const Statement *const *const all_statements[] = {
     health_statements,
     lane_statements,
     rate_statements,
+    message_statements,
     meta_statements,
     node_statements,
     operation_statements,
     overdue_statements,
+    preference_statements,
     queue_statements,
     queue_next_statements,
     recall_statements,

@@ -116,6 +116,8 @@ static const Statement tables[] = {
     TABLE("rate", "lane"),
     TABLE("rule", "rule"),
     TABLE("event", "tenant, id"),
+    TABLE("resend", "tenant, event"),
+    TABLE("preference", "tenant, key"),
     TABLE("inbox", "tenant, id"),
     TABLE("delivery", "tenant, id"),
     TABLE("queue", "tenant, id"),
