@@ -38,18 +38,15 @@ static int run_verb(CommandArgs *args);
 static int finish(int status);
 
 static const Command *const client_rows[] = {
-    &command_emit,     &command_notify,   &command_events,  &command_why,   &command_deliveries,
-    &command_captured, &command_causes,   &command_outbox,  &command_audit, &command_kpi,
-    &command_triggers, &command_channels, &command_sources, &command_keys,  &command_tenants,
-    &command_hold,     &command_release,  &command_clock,   &command_tick,  &command_health,
-    &command_top,
+    &command_emit,     &command_notify,    &command_events,   &command_why,     &command_deliveries,
+    &command_captured, &command_causes,    &command_outbox,   &command_audit,   &command_kpi,
+    &command_triggers, &command_templates, &command_channels, &command_sources, &command_keys,
+    &command_tenants,  &command_hold,      &command_release,  &command_clock,   &command_tick,
+    &command_health,   &command_top,
 };
 
 static const Command *const offline_rows[] = {
-    &command_filter,
-    &command_dedup,
-    &command_completion,
-    &command_version,
+    &command_filter, &command_dedup, &command_template, &command_completion, &command_version,
 };
 
 int command_main(int argc, char **argv, const Command *extra, size_t extra_count)

@@ -27,6 +27,7 @@ extern const Command command_kpi;
 
 // definitions.c
 extern const Command command_triggers;
+extern const Command command_templates;
 extern const Command command_channels;
 extern const Command command_sources;
 extern const Command command_keys;
@@ -48,4 +49,7 @@ extern const Command command_top;
 // offline.c
 extern const Command command_filter;
 extern const Command command_dedup;
+
+// template.c
+extern const Command command_template;
 extern const Command command_version;

@@ -13,6 +13,11 @@ static const Column trigger_columns[] = {
     { "CHANNEL", "channel" }, { "VERSION", "version" },
 };
 
+static const Column template_columns[] = {
+    { "ID", "id" },           { "NAME", "name" },         { "ACTIVE", "active" },
+    { "CHANNEL", "channel" }, { "LANGUAGE", "language" }, { "EVENT TYPE", "eventType" },
+};
+
 static const Column channel_columns[] = {
     { "KEY", "key" },
     { "TYPE", "type" },
@@ -51,6 +56,7 @@ static const Column source_columns[] = {
 static const Noun nouns[] = {
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
+    { "templates", "template", "/v1/templates", "id", template_columns, ARRAY_LEN(template_columns) },
     { "channels", "channel", "/v1/channels", "key", channel_columns, ARRAY_LEN(channel_columns) },
     { "keys",     "key",     "/v1/keys",     "id",  key_columns,     ARRAY_LEN(key_columns) },
     { "tenants",  "tenant",  "/v1/tenants",  "id",  tenant_columns,  ARRAY_LEN(tenant_columns) },
@@ -370,6 +376,16 @@ static const CommandVerb triggers_verbs[] = {
     { 0 },
 };
 
+static const CommandVerb templates_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", list },
+    { "show", "an ID", 1, 1, "", show },
+    { "create", NULL, 0, 0, "file", create },
+    { "update", "an ID", 1, 1, "file if-version", update },
+    { "set", "an ID and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
+    { "delete", "an ID", 1, 1, "", delete },
+    { 0 },
+};
+
 static const CommandVerb channels_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", list },
     { "show", "a KEY", 1, 1, "", show },
@@ -454,6 +470,26 @@ const Command command_triggers = {
                "  peal triggers show order-receipt --json",
     .options = definition_options,
     .verbs = triggers_verbs,
+};
+
+const Command command_templates = {
+    .name = "templates",
+    .usage = "templates [list]\n"
+             "templates show ID\n"
+             "templates create -f FILE\n"
+             "templates update ID -f FILE [--if-version N]\n"
+             "templates set ID NAME=VALUE... [--if-version N]\n"
+             "templates delete ID",
+    .summary = "Say what messages say",
+    .details = "delete deactivates; of one that is not active it takes the row from the list.\n"
+               "set changes the members that it names, as for triggers. See docs/templates.md.\n"
+               "\n"
+               "Examples:\n"
+               "  peal templates create -f confirmed.json\n"
+               "  peal templates set confirmed active=false\n"
+               "  peal template render confirmed.json booking.json",
+    .options = definition_options,
+    .verbs = templates_verbs,
 };
 
 const Command command_channels = {

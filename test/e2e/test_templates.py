@@ -1,7 +1,8 @@
 """M4, M5 and M6: templates choose, render and send one message for each channel and name."""
 import concurrent.futures
+import json
 
-from harness import equal, like, main
+from harness import equal, like, main, run_peal
 from steps import advance, attempts, delivery, make_channel, make_tenant, make_user, settle
 
 TYPE = "booking.confirmed"
@@ -284,6 +285,29 @@ def test_tenants_have_their_own(ctx):
     equal(stranger.get("/v1/templates", expect=200).json["items"], [])
     equal(book(stranger)["deliveries"], [])
     equal(len(book(ctx.peal)["deliveries"]), 1)
+
+
+def test_a_template_is_rendered_without_a_server(ctx):
+    data = ctx.write("data.json", json.dumps({"guest": {"Name": "Ada & Co"}}))
+    text = ctx.write("bare.txt", "Hello {{guestName}}{{nope}}\n")
+    ran = run_peal("template", "render", text, data)
+    equal((ran.code, ran.out, "{{nope}} has no value" in ran.err), (0, "Hello Ada & Co\n", True))
+    whole = ctx.write("whole.json", json.dumps(template_body(format="html", body="<b>{{guest.name}}", subject="S")))
+    ran = run_peal("template", "render", whole, data, "--json")
+    equal((ran.code, json.loads(ran.out)), (0, {"subject": "S", "body": "<b>Ada &amp; Co", "missing": []}))
+    equal(run_peal("template", "render", ctx.write("bad.txt", "{{guestName"), data).code, 2)
+    equal(run_peal("template", "render", ctx.write("date.txt", '{{guestName | date:"d"}}'), data).code, 2)
+
+
+def test_the_command_line_keeps_templates(ctx):
+    file = ctx.write("confirmed.json", json.dumps(template_body()))
+    equal(ctx.peal.cli("templates", "create", "-f", file).code, 0)
+    ran = ctx.peal.cli("templates")
+    assert "confirmed" in ran.out and TYPE in ran.out, ran.out
+    equal(ctx.peal.cli("templates", "set", "confirmed", "active=false").code, 0)
+    equal(ctx.peal.get("/v1/templates/confirmed", expect=200).json["active"], False)
+    equal(ctx.peal.cli("templates", "delete", "confirmed").code, 0)
+    equal(ctx.peal.cli("templates", "show", "confirmed").code, 3)
 
 
 if __name__ == "__main__":
