@@ -42,6 +42,7 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     ret->has_more = taken.has_more;
     if (taken.count == 0)
         return ERR_OK;
+    TRY(tx_guard(tx, error)); // rows may be younger than what this transaction knows of rules
     if (ret->fault)
         blame(tx, &taken, ret->fault);
     else

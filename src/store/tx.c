@@ -31,6 +31,17 @@ Err tx_sync(Tx *tx, Error *error)
     return fail(error, ERR_BUSY, "definitions changed meanwhile");
 }
 
+Err tx_guard(Tx *tx, Error *error)
+{
+    int64_t generation;
+    TRY(tx_sync(tx, error));
+    TRY(generation_read(tx->db, &generation, error));
+    if (generation == tx->registry->generation || tx->changes_definitions)
+        return ERR_OK;
+    tx->is_outdated = true;
+    return fail(error, ERR_BUSY, "definitions changed meanwhile");
+}
+
 Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret, Error *error)
 {
     db_send(tx->db, &tx->arena, statement, values, ret);

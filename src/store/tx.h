@@ -36,6 +36,10 @@ void tx_begin(Tx *tx);
 // tx_sync is db_sync() and, the first time, the check of the generation.
 Err tx_sync(Tx *tx, Error *error) MUST_USE;
 
+// tx_guard checks the generation again, for who decides on what others have committed since the
+// transaction began: what was published before that must have its say.
+Err tx_guard(Tx *tx, Error *error) MUST_USE;
+
 Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
              Error *error) MUST_USE;
 
