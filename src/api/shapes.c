@@ -439,7 +439,7 @@ static const Shape kpi_site_shape = SHAPE("KpisOfSite", kpi_site_rows);
 static const Field kpi_site_row = { NULL, FIELD_OBJECT, .inside = &kpi_site_shape };
 static const Field kpi_rows[] = {
     KPI_ROWS,
-    { "exact", FIELD_BOOL, ALWAYS, .help = "False where more is due, and more is not, than is looked at" },
+    { "exact", FIELD_BOOL, ALWAYS, .help = "False where too many are due, or retried, to be looked at: then at least so many are" },
     LIST("bySite", ALWAYS, kpi_site_row),
 };
 const Shape kpi_shape = SHAPE("Kpis", kpi_rows);

@@ -49,14 +49,25 @@ Err file_put(Arena *scratch, Str path, Str text, Error *error)
     return ERR_OK;
 }
 
+// room_of is how many bytes to read at most: as many as a regular file has, for max may be far
+// more.
+static size_t room_of(int fd, size_t max)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size <= 0)
+        return max;
+    return (size_t) found.st_size < max ? (size_t) found.st_size : max;
+}
+
 // take reads what was opened, or says by errno why it was not, and closes it.
 static Err take(Arena *arena, int fd, Str path, size_t max, Str *ret, Error *error)
 {
     *ret = STR_NONE;
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return ERR_OK;
-    char *text = arena_alloc(arena, max);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, max);
+    size_t room = fd < 0 ? 0 : room_of(fd, max);
+    char *text = arena_alloc(arena, room);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, room);
     if (len < 0)
         fail(error, ERR_UNAVAILABLE, "cannot read %.*s: %m", STR_ARG(path));
     if (fd >= 0)

@@ -38,6 +38,13 @@ static bool read_line(Arena *arena, Str text, Line *ret)
     return true;
 }
 
+static int by_tenant(const void *a, const void *b)
+{
+    const Line *x = a, *y = b;
+    return x->tenant < y->tenant ? -1 : x->tenant > y->tenant;
+}
+
+// read_lines reads the file's lines, in the order of their tenants.
 static size_t read_lines(Arena *arena, Str text, Line **ret)
 {
     size_t room = 1, count = 0;
@@ -46,15 +53,14 @@ static size_t read_lines(Arena *arena, Str text, Line **ret)
     *ret = ARENA_ARRAY(arena, Line, room);
     while (text.len > 0)
         count += read_line(arena, str_cut(&text, '\n'), &(*ret)[count]);
+    qsort(*ret, count, sizeof **ret, by_tenant);
     return count;
 }
 
 static const Line *find(const Line *lines, size_t count, int64_t tenant)
 {
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].tenant == tenant)
-            return &lines[i];
-    return NULL;
+    Line wanted = { .tenant = tenant };
+    return bsearch(&wanted, lines, count, sizeof *lines, by_tenant);
 }
 
 static void add_line(Buf *text, Arena *arena, const Line *line)

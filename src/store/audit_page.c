@@ -6,7 +6,7 @@
 // Rows are read along their numbers and looked into here: what a filter asks for lies packed in
 // their bytes, and a walk is bounded anyway (walk.h).
 
-enum { LOOK = 500, VERIFY_LOOK = 4000 }; // rows at a time
+enum { LOOK = 500, VERIFY_LOOK = 2000 }; // rows at a time
 
 static const Statement newest = {
     .name = "audit_newest",

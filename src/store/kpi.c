@@ -3,22 +3,25 @@
 #include "domain/delivery.h"
 #include "domain/rule.h"
 
-// All statements give the rule's kind and the site first, by which rows are taken or left.
+_Static_assert(DELIVERY_RETRYING == 2 && RULE_NOTIFY == 5 && STEP_SEND == 1,
+               "the SQL names states, kinds and steps by number");
+
+// Sums are of all rules, or of lists alone ($2).
+#define WANTED(rule)                                                                               \
+    " AND ($2 = 0 OR " rule " IN (SELECT rule FROM rule WHERE tenant = $1 AND kind = 5))"
 static const Statement sums = {
     .name = "kpi_sums",
     .scope = STATEMENT_TENANT,
-    .params = "i",
-    .sql = "SELECT r.kind, c.site, c.state, CAST(SUM(c.n) AS BIGINT) FROM counter c"
-           " LEFT JOIN rule r ON r.rule = c.rule WHERE c.tenant = $1"
-           " GROUP BY r.kind, c.site, c.state",
+    .params = "ii",
+    .sql = "SELECT c.site, c.state, CAST(SUM(c.n) AS BIGINT) FROM counter c"
+           " WHERE c.tenant = $1" WANTED("c.rule") " GROUP BY c.site, c.state",
 };
 static const Statement paces = {
     .name = "kpi_paces",
     .scope = STATEMENT_TENANT,
-    .params = "ii",
-    .sql = "SELECT r.kind, p.site, CAST(SUM(p.n) AS BIGINT) FROM pace p"
-           " LEFT JOIN rule r ON r.rule = p.rule WHERE p.tenant = $1 AND p.minute = $2"
-           " GROUP BY r.kind, p.site",
+    .params = "iii",
+    .sql = "SELECT p.site, CAST(SUM(p.n) AS BIGINT) FROM pace p"
+           " WHERE p.tenant = $1" WANTED("p.rule") " AND p.minute = $3 GROUP BY p.site",
 };
 static const Statement names = {
     .name = "kpi_sites",
@@ -26,33 +29,44 @@ static const Statement names = {
     .params = "i",
     .sql = "SELECT site, name FROM site WHERE tenant = $1",
 };
+// What is looked at is bounded whatever is wanted, so here the rule's kind is told, where it is
+// asked for ($2), and rows are taken or left afterwards.
+#define LOOKED(at)                                                                                 \
+    "SELECT q.site, q.state, " at                                                                  \
+    ", CASE WHEN $2 = 0 THEN NULL ELSE (SELECT kind FROM rule r WHERE r.rule = q.rule) END"
 #define OF_LANES                                                                                   \
-    "SELECT r.kind, q.site, q.state, q.due_at FROM lane l CROSS JOIN queue q"                      \
-    " LEFT JOIN rule r ON r.rule = q.rule WHERE l.tenant = $1 AND q.lane = l.lane AND q.step = 1"
+    LOOKED("q.due_at")                                                                             \
+    " FROM lane l CROSS JOIN queue q WHERE l.tenant = $1 AND q.lane = l.lane AND q.step = 1"
 static const Statement due = {
     .name = "kpi_due",
     .scope = STATEMENT_TENANT,
-    .params = "iii",
-    .sql = OF_LANES " AND q.due_at <= $2 LIMIT $3",
+    .params = "iiii",
+    .sql = OF_LANES " AND q.due_at <= $3 LIMIT $4",
 };
-static const Statement later_on = {
-    .name = "kpi_later",
+static const Statement lately = {
+    .name = "kpi_lately",
     .scope = STATEMENT_TENANT,
-    .params = "iii",
-    .sql = OF_LANES " AND q.due_at > $2 AND q.state = 0 LIMIT $3",
+    .params = "iiii",
+    .sql = OF_LANES " AND q.due_at > $3 LIMIT $4",
 };
+// The order is the index's, lest SQLite walk along the tenant's whole queue.
 static const Statement retried = {
     .name = "kpi_retried",
     .scope = STATEMENT_TENANT,
-    .params = "ii",
-    .sql = "SELECT r.kind, q.site, q.state, q.first_due_at FROM queue q"
-           " LEFT JOIN rule r ON r.rule = q.rule"
-           " WHERE q.tenant = $1 AND q.cause IS NOT NULL AND q.state = 2 LIMIT $2",
+    .params = "iii",
+    .sql = LOOKED("q.first_due_at") " FROM queue q WHERE q.tenant = $1 AND q.cause IS NOT NULL"
+                                    " ORDER BY q.cause, q.id LIMIT $3",
+};
+static const Statement fronts = {
+    .name = "kpi_fronts",
+    .scope = STATEMENT_TENANT,
+    .params = "i",
+    .sql = "SELECT MIN(f.due_at) FROM (SELECT (SELECT MIN(q.due_at) FROM queue q"
+           " WHERE q.lane = l.lane AND q.step = 1) AS due_at FROM lane l WHERE l.tenant = $1) AS f",
 };
 
-const Statement *const kpi_statements[] = {
-    &sums, &paces, &names, &due, &later_on, &retried, NULL
-};
+const Statement *const kpi_statements[] = { &sums,   &paces,   &names,  &due,
+                                            &lately, &retried, &fronts, NULL };
 
 // Look is the report as it is filled.
 typedef struct Look {
@@ -60,7 +74,8 @@ typedef struct Look {
     Instant now;
     Kpi *kpis; // by number of the site, as they come
     size_t count, room;
-    int64_t site; // that is asked for; -1: any
+    int64_t site;   // that is asked for; -1: any
+    Instant oldest; // in any lane, where more is due than was looked at; INSTANT_NONE
 } Look;
 
 static Kpi *kpi_of(Look *look, Arena *arena, int64_t number)
@@ -82,10 +97,15 @@ static Kpi *kpi_of(Look *look, Arena *arena, int64_t number)
 // wanted is where a row counts; NULL: it was not asked for.
 static Kpi *wanted(Look *look, Arena *arena, const Value *row)
 {
-    int64_t kind = value_to_i64(&row[0]), site = value_to_i64(&row[1]);
-    if (look->filter->is_notification_only && kind != RULE_NOTIFY)
-        return NULL;
+    int64_t site = value_to_i64(&row[0]);
     return look->site < 0 || look->site == site ? kpi_of(look, arena, site) : NULL;
+}
+
+// looked_at is the same of a row of the queue, which tells its rule's kind.
+static Kpi *looked_at(Look *look, Arena *arena, const Value *row)
+{
+    bool is_wanted = !look->filter->is_notification_only || value_to_i64(&row[3]) == RULE_NOTIFY;
+    return is_wanted ? wanted(look, arena, row) : NULL;
 }
 
 static void add_sum(Kpi *kpi, DeliveryState state, int64_t n)
@@ -96,23 +116,14 @@ static void add_sum(Kpi *kpi, DeliveryState state, int64_t n)
         kpi->scheduled += n; // until it is found due
     else if (state == DELIVERY_PARKED)
         kpi->parked += n;
+    if (state == DELIVERY_SENDING)
+        kpi->sending += n;
 }
 
-static void add_age(Look *look, Kpi *kpi, Instant since)
+static void add_age(const Look *look, Kpi *kpi, Instant since)
 {
     kpi->oldest = earlier(kpi->oldest, since);
     kpi->stuck += since <= look->now - KPI_STUCK_AFTER;
-}
-
-static void add_due(Look *look, Kpi *kpi, DeliveryState state, Instant due_at)
-{
-    if (state == DELIVERY_RETRYING || state == DELIVERY_WAITING)
-        return; // the former is looked at by itself, the latter is a reminder
-    add_age(look, kpi, due_at);
-    if (state != DELIVERY_PENDING)
-        return;
-    kpi->queue_depth++;
-    kpi->scheduled--;
 }
 
 static Err find_site(Db *db, Arena *arena, int64_t tenant, Look *look, Rows *ret, Error *error)
@@ -132,7 +143,8 @@ static Err read_sums(Db *db, Arena *arena, int64_t tenant, Look *look, Error *er
 {
     Rows rows, paced;
     Instant minute = look->now - look->now % SPAN_MINUTE - SPAN_MINUTE;
-    Value args[] = { value_i64(tenant), value_i64(minute) };
+    Value args[] = { value_i64(tenant), value_i64(look->filter->is_notification_only),
+                     value_i64(minute) };
     db_send(db, arena, &sums, args, &rows);
     db_send(db, arena, &paces, args, &paced);
     TRY(db_sync(db, error));
@@ -140,59 +152,123 @@ static Err read_sums(Db *db, Arena *arena, int64_t tenant, Look *look, Error *er
         const Value *row = rows_at(&rows, i);
         Kpi *kpi = wanted(look, arena, row);
         if (kpi)
-            add_sum(kpi, (DeliveryState) value_to_i64(&row[2]), value_to_i64(&row[3]));
+            add_sum(kpi, (DeliveryState) value_to_i64(&row[1]), value_to_i64(&row[2]));
     }
     for (size_t i = 0; i < paced.count; i++) {
         Kpi *kpi = wanted(look, arena, rows_at(&paced, i));
         if (kpi)
-            kpi->delivered += value_to_i64(&rows_at(&paced, i)[2]);
+            kpi->delivered += value_to_i64(&rows_at(&paced, i)[1]);
     }
     return ERR_OK;
 }
 
-// read_ages looks at what is due and what is retried, so far as it looks.
-static Err read_ages(Db *db, Arena *arena, int64_t tenant, Look *look, bool *ret_all, Error *error)
+// is_send is true of what waits for its first try or is at one; what is retried is looked at by
+// itself.
+static bool is_send(const Value *row)
+{
+    int64_t state = value_to_i64(&row[1]);
+    return state == DELIVERY_PENDING || state == DELIVERY_SENDING;
+}
+
+static void add_due(Look *look, Arena *arena, const Rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
+        if (!kpi)
+            continue;
+        add_age(look, kpi, value_to_i64(&row[2]));
+        if (value_to_i64(&row[1]) == DELIVERY_PENDING) {
+            kpi->queue_depth++;
+            kpi->scheduled--;
+        }
+    }
+}
+
+// add_all_but takes all that is pending for stuck, but for rows that are due later or since lately.
+static void add_all_but(Look *look, Arena *arena, const Rows *rows)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        Kpi *kpi = &look->kpis[i];
+        kpi->stuck += kpi->scheduled + kpi->sending;
+        kpi->queue_depth += kpi->scheduled;
+        kpi->scheduled = 0;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
+        bool is_later =
+            value_to_i64(&row[1]) == DELIVERY_PENDING && value_to_i64(&row[2]) > look->now;
+        if (!kpi)
+            continue;
+        kpi->stuck--;
+        kpi->scheduled += is_later;
+        kpi->queue_depth -= is_later;
+    }
+}
+
+// add_ages notes how old what is due is, and counts nothing.
+static void add_ages(Look *look, Arena *arena, const Rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
+        if (kpi)
+            kpi->oldest = earlier(kpi->oldest, value_to_i64(&row[2]));
+    }
+}
+
+static void add_retried(Look *look, Arena *arena, const Rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Kpi *kpi = value_to_i64(&row[1]) == DELIVERY_RETRYING ? looked_at(look, arena, row) : NULL;
+        if (kpi)
+            add_age(look, kpi, value_to_i64(&row[2]));
+    }
+}
+
+// read_far is read_live where more is due than is looked at.
+static Err read_far(Db *db, Arena *arena, int64_t tenant, Look *look, const Rows *front,
+                    bool *ret_all, Error *error)
+{
+    Rows rows, first;
+    Value args[] = { value_i64(tenant), value_i64(look->filter->is_notification_only),
+                     value_i64(look->now - KPI_STUCK_AFTER), value_i64(KPI_LOOK_MAX) };
+    db_send(db, arena, &lately, args, &rows);
+    db_send(db, arena, &fronts, args, &first);
+    TRY(db_sync(db, error));
+    *ret_all = rows.count < KPI_LOOK_MAX;
+    if (*ret_all) {
+        add_all_but(look, arena, &rows);
+        add_ages(look, arena, front);
+    } else {
+        add_due(look, arena, front);
+    }
+    if (look->site < 0 && !look->filter->is_notification_only)
+        look->oldest = value_to_i64(&rows_at(&first, 0)[0]);
+    return ERR_OK;
+}
+
+// read_live looks at what is due and at what is retried, as far as it looks.
+static Err read_live(Db *db, Arena *arena, int64_t tenant, Look *look, bool *ret_exact,
+                     Error *error)
 {
     Rows front, tried;
-    Value args[] = { value_i64(tenant), value_i64(look->now), value_i64(KPI_LOOK_MAX) };
-    Value tried_args[] = { value_i64(tenant), value_i64(KPI_LOOK_MAX) };
+    bool is_all = true;
+    int64_t is_narrow = look->filter->is_notification_only;
+    Value args[] = { value_i64(tenant), value_i64(is_narrow), value_i64(look->now),
+                     value_i64(KPI_LOOK_MAX) };
+    Value tried_args[] = { value_i64(tenant), value_i64(is_narrow), value_i64(KPI_LOOK_MAX) };
     db_send(db, arena, &due, args, &front);
     db_send(db, arena, &retried, tried_args, &tried);
     TRY(db_sync(db, error));
-    for (size_t i = 0; i < front.count; i++) {
-        const Value *row = rows_at(&front, i);
-        Kpi *kpi = wanted(look, arena, row);
-        if (kpi)
-            add_due(look, kpi, (DeliveryState) value_to_i64(&row[2]), value_to_i64(&row[3]));
-    }
-    for (size_t i = 0; i < tried.count; i++) {
-        Kpi *kpi = wanted(look, arena, rows_at(&tried, i));
-        if (kpi)
-            add_age(look, kpi, value_to_i64(&rows_at(&tried, i)[3]));
-    }
-    *ret_all = front.count < KPI_LOOK_MAX && tried.count < KPI_LOOK_MAX;
-    return ERR_OK;
-}
-
-// count_later counts what is not yet due instead, where too much is due to be looked at.
-static Err count_later(Db *db, Arena *arena, int64_t tenant, Look *look, bool *ret_all,
-                       Error *error)
-{
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(look->now), value_i64(KPI_LOOK_MAX) };
-    TRY(db_query(db, arena, &later_on, args, &rows, error));
-    for (size_t i = 0; i < look->count; i++) {
-        look->kpis[i].queue_depth += look->kpis[i].scheduled;
-        look->kpis[i].scheduled = 0;
-    }
-    for (size_t i = 0; i < rows.count; i++) {
-        Kpi *kpi = wanted(look, arena, rows_at(&rows, i));
-        if (kpi) {
-            kpi->scheduled++;
-            kpi->queue_depth--;
-        }
-    }
-    *ret_all = rows.count < KPI_LOOK_MAX;
+    if (front.count < KPI_LOOK_MAX)
+        add_due(look, arena, &front);
+    else
+        TRY(read_far(db, arena, tenant, look, &front, &is_all, error));
+    add_retried(look, arena, &tried);
+    *ret_exact = is_all && tried.count < KPI_LOOK_MAX;
     return ERR_OK;
 }
 
@@ -223,15 +299,13 @@ static int by_number(const void *a, const void *b)
 Err kpi_read(Db *db, Arena *arena, int64_t tenant, const KpiFilter *filter, Instant now,
              KpiReport *ret, Error *error)
 {
-    Look look = { .filter = filter, .now = now };
+    Look look = { .filter = filter, .now = now, .oldest = INSTANT_NONE };
     Rows sites;
     bool is_exact;
     TRY(find_site(db, arena, tenant, &look, &sites, error));
     TRY(read_sums(db, arena, tenant, &look, error));
-    TRY(read_ages(db, arena, tenant, &look, &is_exact, error));
-    if (!is_exact)
-        TRY(count_later(db, arena, tenant, &look, &is_exact, error));
-    *ret = (KpiReport){ .total.oldest = INSTANT_NONE, .is_exact = is_exact };
+    TRY(read_live(db, arena, tenant, &look, &is_exact, error));
+    *ret = (KpiReport){ .total.oldest = look.oldest, .is_exact = is_exact };
     ret->sites = ARENA_ARRAY(arena, Kpi, look.count + 1);
     qsort(look.kpis, look.count, sizeof *look.kpis, by_number);
     for (size_t i = 0; i < look.count; i++) {

@@ -1,20 +1,24 @@
 // kpi.h - a few figures that tell how a tenant's queue does, in all and by site.
 //
 // They come from the counters (counter.h) and from pace.h; nothing counts the deliveries. What the
-// counters do not tell apart is looked at in the queue, KPI_LOOK_MAX rows at most: which of the
-// pending are due, and how long what is due or retried has been so. Where more than that are due
-// and more than that are not, is_exact is false.
+// counters do not tell apart is looked at in the queue, KPI_LOOK_MAX rows at a time: what is due;
+// where that is more, what is not due for long, for then all the rest is; and what is retried.
+// Where none of the first two can be looked at whole, or not the third, is_exact is false: at least
+// so many are due or stuck as is said, and none is older but those that were not looked at. Where
+// more is due than is looked at, the oldest of a site is the oldest that was; of all it is the
+// oldest in any lane.
 #pragma once
 
 #include "store/db.h"
 
 #define KPI_STUCK_AFTER ((Span) 10 * SPAN_MINUTE)
-enum { KPI_LOOK_MAX = 2000 };
+enum { KPI_LOOK_MAX = 1000 };
 
 typedef struct Kpi {
     int64_t number;      // of the site; 0: of what came from none
     Str site;            // its name; none
     int64_t queue_depth; // due, being sent or retried
+    int64_t sending;     // of these
     int64_t scheduled;   // pending, and not yet due
     int64_t stuck;       // due or retried, and first due KPI_STUCK_AFTER ago or longer
     int64_t parked;

@@ -1,5 +1,6 @@
 """The figures of the queue: from counters, and equal to what a recount says."""
 import random
+import uuid
 
 from harness import equal, like, main
 from steps import advance, deliveries, ingest, make_tenant, make_trigger, settle, visit
@@ -76,6 +77,65 @@ def test_they_equal_a_recount_after_whatever_happened(ctx):
             ctx.peal.post(f"/v1/deliveries/{parked[0]['id']}/{action}", {}, expect=200)
             settle(ctx.peal)
         like(kpis(ctx.peal), recount(ctx.peal))
+
+
+def forward(site, kind, count):
+    site.post("/v1/site/forward", {"rows": [
+        {"id": str(uuid.uuid4()), "kind": "event", "enqueuedAt": "2026-05-14T05:00:00Z",
+         "body": {"kind": kind, "payload": {"n": n}}} for n in range(count)]}, expect=200)
+
+
+def site_key(peal, name):
+    made = peal.post("/v1/keys", {"role": "site", "site": name}, expect=201).json
+    return peal.with_key(made["key"])
+
+
+def test_those_of_sites_equal_a_recount(ctx):
+    make_trigger(ctx.peal, "later", eventKind="later", schedule={"initialDelay": "30m"})
+    make_trigger(ctx.peal, "none", eventKind="none", channel="http:none")
+    make_trigger(ctx.peal, "now", eventKind="now")
+    plants = {name: site_key(ctx.peal, name) for name in ("plant-7", "plant-8")}
+    ingest(ctx.peal, visit(), kind="later")
+    for n, (name, site) in enumerate(plants.items()):
+        forward(site, "later", 3 + n)
+        forward(site, "none", 1 + n)
+        forward(site, "now", 5 + n)
+    settle(ctx.peal)
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    advance(ctx.peal, "1m")
+    for n, name in enumerate(plants):
+        asked = kpis(ctx.peal, f"?site={name}")
+        like(asked, {"scheduled": 3 + n, "queueDepth": 0, "parked": 1 + n, "stuck": 0,
+                     "deliveredLastInterval": 5 + n})
+        states = [row["state"] for row in deliveries(ctx.peal) if row["site"] == name]
+        equal([states.count("pending"), states.count("parked"), states.count("delivered")],
+              [3 + n, 1 + n, 5 + n])
+        by_site, = (row for row in kpis(ctx.peal)["bySite"] if row["site"] == name)
+        like(by_site, {key: asked[key] for key in by_site if key != "site"})
+    like(kpis(ctx.peal), {"scheduled": 8, "parked": 3, "deliveredLastInterval": 11, "exact": True})
+    advance(ctx.peal, "45m")  # nothing is sent while it is held
+    like(kpis(ctx.peal, "?site=plant-8"), {"queueDepth": 4, "scheduled": 0, "stuck": 4})
+    like(kpis(ctx.peal, "?site=nowhere"), ZERO)
+
+
+LOOKED_AT = 1000  # rows of the queue; store/kpi.h
+
+
+def test_a_backlog_that_is_not_looked_at_is_counted_all_the_same(ctx):
+    make_trigger(ctx.peal)
+    make_trigger(ctx.peal, "later", eventKind="later", schedule={"initialDelay": "9d"})
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    old = LOOKED_AT + 200
+    ingest(ctx.peal, *(visit() for _ in range(old)))
+    advance(ctx.peal, "20m")
+    ingest(ctx.peal, visit(), visit())
+    ingest(ctx.peal, visit(), visit(), visit(), kind="later")
+    like(kpis(ctx.peal), {"queueDepth": old + 2, "scheduled": 3, "stuck": old, "exact": True,
+                          "oldestPendingSeconds": 20 * 60})
+    ingest(ctx.peal, *(visit() for _ in range(LOOKED_AT)), kind="later")
+    figures = kpis(ctx.peal)  # now it is too much: what is said is the least that is
+    like(figures, {"queueDepth": LOOKED_AT, "stuck": LOOKED_AT, "scheduled": old + 5,
+                   "oldestPendingSeconds": 20 * 60, "exact": False})
 
 
 def test_the_command_prints_them(ctx):
