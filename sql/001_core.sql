@@ -125,6 +125,42 @@ CREATE TABLE rule (
     UNIQUE (tenant, kind, id)
 ) {STRICT};
 
+-- The members of a list, and of which of its editions: one counts, others are being written or taken
+-- away. list is the rule's number; n never comes again in a list, so whoever has got as far as one
+-- knows who was added since.
+CREATE TABLE list_member (
+    tenant {I64} NOT NULL,
+    list {I64} NOT NULL,
+    edition {I64} NOT NULL,
+    n {I64} NOT NULL,
+    address TEXT NOT NULL,
+    name TEXT,
+    locale TEXT,
+    PRIMARY KEY (tenant, list, edition, n)
+) {STRICT_KEYED};
+CREATE UNIQUE INDEX list_member_address ON list_member (tenant, list, edition, address);
+
+-- Which edition of a list counts, how many members that has, and the next n.
+CREATE TABLE list_head (
+    tenant {I64} NOT NULL,
+    list {I64} NOT NULL,
+    edition {I64} NOT NULL,
+    members {I64} NOT NULL,
+    next_n {I64} NOT NULL,
+    PRIMARY KEY (tenant, list)
+) {STRICT_KEYED};
+
+-- Editions that are to be taken away from a moment on: those that were replaced, and those that are
+-- being written, should they never be finished.
+CREATE TABLE list_waste (
+    tenant {I64} NOT NULL,
+    list {I64} NOT NULL,
+    edition {I64} NOT NULL,
+    due_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, list, edition)
+) {STRICT_KEYED};
+CREATE INDEX list_waste_due ON list_waste (due_at);
+
 -- What came in; insert-only. The payload lies here once, whatever is made of it.
 CREATE TABLE event (
     tenant {I64} NOT NULL,
@@ -224,15 +260,19 @@ CREATE TABLE delivery (
 CREATE INDEX delivery_rule ON delivery (rule, id);
 CREATE INDEX delivery_entity ON delivery (tenant, entity, id) WHERE entity IS NOT NULL;
 
--- The addresses of a delivery that has several, and what was last told of each, in which send; n
--- counts them from 1. A delivery with one address has none: its attempts say it all.
+-- The addresses of a delivery that has several, and what was last told of each: in which send (0:
+-- nothing yet, or it was asked for again), and after how many failures of it. n counts them from 1;
+-- of a list it is the member's. A delivery with one address has none: its attempts say it all.
 CREATE TABLE target (
     tenant {I64} NOT NULL,
     delivery {ID} NOT NULL,
-    n {I32} NOT NULL,
+    n {I64} NOT NULL,
     address TEXT NOT NULL,
+    name TEXT,
+    locale TEXT,
     send {I32} NOT NULL,
-    verdict {SMALL},
+    round {I32} NOT NULL,
+    verdict {SMALL} NOT NULL,
     reason {SMALL},
     code {I32},
     provider_id TEXT,
@@ -240,6 +280,8 @@ CREATE TABLE target (
     told_at {I64},
     PRIMARY KEY (tenant, delivery, n)
 ) {STRICT_KEYED};
+CREATE INDEX target_address ON target (tenant, delivery, address);
+CREATE INDEX target_open ON target (tenant, delivery, send, round, n) WHERE verdict <> 0;
 
 -- All live state, and nothing but live state: a row exists while the delivery is pending, sending,
 -- retrying or waiting. due_at is when step falls due: a send, the end of a lease or an expiry. While a

@@ -149,6 +149,7 @@ struct Call {
     Str idempotency_key;                   // none
     void *with;                            // what its route's handlers share
     const void *known;                     // what a noun shows beside definitions; NULL
+    void *thought;                         // what its think() left for its write()
     Err (*tell)(Call *call, Error *error); // of a write that went well; see call_later()
     size_t weight;                         // see Op
     union {

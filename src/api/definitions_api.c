@@ -11,11 +11,18 @@ static Err named(const Call *call, const Json *given, const Json **ret, Error *e
 static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error);
 static Err read_body(Edit *edit, const Json *given, Error *error);
 static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error);
-static Err answer_row(Call *call, int status, const Definition *row, const EditWarning *warnings,
-                      size_t count);
+
+// Shown is a definition that is to be told of.
+typedef struct Shown {
+    int status;
+    Definition row;
+    const EditWarning *warnings;
+    size_t warning_count;
+    const void *looked; // see Noun.look_at; NULL
+} Shown;
+static Err answer_row(Call *call, Db *db, const Shown *of, Error *error);
 static Err tell_row(Call *call, Error *error);
-static Err put_row(Call *call, const Definition *row, const EditWarning *warnings, size_t count,
-                   Error *error);
+static Err put_row(Call *call, const Shown *shown, Error *error);
 static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
                         Str except);
 
@@ -164,7 +171,11 @@ static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Err
 {
     Definition row;
     TRY(edit_save(edit, given, is_new, is_patched, &row, error));
-    return answer_row(edit->call, is_new ? 201 : 200, &row, edit->warnings, edit->warning_count);
+    Shown shown = { .status = is_new ? 201 : 200,
+                    .row = row,
+                    .warnings = edit->warnings,
+                    .warning_count = edit->warning_count };
+    return answer_row(edit->call, edit->tx->db, &shown, error);
 }
 
 // read_body checks what was given and puts it under the names of its rows.
@@ -231,19 +242,12 @@ static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
     return ERR_OK;
 }
 
-// Shown is a definition that is to be told of.
-typedef struct Shown {
-    int status;
-    Definition row;
-    const EditWarning *warnings;
-    size_t warning_count;
-} Shown;
-
-static Err answer_row(Call *call, int status, const Definition *row, const EditWarning *warnings,
-                      size_t count)
+static Err answer_row(Call *call, Db *db, const Shown *of, Error *error)
 {
-    Shown *shown = ARENA_NEW(call->arena, Shown);
-    *shown = (Shown){ status, *row, warnings, count };
+    Shown *shown = arena_copy(call->arena, of, sizeof *of);
+    const Definition *row = &of->row;
+    if (noun(call)->look_at)
+        TRY(noun(call)->look_at(call, db, row->id, &shown->looked, error));
     shown->row.id = str_dup(call->arena, row->id);
     shown->row.body = str_dup(call->arena, row->body);
     call->with = shown;
@@ -261,7 +265,7 @@ static Err tell_row(Call *call, Error *error)
         call_header(call, S("Location"),
                     str_format(call->arena, "/v1/%s/%.*s", call->route->definition->plural,
                                STR_ARG(shown->row.id)));
-    return put_row(call, &shown->row, shown->warnings, shown->warning_count, error);
+    return put_row(call, shown, error);
 }
 
 static bool is_secrets(const Noun *of, Str member)
@@ -316,6 +320,8 @@ Err definition_delete(Call *call, Tx *tx, Error *error)
         TRY(deactivate(call, tx, id, &is_done, error));
     if (!is_done)
         TRY(definition_hide(tx, call->tenant, kind_text(call), id, expected_version(call), error));
+    if (of->hide)
+        TRY(of->hide(tx, call->tenant, id, error));
     call->reply = (Reply){ .status = 204 };
     return ERR_OK;
 }
@@ -338,23 +344,26 @@ static void put_warnings(const Call *call, JsonOut *out, const EditWarning *warn
 }
 
 // put_row shows a definition: what was given, what was not but matters, and what Peal adds.
-static Err put_row(Call *call, const Definition *row, const EditWarning *warnings, size_t count,
-                   Error *error)
+static Err put_row(Call *call, const Shown *shown, Error *error)
 {
+    const Definition *row = &shown->row;
     JsonOut *out = &call->json;
     Str on = switch_of(noun(call));
     const Json *body;
     TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
     put_members(call, out, body, may_edit(call), on);
-    json_put_bool(out, on, is_on(noun(call), body));
+    if (shown->looked)
+        noun(call)->put(call, out, shown->looked);
+    if (fields_find(noun(call)->kind->shape, on))
+        json_put_bool(out, on, is_on(noun(call), body));
     json_put_i64(out, S("version"), row->version);
     json_put_time(out, S("createdAt"), row->created_at);
     json_put_time(out, S("updatedAt"), row->updated_at);
     if (call->known)
         noun(call)->tell(call, call->known, row->id);
-    if (count > 0)
-        put_warnings(call, out, warnings, count);
+    if (shown->warning_count > 0)
+        put_warnings(call, out, shown->warnings, shown->warning_count);
     json_close(out, '}');
     return ERR_OK;
 }
@@ -385,7 +394,8 @@ static Err show_row(Call *call, const Definition *row, Error *error)
 {
     const Noun *of = noun(call);
     EditWarning wait = { .message = of->warn ? of->warn(call, row->id) : STR_NONE };
-    return put_row(call, row, &wait, wait.message.at != NULL, error);
+    Shown shown = { .row = *row, .warnings = &wait, .warning_count = wait.message.at != NULL };
+    return put_row(call, &shown, error);
 }
 
 // Picked is a page that is filled by what fits: a list looks at PICK_PAGES pages for it at most.
@@ -436,7 +446,7 @@ static Err look_beside(Call *call, Db *db, Error *error)
     return of->look ? of->look(call, db, &call->known, error) : ERR_OK;
 }
 
-Err definition_list(Call *call, Db *db, Error *error)
+Err definitions_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
     Seen seen;
@@ -463,5 +473,8 @@ Err definition_show(Call *call, Db *db, Error *error)
     TRY(look_beside(call, db, error));
     EditWarning *wait = ARENA_NEW(call->arena, EditWarning);
     wait->message = of->warn ? of->warn(call, row.id) : STR_NONE;
-    return answer_row(call, 200, &row, wait, wait->message.at != NULL);
+    Shown shown = {
+        .status = 200, .row = row, .warnings = wait, .warning_count = wait->message.at != NULL
+    };
+    return answer_row(call, db, &shown, error);
 }

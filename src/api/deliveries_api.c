@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "api/shapes.h"
+#include "api/shown.h"
 #include "channels/channel.h"
 #include "domain/cause.h"
 #include "domain/template.h"
@@ -9,8 +10,6 @@
 #include "store/operation.h"
 #include "store/site.h"
 #include "store/target.h"
-
-#define STUCK_AFTER (10 * SPAN_MINUTE)
 
 static void put_id(JsonOut *json, Str key, Uuid id)
 {
@@ -75,17 +74,23 @@ static void put_outcome(JsonOut *json, const Outcome *outcome)
     json_put_str(json, S("detail"), shown->detail);
 }
 
-static void put_targets(const Call *call, JsonOut *json, const TargetRow *targets, size_t count)
+void put_target(const Call *call, JsonOut *json, const TargetRow *row)
 {
-    json_key(json, S("targets"));
+    json_open(json, '{');
+    json_put_str(json, S("address"), call_address(call, row->target.address));
+    json_put_str(json, S("name"), row->target.name);
+    json_put_str(json, S("locale"), row->target.locale);
+    put_outcome(json, row->target.send > 0 ? &row->target.outcome : NULL);
+    json_put_time(json, S("at"), row->told_at);
+    json_close(json, '}');
+}
+
+void put_targets(const Call *call, JsonOut *json, Str name, const TargetRow *targets, size_t count)
+{
+    json_key(json, name);
     json_open(json, '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open(json, '{');
-        json_put_str(json, S("address"), call_address(call, targets[i].target.address));
-        put_outcome(json, targets[i].target.send > 0 ? &targets[i].target.outcome : NULL);
-        json_put_time(json, S("at"), targets[i].told_at);
-        json_close(json, '}');
-    }
+    for (size_t i = 0; i < count; i++)
+        put_target(call, json, &targets[i]);
     json_close(json, ']');
 }
 
@@ -129,7 +134,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("dedupHash"), looked->key);
     json_put_stored(json, S("payload"), view->origin.payload);
     if (looked->target_count > 0)
-        put_targets(call, json, looked->targets, looked->target_count);
+        put_targets(call, json, S("targets"), looked->targets, looked->target_count);
     json_close(json, '}');
 }
 
@@ -144,6 +149,7 @@ enum {
     LIST_STATE,
     LIST_TRIGGER,
     LIST_CHANNEL,
+    LIST_LIST,
     LIST_EVENT,
     LIST_ENTITY,
     LIST_SITE,
@@ -159,6 +165,7 @@ const Param delivery_params[] = {
     [LIST_STATE]   = { "state",   PARAM_WORD, .words = state_words, .help = "In this state" },
     [LIST_TRIGGER] = { "trigger", PARAM_TEXT, .max = TRIGGER_ID_MAX, .help = "Made by this trigger" },
     [LIST_CHANNEL] = { "channel", PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "Sent on this channel" },
+    [LIST_LIST]    = { "list",    PARAM_TEXT, .max = TRIGGER_ID_MAX, .help = "To this list" },
     [LIST_EVENT]   = { "event",   PARAM_ID,   .help = "Made of this event" },
     [LIST_ENTITY]  = { "entity",  PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
     [LIST_SITE]    = { "site",    PARAM_TEXT, .max = SITE_NAME_MAX, .help = "Of an event that this site handed on" },
@@ -179,6 +186,7 @@ static DeliveryFilter read_filter(const Call *call)
     filter.has_state = param_word(call, LIST_STATE, &state);
     filter.state = (DeliveryState) state;
     param_text(call, LIST_TRIGGER, &filter.trigger);
+    param_text(call, LIST_LIST, &filter.list);
     param_text(call, LIST_CHANNEL, &filter.channel);
     filter.has_event = param_id(call, LIST_EVENT, &filter.event);
     param_text(call, LIST_ENTITY, &filter.entity);
@@ -236,14 +244,23 @@ static Err tell_delivery(Call *call, Error *error)
     return ERR_OK;
 }
 
+Err first_targets(const Call *call, Db *db, Uuid id, TargetRow **ret, size_t *ret_count,
+                  Error *error)
+{
+    Seen seen;
+    Walk walk = { .limit = TARGETS_MAX };
+    TRY(target_page(db, call->arena, call->tenant, id, &walk, ret, &seen, error));
+    *ret_count = seen.count;
+    return ERR_OK;
+}
+
 // look_at reads the delivery for tell_delivery().
 static Err look_at(Call *call, Db *db, Uuid id, Error *error)
 {
     Looked *looked = ARENA_NEW(call->arena, Looked);
     TRY(delivery_view(db, call->arena, call->tenant, id, &looked->view, error));
     TRY(dedup_key(call, db, &looked->view, &looked->key, error));
-    TRY(target_list(db, call->arena, call->tenant, id, &looked->targets, &looked->target_count,
-                    error));
+    TRY(first_targets(call, db, id, &looked->targets, &looked->target_count, error));
     call->with = looked;
     call_later(call, tell_delivery);
     return ERR_OK;

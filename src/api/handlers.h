@@ -4,7 +4,7 @@
 #include "api/api.h"
 
 // definitions_api.c
-Err definition_list(Call *call, Db *db, Error *error);
+Err definitions_list(Call *call, Db *db, Error *error);
 Err definition_show(Call *call, Db *db, Error *error);
 
 // health_api.c: what holds a channel, for its noun.
@@ -33,6 +33,31 @@ Err template_preview(Call *call, Db *db, Error *error);
 
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);
+
+// lists_api.c: a list is a definition whose members are written in slices, ahead of it. list_save
+// is its Noun's part in a save, list_look and list_put_targets in showing one.
+Err list_read(Call *call, Error *error);
+void list_start(Call *call);
+Err list_saved_post(Call *call, Tx *tx, Error *error);
+Err list_saved_put(Call *call, Tx *tx, Error *error);
+Err list_saved_patch(Call *call, Tx *tx, Error *error);
+Err list_save(Call *call, Tx *tx, Str id, Error *error);
+Err list_look(Call *call, Db *db, Str id, const void **ret, Error *error);
+void list_put_targets(const Call *call, JsonOut *out, const void *looked);
+extern const Param list_target_params[];
+Err list_targets(Call *call, Db *db, Error *error);
+Err list_targets_add(Call *call, Tx *tx, Error *error);
+Err list_targets_remove(Call *call, Tx *tx, Error *error);
+
+// notifications_api.c
+Err notification_post_read(Call *call, Error *error);
+extern const RouteSet notification_set;
+extern const Param notification_params[];
+Err notification_list(Call *call, Db *db, Error *error);
+Err notification_get(Call *call, Db *db, Error *error);
+Err notification_targets(Call *call, Db *db, Error *error);
+Err notification_retry(Call *call, Tx *tx, Error *error);
+Err notification_discard(Call *call, Tx *tx, Error *error);
 
 // keys_api.c
 Err tenant_list(Call *call, Db *db, Error *error);

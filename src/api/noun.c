@@ -8,6 +8,7 @@
 #include "store/definition.h"
 #include "store/health.h"
 #include "store/lane.h"
+#include "store/list.h"
 #include "store/tenant.h"
 
 void edit_warn(Edit *edit, Str placeholder, Str message)
@@ -41,6 +42,16 @@ static Err touch_trigger(Edit *edit, Error *error)
     Str channel = json_str(json_get(edit->body, S("channel")));
     TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
     return edit_warn_of_channel(edit, channel, error);
+}
+
+static Err touch_list(Edit *edit, Error *error)
+{
+    const Json *channels = json_get(edit->body, S("channels"));
+    for (JsonIter it = json_each(channels); json_next(&it);) {
+        TRY(lane_ensure(edit->tx, edit->call->tenant, json_str(it.value), error));
+        TRY(edit_warn_of_channel(edit, json_str(it.value), error));
+    }
+    return list_save(edit->call, edit->tx, json_str(json_get(edit->body, S("id"))), error);
 }
 
 static Err touch_channel(Edit *edit, Error *error)
@@ -131,6 +142,13 @@ static Err may_save_source(const Edit *edit, Error *error)
 }
 
 static const Noun nouns[] = {
+    {
+        .kind = &definition_list,
+        .touch = touch_list,
+        .hide = list_retire,
+        .look_at = list_look,
+        .put = list_put_targets,
+    },
     {
         .kind = &definition_source,
         .secrets = "config",

@@ -61,8 +61,13 @@ typedef struct Noun {
     // fits says whether a list shows one, by the route's parameters.
     bool (*fits)(const Call *call, const Json *body);
 
-    // may_delete fails where one must stay.
+    // may_delete fails where one must stay; hide writes what follows from a deletion.
     Err (*may_delete)(Str id, Error *error);
+    Err (*hide)(Tx *tx, int64_t tenant, Str id, Error *error);
+
+    // look_at reads what a definition shows beside its body where it is shown alone; put shows it.
+    Err (*look_at)(Call *call, Db *db, Str id, const void **ret, Error *error);
+    void (*put)(const Call *call, JsonOut *out, const void *looked);
 } Noun;
 
 // touch_template and template_fits are templates_api.c's.

@@ -1,5 +1,7 @@
 #include "api/posting.h"
 
+#include "store/notification.h"
+
 Accept posting_accept(const Call *call, size_t count)
 {
     return (Accept){
@@ -28,6 +30,9 @@ size_t posting_weigh(const Call *call)
 Err posting_decide(Call *call, Error *error)
 {
     Accept *accept = call->with;
+    call->weight = accept->count;
+    if (!notifications_name(accept, call->registry))
+        return ERR_OK; // a list that is not known gets its number in the transaction
     TRY(accept_decide(accept, call->registry, call->api->random, error));
     call->weight = accept->weight;
     return ERR_OK;
@@ -40,6 +45,7 @@ Err posting_write(Tx *tx, Call *const *calls, size_t count, Error *error)
     for (size_t i = 0; i < count; i++) {
         Accept *accept = calls[i]->with;
         Error refusal = { .arena = calls[i]->arena };
+        TRY(notifications_name_now(tx, accept, error));
         Err err = accept_decide(accept, tx->registry, tx->random, &refusal);
         if (err == ERR_OK)
             accepts[used++] = accept;

@@ -1,6 +1,8 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "domain/channel.h"
+#include "domain/list.h"
+#include "domain/notification.h"
 #include "domain/source.h"
 #include "domain/preference.h"
 #include "domain/template.h"
@@ -27,9 +29,12 @@
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
 // What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
-#define POSTED(shape)          .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &(shape), .keeps_answer = true
-#define PUT_THERE(shape)       .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &(shape)
-#define PATCHED(shape)         .body_max = BODY_USUAL, .media = MEDIA_PATCH, .takes = &(shape)
+#define POSTED_OF(size, shape) .body_max = size, .media = MEDIA_JSON, .takes = &(shape), .keeps_answer = true
+#define POSTED(shape)          POSTED_OF(BODY_USUAL, shape)
+#define PUT_OF(size, shape)    .body_max = size, .media = MEDIA_JSON, .takes = &(shape)
+#define PUT_THERE(shape)       PUT_OF(BODY_USUAL, shape)
+#define PATCHED_OF(size, shape) .body_max = size, .media = MEDIA_PATCH, .takes = &(shape)
+#define PATCHED(shape)         PATCHED_OF(BODY_USUAL, shape)
 #define EVENTS_IN(what, shape) .body_max = BODY_LARGE, .media = what, .takes = &(shape), .keeps_answer = true
 #define BARE                   .keeps_answer = true
 
@@ -41,28 +46,36 @@
 // What the lists of a kind may be asked for, and what a patch of one may be.
 #define channel_params NULL
 #define channel_patch "{\"enabled\":false}"
+#define list_params NULL
+#define list_patch "{\"name\":\"…\"}"
 #define source_params NULL
 #define source_patch "{\"enabled\":false}"
 #define template_patch "{\"active\":false}"
 #define trigger_params NULL
 #define trigger_patch "{\"enabled\":false}"
 
+// How one is saved: at once, or in parts (domain/definition.h), and how large its body may be.
+#define SAVES_(verb)      WRITES(definition_##verb)
+#define SAVES_PARTS(verb) { .work = WORK_START, .think = list_read, .start = list_start, .write = list_saved_##verb }
+#define SIZE_      BODY_USUAL
+#define SIZE_PARTS BODY_LARGE
+
 // The routes that each kind of definition has.
-#define DEFINITION_ROUTES(name, kind, plural, id, sample) DEFINITION_ROUTES_FOR(AUTHORS, name, kind, plural, id, sample)
-#define SYSTEM_ROUTES(name, kind, plural, id, sample)     DEFINITION_ROUTES_FOR(SYSTEM, name, kind, plural, id, sample)
-#define DEFINITION_ROUTES_FOR(writers, name, kind, plural, id, sample)                                                               \
-    { "GET",    "/v1/" plural,         READERS, READS(definition_list),                                                 \
-      "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                  \
-    { "POST",   "/v1/" plural,         writers, WRITES(definition_post),                                                \
-      "Create a " kind, POSTED(name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
+#define DEFINITION_ROUTES(...) DEFINITION_ROUTES_FOR(AUTHORS, __VA_ARGS__)
+#define SYSTEM_ROUTES(...)     DEFINITION_ROUTES_FOR(SYSTEM, __VA_ARGS__)
+#define DEFINITION_ROUTES_FOR(writers, name, kind, plural, id, sample, ...)                                             \
+    { "GET",    "/v1/" plural,         READERS, READS(definitions_list),                                                 \
+      "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                                           \
+    { "POST",   "/v1/" plural,         writers, SAVES_##__VA_ARGS__(post),                                                \
+      "Create a " kind, POSTED_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
     { "GET",    "/v1/" plural "/{id}", READERS, READS(definition_show),                                                 \
       "Show a " kind "; secrets are never shown", GIVES(200, name##_shape), .definition = &definition_##name },         \
-    { "PUT",    "/v1/" plural "/{id}", writers, WRITES(definition_put),                                                 \
-      "Publish a new version of a " kind, PUT_THERE(name##_shape), GIVES(200, name##_shape),                            \
+    { "PUT",    "/v1/" plural "/{id}", writers, SAVES_##__VA_ARGS__(put),                                                 \
+      "Publish a new version of a " kind, PUT_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(200, name##_shape),                            \
       .example = sample, .definition = &definition_##name },                                                            \
-    { "PATCH",  "/v1/" plural "/{id}", writers, WRITES(definition_patch),                                               \
-      "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED(name##_shape), GIVES(200, name##_shape),      \
-      .example = name##_patch, .definition = &definition_##name },                                                      \
+    { "PATCH",  "/v1/" plural "/{id}", writers, SAVES_##__VA_ARGS__(patch),                                               \
+      "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(200, name##_shape),      \
+      .example = name##_patch, .definition = &definition_##name },                                             \
     { "DELETE", "/v1/" plural "/{id}", writers, WRITES(definition_delete),                                              \
       "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },
 
@@ -164,6 +177,29 @@ const Route routes[] = {
       "What the recipient at an address wants", .params = preference_params, GIVES(200, preference_shape) },
     { "DELETE", "/v1/preferences",              OPERATORS | AUTHORS | SENDERS, WRITES(preference_drop),
       "Forget what the recipient at an address wanted", .params = preference_params, GIVES_NOTHING },
+
+    { "GET",    "/v1/lists/{id}/targets",       READERS,   READS(list_targets),
+      "List whom a list goes to", PAGE(list_member_shape) },
+    { "POST",   "/v1/lists/{id}/targets",       AUTHORS,   WRITES(list_targets_add),
+      "Add targets to a list; who is there already gets the new name and locale", POSTED(list_targets_shape), GIVES(200, list_count_shape),
+      .example = "{\"targets\":[{\"address\":\"…\"}]}" },
+    { "DELETE", "/v1/lists/{id}/targets",       AUTHORS,   WRITES(list_targets_remove),
+      "Take a target out of a list", .params = list_target_params, GIVES_NOTHING },
+
+    { "POST",   "/v1/notifications",            SENDERS,   { .work = WORK_WRITE, .think = notification_post_read, .set = &notification_set },
+      "Send a notification to a list", EVENTS_IN(MEDIA_JSON, notification_body_shape), GIVES(202, notification_taken_shape),
+      .example = "{\"list\":\"ops\",\"subject\":\"…\",\"body\":\"…\"}" },
+    { "GET",    "/v1/notifications",            READERS | SITES,   READS(notification_list),
+      "List notifications, newest first", .params = notification_params, PAGE(notification_shape) },
+    { "GET",    "/v1/notifications/{id}",       READERS | SITES,   READS(notification_get),
+      "Show a notification, and the first 100 of those it goes to", GIVES(200, notification_shape) },
+    { "GET",    "/v1/notifications/{id}/targets", READERS | SITES, READS(notification_targets),
+      "List whom it goes to, and what became of it there", PAGE(target_shape) },
+    { "POST",   "/v1/notifications/{id}/retry", OPERATORS, WRITES(notification_retry),
+      "Try a parked notification again, for those that have it not", POSTED(reason_shape), GIVES(200, notification_shape) },
+    { "POST",   "/v1/notifications/{id}/discard", OPERATORS, WRITES(notification_discard),
+      "Give a parked notification up", POSTED(reason_shape), GIVES(200, notification_shape),
+      .example = "{\"reason\":\"…\"}" },
 
     { "GET",    "/v1/keys",                     ADMINS,    READS(key_list),
       "List keys; the keys themselves are never shown", .params = key_params, PAGE(key_shape) },

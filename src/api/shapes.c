@@ -4,12 +4,14 @@
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
+#include "domain/list.h"
 #include "domain/forward.h"
 #include "domain/role.h"
 #include "domain/inbox.h"
 #include "domain/template.h"
 #include "store/delivery.h"
 #include "store/key.h"
+#include "store/list.h"
 #include "store/message.h"
 #include "store/site.h"
 #include "store/operation.h"
@@ -260,6 +262,8 @@ const Shape moment_shape = SHAPE("Moment", moment_rows);
 
 static const Field target_rows[] = {
     { "address",    FIELD_TEXT, ALWAYS },
+    { "name",       FIELD_TEXT, OR_NULL },
+    { "locale",     FIELD_TEXT, OR_NULL },
     { "outcome",    FIELD_WORD, OR_NULL, .words = verdict_words, .help = "Null: nothing was told of it yet" },
     REASON(OR_NULL),
     { "code",       FIELD_INT,  OR_NULL },
@@ -267,7 +271,7 @@ static const Field target_rows[] = {
     { "detail",     FIELD_TEXT, OR_NULL },
     { "at",         FIELD_TIME, OR_NULL },
 };
-static const Shape target_shape = SHAPE("Target", target_rows);
+const Shape target_shape = SHAPE("Target", target_rows);
 static const Field target_row = { NULL, FIELD_OBJECT, .inside = &target_shape };
 
 static const Field delivery_rows[] = {
@@ -356,6 +360,55 @@ static const Field entity_cancelled_rows[] = {
     { "complete",  FIELD_BOOL,  ALWAYS, .help = "False where more is left than one call takes" },
 };
 const Shape entity_cancelled_shape = SHAPE("EntityCancelled", entity_cancelled_rows);
+
+static const Field list_target_row = { NULL, FIELD_OBJECT, .inside = &list_member_shape };
+static const Field list_targets_rows[] = {
+    { "targets", FIELD_LIST, FIELD_NEEDED | FIELD_RAW, .min = 1, .max = LIST_SLICE_MAX, .of = &list_target_row },
+};
+const Shape list_targets_shape = { "ListTargetsBody", SHAPE_ROWS(list_targets_rows), .size = sizeof(const Json *), .invalid = ERR_LIST_INVALID };
+
+static const Field list_count_rows[] = {
+    { "targetCount", FIELD_COUNT, ALWAYS, .help = "How many the list has now" },
+};
+const Shape list_count_shape = SHAPE("ListCount", list_count_rows);
+
+static const Field notification_taken_rows[] = {
+    { "id",        FIELD_ID,   ALWAYS },
+    { "status",    FIELD_TEXT, OR_NULL },
+    { "duplicate", FIELD_BOOL, ALWAYS, .help = "It came before; what that said counts" },
+};
+const Shape notification_taken_shape = SHAPE("NotificationTaken", notification_taken_rows);
+
+static const Field target_counts_rows[] = {
+    { "all",       FIELD_COUNT, ALWAYS, .help = "Who was found on the list so far" },
+    { "delivered", FIELD_COUNT, ALWAYS },
+    { "refused",   FIELD_COUNT, ALWAYS },
+};
+static const Shape target_counts_shape = SHAPE("TargetCounts", target_counts_rows);
+
+static const Field notification_rows[] = {
+    { "id",              FIELD_ID,     ALWAYS },
+    { "type",            FIELD_TEXT,   OR_NULL, .help = "Of the channel" },
+    { "list",            FIELD_TEXT,   OR_NULL },
+    { "subject",         FIELD_TEXT,   OR_NULL },
+    { "body",            FIELD_TEXT,   OR_NULL },
+    { "typeData",        FIELD_OBJECT, ALWAYS },
+    { "status",          FIELD_TEXT,   OR_NULL, .help = "Pending, Retrying, Delivered, Parked or Discarded" },
+    REASON(OR_NULL),
+    { "retryCount",      FIELD_INT,    ALWAYS, .help = "Failed attempts of the send" },
+    { "lastError",       FIELD_TEXT,   OR_NULL },
+    { "source",          FIELD_OBJECT, OR_NULL, .help = "Site, instance and script" },
+    { "siteEnqueuedAt",  FIELD_TIME,   OR_NULL },
+    { "createdAt",       FIELD_TIME,   OR_NULL },
+    { "lastAttemptAt",   FIELD_TIME,   OR_NULL },
+    { "nextAttemptAt",   FIELD_TIME,   OR_NULL },
+    { "deliveredAt",     FIELD_TIME,   OR_NULL },
+    { "deliveryId",      FIELD_ID,     ALWAYS },
+    { "channel",         FIELD_TEXT,   OR_NULL },
+    { "resolvedTargets", FIELD_LIST,   SOMETIMES, .of = &target_row, .help = "Where one is shown: the first 100" },
+    { "targetCounts",    FIELD_OBJECT, SOMETIMES, .inside = &target_counts_shape },
+};
+const Shape notification_shape = SHAPE("Notification", notification_rows);
 
 static const Field attempt_rows[] = {
     { "number",     FIELD_INT,  ALWAYS },

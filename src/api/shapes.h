@@ -62,6 +62,16 @@ extern const Shape delivery_shape;
 extern const Shape attempt_shape;
 extern const Shape captured_shape;
 
+extern const Shape target_shape;
+
+// lists_api.c. The body is read into a const Json *.
+extern const Shape list_targets_shape;
+extern const Shape list_count_shape;
+
+// notifications_api.c
+extern const Shape notification_taken_shape;
+extern const Shape notification_shape;
+
 // causes_api.c
 extern const Shape cause_shape;
 

@@ -123,6 +123,13 @@ typedef struct ChannelType {
     void (*capture)(const Parcel *parcel);
 } ChannelType;
 
+// channel_resolves: what it sends to a list goes to the list's members, each by itself; through any
+// other type a list gets one message.
+static inline bool channel_resolves(const ChannelType *type)
+{
+    return type->has_targets || type->carrier == CARRIER_CAPTURE;
+}
+
 // channel_types are those that Peal knows; it ends with NULL.
 extern const ChannelType *const channel_types[];
 

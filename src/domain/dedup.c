@@ -60,3 +60,13 @@ Uuid dedup_key(int64_t scope, const Sha256 *hash)
     memcpy(key.b, whole.b, sizeof key.b);
     return key;
 }
+
+Uuid dedup_identity(Arena *scratch, Str source, Str identity)
+{
+    Buf text = buf_new(scratch, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
+    buf_add(&text, source);
+    buf_add_char(&text, 0x1f);
+    buf_add(&text, identity);
+    Sha256 hash = sha256(buf_str(&text));
+    return dedup_key(DEDUP_SCOPE_EVENT, &hash);
+}

@@ -22,6 +22,9 @@ Sha256 dedup_hash(Arena *scratch, const Str *paths, size_t count, const Event *e
 // dedup_parts is the hash over texts, each behind its length: no two lists have the same.
 Sha256 dedup_parts(Arena *scratch, const Str *parts, size_t count);
 
+// dedup_identity is the key of an event's identity, which is unique with its source.
+Uuid dedup_identity(Arena *scratch, Str source, Str identity);
+
 // dedup_key is what a hash is stored as within its scope: the first 16 bytes of SHA-256 over the
 // scope's number (8 bytes, the highest first) and the hash. Half the bytes in the index that every
 // delivery writes, and no text. In a store of 2^50 keys two fall together with a chance of 2^-29.

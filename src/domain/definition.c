@@ -1,6 +1,7 @@
 #include "domain/definition.h"
 
 #include "domain/channel.h"
+#include "domain/list.h"
 #include "domain/source.h"
 #include "domain/template.h"
 
@@ -31,7 +32,13 @@ static Err check_source(Arena *arena, const Json *body, Error *error)
     return source_compile(arena, body, &source, error);
 }
 
-#define DEFINITION_ROW(name, kind_, plural_, id, example)                                          \
+static Err check_list(Arena *arena, const Json *body, Error *error)
+{
+    Trigger list;
+    return list_compile(arena, body, &list, error);
+}
+
+#define DEFINITION_ROW(name, kind_, plural_, id, ...)                                              \
     const DefinitionKind definition_##name = {                                                     \
         .kind = (kind_),                                                                           \
         .plural = (plural_),                                                                       \
@@ -44,9 +51,8 @@ DEFINITION_SYSTEM_TABLE(DEFINITION_ROW)
 #undef DEFINITION_ROW
 
 const DefinitionKind *const definition_kinds[] = {
-#define DEFINITION_ENTRY(name, kind, plural, id, example) &definition_##name,
-    DEFINITION_TABLE(DEFINITION_ENTRY)
-    DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
+#define DEFINITION_ENTRY(name, ...) &definition_##name,
+    DEFINITION_TABLE(DEFINITION_ENTRY) DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
 #undef DEFINITION_ENTRY
         NULL,
 };

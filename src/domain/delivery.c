@@ -415,6 +415,18 @@ Settlement delivery_release(const Live *live, DeliveryState was)
     return settlement;
 }
 
+Settlement delivery_go_on(const Live *live, Instant now)
+{
+    assert(delivery_may(live->state, DELIVERY_ACTION_SETTLE));
+    Settlement settlement = stay(*live);
+    Live *next = &settlement.live;
+    next->state = DELIVERY_RETRYING;
+    next->step = STEP_SEND;
+    next->due_at = now;
+    end_lease(next);
+    return settlement;
+}
+
 Settlement delivery_expire(const Live *live)
 {
     assert(delivery_may(live->state, DELIVERY_ACTION_EXPIRE));

@@ -44,13 +44,15 @@
     X(CANCELLED,  "Cancelled", "Discarded", "Cancelled", "Cancelled", "skipped")        \
     X(DISCARDED,  "Discarded", "Discarded", "Discarded", "Failed",    "skipped")
 
-// Some have another word once something has happened to the delivery.
+// Some have another word once something has happened to the delivery. What goes to more targets than
+// an attempt carries stands in RETRYING between its parcels; nothing need have failed.
 #define DELIVERY_STATUS_LATER_TABLE(X)                                                  \
     /* family state      word        once                                            */ \
     X(T,      SENDING,   "Sent",     live->last_sent_at != INSTANT_NONE)                \
     X(T,      RETRYING,  "Sent",     live->last_sent_at != INSTANT_NONE)                \
     X(T,      WAITING,   "Opened",   live->opened_at != INSTANT_NONE)                   \
-    X(N,      SENDING,   "Retrying", live->failures > 0)
+    X(N,      SENDING,   "Retrying", live->failures > 0)                                \
+    X(N,      RETRYING,  "Pending",  live->failures == 0)
 
 // What moves a delivery: the engine claims, settles and expires; an event recalls (cancelOn); the
 // rest is for persons, and has the participle that they are told.
@@ -99,7 +101,9 @@
     X(LOGIN_REFUSED,      "login-refused",       "the far side does not take the channel's login")   \
     X(UNCLASSIFIED,       "unclassified",        "the far side answered what Peal does not know")    \
     X(RENDER_FAILED,      "render-failed",       "its template could not be filled")                 \
-    X(OPTED_OUT,          "opted-out",           "the recipient does not want it")
+    X(OPTED_OUT,          "opted-out",           "the recipient does not want it")                    \
+    X(NO_LIST,            "no-list",             "there was no such list when it came in, or was last retried") \
+    X(NO_TARGETS,         "no-targets",          "the list has no members")
 // clang-format on
 
 typedef enum DeliveryState {
@@ -251,6 +255,10 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
 // delivery_stay leaves a delivery whose attempt failed in its place, due as before and with its
 // budget untouched: in an ordered lane nothing may overtake it, and it is never given up.
 Settlement delivery_stay(const Live *live, DeliveryReason reason);
+
+// delivery_go_on is what a claimed delivery is while it has more targets than one attempt carries:
+// due at once, behind what is due already, under the same send; no failure is counted.
+Settlement delivery_go_on(const Live *live, Instant now);
 
 // delivery_refuse parks a claimed delivery that was not even tried: there is no way out for it. No
 // attempt is counted; its send was begun, and a person's retry begins it again. What the recipient

@@ -53,7 +53,8 @@ static bool text_is_good(const Spot *spot, const Field *field, Str text)
     else if (text.len > (size_t) field->max)
         members_note(spot->members, spot->name, "too-large", "may have %lld bytes, not %zu",
                      (long long) field->max, text.len);
-    else if (!str_is_printable(text) && !((field->flags & FIELD_LINES) && is_lines(text)))
+    else if (!str_is_printable(text) && !(field->flags & FIELD_CONTROL) &&
+             !((field->flags & FIELD_LINES) && is_lines(text)))
         note_value(spot, "must not contain control characters");
     else
         return true;

@@ -11,6 +11,7 @@ enum { MOVE_NOWHERE = -1 }; // where a delivery comes from that was not there
 
 typedef struct Move {
     int64_t tenant, lane, rule, site;
+    int64_t from_lane; // where it stood in another lane; 0: in the same
     Uuid delivery;
     int from, to; // DeliveryState, or MOVE_NOWHERE
     int attempt;  // number of the last attempt

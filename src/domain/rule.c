@@ -1,5 +1,6 @@
 #include "domain/rule.h"
 
+#include "domain/list.h"
 #include "domain/template.h"
 
 static const struct {
@@ -44,9 +45,21 @@ void rule_put(JsonOut *out, RuleKind kind, Str id, int64_t version)
     json_close(out, '}');
 }
 
+// retry_of is what a kind of rule does unless it or its channel says otherwise.
+static RetryPolicy retry_of(RuleKind kind)
+{
+    RetryPolicy usual = retry_default();
+    if (kind != RULE_NOTIFY)
+        return usual;
+    usual.kind = RETRY_FIXED;
+    usual.interval = SPAN_MINUTE;
+    usual.max = 10;
+    return usual;
+}
+
 Rule rule_default(RuleKind kind, Str id)
 {
-    return (Rule){ .kind = kind, .id = id, .plan = plan_default(), .retry = retry_default() };
+    return (Rule){ .kind = kind, .id = id, .plan = plan_default(), .retry = retry_of(kind) };
 }
 
 typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
@@ -54,6 +67,7 @@ typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
 static RuleParse *const parsers[] = {
     [RULE_TRIGGER] = trigger_parse,
     [RULE_TEMPLATE] = template_parse,
+    [RULE_NOTIFY] = list_parse,
 };
 
 Err rule_parse(RuleKind kind, Arena *arena, Str body, Trigger *ret, Error *error)

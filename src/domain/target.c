@@ -2,12 +2,10 @@
 
 enum { FOLDED_DETAIL_MAX = 4096 };
 
-bool target_is_done(const Target *target, int send, bool is_retry)
+bool target_is_done(const Target *target, int send)
 {
-    if (target->send != send)
-        return false;
-    return target->outcome.verdict == VERDICT_DELIVERED ||
-           (target->outcome.verdict == VERDICT_PERMANENT && is_retry);
+    Verdict verdict = target->outcome.verdict;
+    return target->send == send && (verdict == VERDICT_DELIVERED || verdict == VERDICT_PERMANENT);
 }
 
 // Weights say which of several outcomes is the attempt's: the heaviest.
@@ -33,49 +31,94 @@ static bool add_word(Buf *buf, const Target *target)
     Str word = outcome->detail.len ? outcome->detail : str_from(reason_code(outcome->reason));
     if (buf->max - buf->len < word.len + 32)
         return false;
-    buf_add_format(buf, "; %d: %.*s", target->n, STR_ARG(word));
+    buf_add_format(buf, "; %lld: %.*s", (long long) target->n, STR_ARG(word));
     return true;
 }
 
-static Str tell(Arena *arena, const Target *targets, size_t count, size_t delivered)
+static bool add_words(Buf *buf, const Target *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (targets[i].outcome.verdict != VERDICT_DELIVERED && !add_word(buf, &targets[i]))
+            return false;
+    return true;
+}
+
+// Fold is what is known of all targets while they are folded.
+typedef struct Fold {
+    const Target *targets;
+    size_t count;
+    TargetsElse others;
+    int64_t delivered, all;
+} Fold;
+
+static Str tell(Arena *arena, const Fold *fold)
 {
     Buf buf = buf_new(arena, FOLDED_DETAIL_MAX);
-    buf_add_format(&buf, "%zu of %zu have it", delivered, count);
-    for (size_t i = 0; i < count; i++)
-        if (targets[i].outcome.verdict != VERDICT_DELIVERED && !add_word(&buf, &targets[i]))
-            break;
+    buf_add_format(&buf, "%lld of %lld have it", (long long) fold->delivered,
+                   (long long) fold->all);
+    if (add_words(&buf, fold->targets, fold->count))
+        add_words(&buf, fold->others.told, fold->others.told_count);
     return buf_str(&buf);
 }
 
 // refused_reason is the reason that all refusals share, and partly-delivered where some took it.
-static DeliveryReason refused_reason(const Target *targets, size_t count, size_t delivered)
+static DeliveryReason refused_reason(const Fold *fold)
 {
-    if (delivered > 0)
+    const TargetsElse *others = &fold->others;
+    DeliveryReason shared = others->refused ? others->reason : fold->targets[0].outcome.reason;
+    if (fold->delivered > 0)
         return REASON_PARTLY_DELIVERED;
-    for (size_t i = 1; i < count; i++)
-        if (targets[i].outcome.reason != targets[0].outcome.reason)
+    if (others->refused && others->least_reason != others->reason)
+        return REASON_REFUSED;
+    for (size_t i = 0; i < fold->count; i++)
+        if (fold->targets[i].outcome.reason != shared)
             return REASON_REFUSED;
-    return targets[0].outcome.reason;
+    return shared;
 }
 
-Outcome outcome_fold(Arena *arena, const Target *targets, size_t count)
+// weigh_others makes the outcome what the others ask for, where that weighs more.
+static void weigh_others(const TargetsElse *others, Outcome *folded)
+{
+    static const Outcome refused = { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED };
+    static const Outcome may_pass = { .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL };
+    const Outcome *asked = others->refused > 0 ? &refused : NULL;
+    if (others->count > others->delivered + others->refused)
+        asked = &may_pass;
+    if (!asked || weights[asked->verdict] <= weights[folded->verdict])
+        return;
+    folded->verdict = asked->verdict;
+    folded->reason = asked->reason;
+    folded->code = 0;
+}
+
+static void gather(Fold *fold, Outcome *folded)
+{
+    fold->all = (int64_t) fold->count + fold->others.count;
+    fold->delivered = fold->others.delivered;
+    for (size_t i = 0; i < fold->count; i++) {
+        const Outcome *outcome = &fold->targets[i].outcome;
+        fold->delivered += outcome->verdict == VERDICT_DELIVERED;
+        folded->retry_after = later(folded->retry_after, outcome->retry_after);
+        folded->lease = later(folded->lease, outcome->lease);
+        folded->is_captured |= outcome->is_captured;
+    }
+    weigh_others(&fold->others, folded);
+}
+
+Outcome outcome_fold(Arena *arena, const Target *targets, size_t count, const TargetsElse *others)
 {
     assert(count > 0);
-    if (count == 1)
+    Fold fold = { .targets = targets, .count = count };
+    if (others)
+        fold.others = *others;
+    if (count == 1 && fold.others.count == 0)
         return targets[0].outcome;
-    size_t delivered = 0;
     Outcome folded = *heaviest(targets, count);
-    for (size_t i = 0; i < count; i++) {
-        const Outcome *outcome = &targets[i].outcome;
-        delivered += outcome->verdict == VERDICT_DELIVERED;
-        folded.retry_after = later(folded.retry_after, outcome->retry_after);
-        folded.lease = later(folded.lease, outcome->lease);
-        folded.is_captured |= outcome->is_captured;
-    }
+    gather(&fold, &folded);
     folded.provider_id = folded.detail = STR_NONE; // each target has its own
     if (folded.verdict == VERDICT_PERMANENT)
-        folded.reason = refused_reason(targets, count, delivered);
+        folded.reason = refused_reason(&fold);
     if (folded.verdict != VERDICT_DELIVERED)
-        folded.detail = tell(arena, targets, count, delivered);
+        folded.detail = tell(arena, &fold);
     return folded;
 }

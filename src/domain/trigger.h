@@ -17,6 +17,15 @@ enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
 
 typedef struct Template Template;
 
+// TriggerList is what a list says of itself (list.h).
+typedef struct TriggerList {
+    Str name;            // of one line
+    const Str *channels; // keys
+    size_t channel_count;
+    bool shows_targets;  // to each other
+    const Json *targets; // as they were given; they are stored elsewhere
+} TriggerList;
+
 typedef struct Trigger {
     Rule rule;
     const Template *template; // what it says (template.h); NULL where rule is no template
@@ -33,6 +42,7 @@ typedef struct Trigger {
     const Str *cancel_match; // paths
     size_t cancel_match_count;
     const Filter *cancel_filter;
+    TriggerList list; // of a list alone
 } Trigger;
 
 extern const Shape trigger_shape;

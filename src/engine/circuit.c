@@ -192,7 +192,7 @@ static CircuitSign sign_of(const Flight *first, CircuitKind kind)
 {
     CircuitSign sign = kind == CIRCUIT_OF_ORDER ? CIRCUIT_GOOD : CIRCUIT_SILENT;
     for (const Flight *flight = first; flight; flight = flight->also) {
-        for (size_t i = flight->done_count; i < flight->target_count; i++) {
+        for (size_t i = 0; i < flight->target_count; i++) {
             CircuitSign one = circuit_sign(kind, &flight->targets[i].outcome);
             bool counts = kind == CIRCUIT_OF_ORDER ? one < sign : one > sign;
             sign = counts ? one : sign;
@@ -204,7 +204,7 @@ static CircuitSign sign_of(const Flight *first, CircuitKind kind)
 static const Outcome *worst_of(const Flight *first, CircuitKind kind)
 {
     for (const Flight *flight = first; flight; flight = flight->also)
-        for (size_t i = flight->done_count; i < flight->target_count; i++)
+        for (size_t i = 0; i < flight->target_count; i++)
             if (circuit_sign(kind, &flight->targets[i].outcome) == CIRCUIT_BAD)
                 return &flight->targets[i].outcome;
     return NULL;

@@ -63,20 +63,28 @@ static bool may_start(const Flight *flight, LaneState *lane)
            rate_is_paid(flight, lane, now);
 }
 
-static bool is_all_done(const Claimed *claimed)
+// list_problem is why a delivery to a list has nobody to go to.
+static DeliveryReason list_problem(const Claimed *claimed)
 {
-    size_t done = 0;
-    for (size_t i = 0; i < claimed->target_count; i++)
-        done += claimed_is_done(claimed, &claimed->targets[i]);
-    return done > 0 && done == claimed->target_count;
+    const Rule *rule = &claimed->trigger->rule;
+    if (rule->kind != RULE_NOTIFY)
+        return REASON_NONE;
+    if (rule->version == 0)
+        return REASON_NO_LIST;
+    return claimed->has_rows && !claimed->target_count && !claimed->others.count ? REASON_NO_TARGETS
+                                                                                 : REASON_NONE;
 }
 
 // why_not is why there is no way out for a delivery, as far as is known before it is tried.
 static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, const Flight *flight)
 {
+    const Claimed *claimed = &flight->claimed;
+    DeliveryReason reason = claimed->trigger ? list_problem(claimed) : REASON_UNREADABLE;
     // A delivery whose targets all have it would have ended with the last of them.
-    if (!flight->claimed.trigger || is_all_done(&flight->claimed))
+    if (claimed->has_rows && !claimed->target_count && claimed->others.count)
         return REASON_UNREADABLE;
+    if (reason != REASON_NONE)
+        return reason;
     if (flight->claimed.is_opted_out)
         return REASON_OPTED_OUT;
     if (!lane_type(engine, way))
@@ -116,7 +124,7 @@ static void refuse(Flight *flight, DeliveryReason reason)
 
 static size_t targets_of(const Flight *flight)
 {
-    return flight->claimed.target_count ? flight->claimed.target_count : 1;
+    return flight->claimed.has_rows ? flight->claimed.target_count : 1;
 }
 
 // fits: what one parcel may carry is bounded in targets, where its messages have several, and in

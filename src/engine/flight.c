@@ -46,7 +46,8 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     flight->host = NULL;
     flight->is_probe = lane->asks_probe;
     lane->asks_probe = false;
-    flight->target_count = flight->done_count = 0;
+    flight->target_count = 0;
+    flight->others = claimed->others;
     rate_pay(flight, lane, clock_now(engine->options.clock));
     round->unstarted++;
     lane_hold(engine, lane, (Use){ 1, flight->bytes });

@@ -117,7 +117,7 @@ static Span pause_asked(const Flight *first, const Outcome **ret)
 {
     Span longest = 0;
     for (const Flight *flight = first; flight; flight = flight->also) {
-        for (size_t i = flight->done_count; i < flight->target_count; i++) {
+        for (size_t i = 0; i < flight->target_count; i++) {
             const Outcome *outcome = &flight->targets[i].outcome;
             if (outcome->verdict == VERDICT_TRANSIENT && outcome->retry_after > longest) {
                 longest = outcome->retry_after;

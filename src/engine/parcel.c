@@ -15,6 +15,11 @@
 
 static const Outcome untold = { .verdict = VERDICT_UNKNOWN };
 
+static Str kept(Arena *arena, Str text)
+{
+    return text.at ? str_dup(arena, text) : STR_NONE;
+}
+
 static void pack(Flight *first, size_t count, const RegistryChannel *channel);
 static void carry(Flight *first, Span timeout);
 static void unpack(Flight *first);
@@ -40,37 +45,37 @@ void parcel_send(Flight *first, size_t count, const RegistryLane *way)
     unpack(first);
 }
 
-// take_targets adds those of a claim that are done, or those that are not.
-static void take_targets(Flight *flight, bool is_done)
+// keep_others copies what is told of the targets that the message does not go to.
+static void keep_others(Flight *flight)
 {
-    const Claimed *claimed = &flight->claimed;
-    for (size_t i = 0; i < claimed->target_count; i++) {
-        if (claimed_is_done(claimed, &claimed->targets[i]) != is_done)
-            continue;
-        Target *target = &flight->targets[flight->target_count++];
-        *target = claimed->targets[i];
-        target->address = str_dup(&flight->arena, target->address);
-        if (is_done)
-            continue;
-        target->send = claimed->live.send;
-        target->outcome = untold;
-    }
+    TargetsElse *others = &flight->others;
+    if (others->told_count > 0)
+        others->told =
+            arena_copy(&flight->arena, others->told, others->told_count * sizeof *others->told);
 }
 
+// address copies the targets that the message goes to: the claim's are its round's.
 static void address(Flight *flight)
 {
     const Claimed *claimed = &flight->claimed;
-    flight->target_count = flight->done_count = 0;
-    if (claimed->target_count == 0) {
+    keep_others(flight);
+    if (!claimed->has_rows) {
         flight->target = (Target){ .address = claimed->promise.address, .outcome = untold };
         flight->targets = &flight->target;
         flight->target_count = 1;
         return;
     }
     flight->targets = ARENA_ARRAY(&flight->arena, Target, claimed->target_count);
-    take_targets(flight, true);
-    flight->done_count = flight->target_count;
-    take_targets(flight, false);
+    flight->target_count = claimed->target_count;
+    for (size_t i = 0; i < flight->target_count; i++) {
+        Target *target = &flight->targets[i];
+        *target = claimed->targets[i];
+        target->address = str_dup(&flight->arena, target->address);
+        target->name = kept(&flight->arena, target->name);
+        target->locale = kept(&flight->arena, target->locale);
+        target->send = claimed->live.send;
+        target->outcome = untold;
+    }
 }
 
 // render fills in what its template makes of the event.
@@ -122,8 +127,10 @@ static Message message_of(Flight *flight, const ChannelType *type)
         .occurred_at = claimed->occurred_at,
         .trace = claimed->trace,
         .payload = claimed->payload,
-        .targets = flight->targets + flight->done_count,
-        .target_count = flight->target_count - flight->done_count,
+        .targets = flight->targets,
+        .target_count = flight->target_count,
+        .list_name = claimed->trigger->list.name,
+        .shows_targets = claimed->trigger->list.shows_targets,
     };
     say(claimed, type, &flight->arena, &message);
     return message;
@@ -155,6 +162,7 @@ static void unpack(Flight *first)
         promise->public_id = promise->address = promise->locale = STR_NONE;
         promise->customer_ref = promise->entity = STR_NONE;
         message->event_kind = message->payload = message->trace = STR_NONE;
+        message->list_name = STR_NONE;
         message->content = (Content){ 0 };
         flight->target.address = STR_NONE;
         flight_started(flight);
@@ -289,16 +297,11 @@ static void turn_back(Flight *first, Str why)
     lane_block(engine, lane, now + PAUSE_LACKING);
 }
 
-static Str kept(Arena *arena, Str text)
-{
-    return text.at ? str_dup(arena, text) : STR_NONE;
-}
-
 // own copies what was told of a flight's targets from the memory of the first, which may be settled
 // before it.
 static void own(Flight *flight)
 {
-    for (size_t i = flight->done_count; i < flight->target_count; i++) {
+    for (size_t i = 0; i < flight->target_count; i++) {
         Outcome *outcome = &flight->targets[i].outcome;
         outcome->detail = kept(&flight->arena, outcome->detail);
         outcome->provider_id = kept(&flight->arena, outcome->provider_id);
@@ -345,10 +348,23 @@ static bool keeps_place(const Flight *flight, const Outcome *outcome)
 // is_partly_done: some of its targets were told something that has to be kept.
 static bool is_partly_done(const Flight *flight)
 {
-    for (size_t i = flight->done_count; i < flight->target_count; i++)
+    for (size_t i = 0; i < flight->target_count; i++)
         if (circuit_sign(CIRCUIT_OF_ORDER, &flight->targets[i].outcome) == CIRCUIT_GOOD)
             return true;
     return false;
+}
+
+// next_of is what an outcome makes of the delivery; one with more targets than an attempt carries
+// goes on with the others first, whatever became of these.
+static Settlement next_of(const Flight *flight, const Outcome *outcome, Instant now)
+{
+    const Claimed *claimed = &flight->claimed;
+    if (keeps_place(flight, outcome))
+        return delivery_stay(&claimed->live, outcome->reason);
+    if (claimed->has_more)
+        return delivery_go_on(&claimed->live, now);
+    return delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy, outcome,
+                           now, jitter(flight->engine));
 }
 
 // settle_flight makes of what its targets were told what becomes of the delivery. Where the far
@@ -357,24 +373,24 @@ static Verdict settle_flight(Flight *flight)
 {
     const Claimed *claimed = &flight->claimed;
     QueueRow row = claimed_row(claimed);
-    for (size_t i = flight->done_count; i < flight->target_count; i++)
+    for (size_t i = 0; i < flight->target_count; i++)
         assert(flight->targets[i].outcome.verdict != VERDICT_UNKNOWN);
-    Outcome outcome = outcome_fold(&flight->arena, flight->targets, flight->target_count);
+    Outcome outcome =
+        outcome_fold(&flight->arena, flight->targets, flight->target_count, &flight->others);
     // The clock may have been put back since, by a little.
     Instant now = later(clock_now(flight->engine->options.clock), row.live.started_at);
     if (keeps_place(flight, &outcome) && !is_partly_done(flight)) {
         flight_unclaim(flight);
         return outcome.verdict;
     }
-    Settlement to = keeps_place(flight, &outcome)
-                        ? delivery_stay(&claimed->live, outcome.reason)
-                        : delivery_settle(&claimed->live, &claimed->trigger->rule.plan,
-                                          &flight->policy, &outcome, now, jitter(flight->engine));
-    flight->settle = outcome.verdict == VERDICT_ELSEWHERE ? settle_from(&row, to)
-                                                          : settle_tried(&row, to, &outcome, now);
-    if (claimed->target_count > 0) {
-        flight->settle.targets = flight->targets + flight->done_count;
-        flight->settle.target_count = flight->target_count - flight->done_count;
+    Settlement to = next_of(flight, &outcome, now);
+    bool is_over = outcome.verdict != VERDICT_ELSEWHERE || claimed->has_more;
+    flight->settle = is_over ? settle_tried(&row, to, &outcome, now) : settle_from(&row, to);
+    if (claimed->has_rows) {
+        flight->settle.targets = flight->targets;
+        flight->settle.target_count = flight->target_count;
+        // What keeps its place is tried again before a failure is counted.
+        flight->settle.round = claimed->live.failures - keeps_place(flight, &outcome);
     }
     return outcome.verdict;
 }

@@ -70,6 +70,9 @@ static void count_settled(Engine *engine, const Settle *settle)
                  verdict_text(settle->attempt.outcome.verdict));
         return;
     }
+    bool goes_on = settle->to.live.state == DELIVERY_RETRYING && settle->to.reason == REASON_NONE;
+    if (goes_on)
+        return; // with its next targets
     if (settle->attempt.outcome.verdict == VERDICT_DELIVERED)
         engine->tally.delivered++;
     else if (settle->to.live.state == DELIVERY_RETRYING)

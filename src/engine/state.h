@@ -64,8 +64,9 @@ struct Flight {
     Instant started_at; // monotonic
     const ChannelType *type;
     RetryPolicy policy;
-    Target *targets; // all it has: those that are done, then those that its message goes to
-    size_t target_count, done_count;
+    Target *targets; // that its message goes to
+    size_t target_count;
+    TargetsElse others;  // the targets that it has besides
     Target target;       // where it has but one
     Parcel parcel;       // what it goes out in, where it is the first of those in it …
     Message message;     // … and the only one

@@ -306,14 +306,11 @@ static void decide_identity(const Accept *accept, AcceptItem *item)
 {
     if (!has_identity(item))
         return;
-    Buf text = buf_new(accept->arena, EVENT_SOURCE_MAX + EVENT_IDENTITY_MAX + 1);
-    buf_add(&text, item->event.source);
-    buf_add_char(&text, 0x1f);
-    buf_add(&text, item->event.identity);
-    Sha256 hash = sha256(buf_str(&text));
-    item->identity = (DedupKey){ .tenant = accept->tenant,
-                                 .key = dedup_key(DEDUP_SCOPE_EVENT, &hash),
-                                 .wanted_by = item->event.id };
+    const Event *event = &item->event;
+    item->identity =
+        (DedupKey){ .tenant = accept->tenant,
+                    .key = dedup_identity(accept->arena, event->source, event->identity),
+                    .wanted_by = event->id };
 }
 
 bool accept_skipped(const AcceptPair *pair)

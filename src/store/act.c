@@ -1,6 +1,7 @@
 #include "store/act.h"
 
 #include "store/delivery.h"
+#include "store/notification.h"
 
 // What an action starts from. The rows are locked, in the order of their ids, so that the state
 // that was seen is the state that is left; SQLite has one writer and needs no lock.
@@ -116,6 +117,17 @@ static void judge(Tx *tx, const Standing *standing, DeliveryAction action, Str n
     }
 }
 
+// begin_again prepares what is tried again: those of its targets that have it not are open, and
+// where it goes to a list, the list is asked for anew.
+static Err begin_again(Tx *tx, int64_t tenant, SettleBatch *batch, Error *error)
+{
+    Uuid *ids = ARENA_ARRAY(&tx->arena, Uuid, batch->count + 1);
+    for (size_t i = 0; i < batch->count; i++)
+        ids[i] = batch->rows[i].id;
+    target_reopen(tx, tenant, ids, batch->count);
+    return notifications_rename(tx, tenant, batch, error);
+}
+
 Err act_all(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, DeliveryAction action, Str note,
             Acted *ret, Error *error)
 {
@@ -125,6 +137,8 @@ Err act_all(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, DeliveryActio
     TRY(find_standing(tx, tenant, ids, count, &standing, error));
     SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, count) };
     judge(tx, &standing, action, note, &batch, ret);
+    if (action == DELIVERY_ACTION_RETRY)
+        TRY(begin_again(tx, tenant, &batch, error));
     if (batch.count > 0)
         TRY(queue_settle_now(tx, &batch, error));
     for (size_t i = 0, moved = 0; i < count; i++) {

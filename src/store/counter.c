@@ -63,7 +63,10 @@ static void change(Counters *counters, Arena *arena, const Move *move, int state
 void counter_fold(Counters *counters, Arena *arena, const Move *move)
 {
     assert(move->from != move->to || move->from != MOVE_NOWHERE);
-    change(counters, arena, move, move->from, -1);
+    Move left = *move;
+    if (move->from_lane)
+        left.lane = move->from_lane;
+    change(counters, arena, &left, move->from, -1);
     change(counters, arena, move, move->to, 1);
 }
 

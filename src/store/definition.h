@@ -15,6 +15,7 @@
 
 #define DEFINITION_TRIGGER S("trigger")
 #define DEFINITION_CHANNEL S("channel")
+#define DEFINITION_LIST S("list")
 
 enum { DEFINITION_ANY_VERSION = -1 };
 

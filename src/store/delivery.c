@@ -3,12 +3,11 @@
 #include "domain/cause.h"
 #include "domain/members.h"
 #include "domain/trigger.h"
+#include "store/rule.h"
 #include "store/site.h"
 
-// Numbers in the SQL below are domain/delivery.h's: state 4 is parked, step 1 is a send;
-// rule.h's kind 0 is a trigger.
-_Static_assert(DELIVERY_PARKED == 4 && STEP_SEND == 1 && RULE_TRIGGER == 0,
-               "the SQL names them by number");
+// Numbers in the SQL below are domain/delivery.h's: state 4 is parked, step 1 is a send.
+_Static_assert(DELIVERY_PARKED == 4 && STEP_SEND == 1, "the SQL names them by number");
 
 static const Statement insert = {
     .name = "delivery_insert",
@@ -27,14 +26,16 @@ static const Statement insert = {
 // is the newest of the others. One of queue and ended has a row. A delivery is shown also where its
 // event, its lane or its rule got lost: it parked because of that, and a person decides.
 #define VIEW_COLUMNS(payload)                                                                      \
-    "SELECT " PROMISE_OF_D ", COALESCE(r.kind, 0), r.id, l.channel, s.name, d.tenant, d.event,"    \
+    "SELECT " PROMISE_OF_D                                                                         \
+    ", COALESCE(r.kind, 0), r.id, NULLIF(l.channel, ''), s.name, d.tenant, d.event,"               \
     " e.kind,"                                                                                     \
-    " e.source, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload                \
+    " e.source, e.identity, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload    \
     ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.failures, n.failures),"                           \
     " COALESCE(q.send, n.send),"                                                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
     " COALESCE(q.opened_at, n.opened_at), n.reason, n.ended_at, n.expires_at, n.note,"             \
+    " COALESCE(q.started_at, n.started_at, a.started_at),"                                         \
     " COALESCE(n.verdict, a.verdict), COALESCE(n.tried_reason, a.reason),"                         \
     " COALESCE(n.detail, a.detail), COALESCE(n.provider_id, a.provider_id)"
 #define WHOLE "e.payload, e.recipient"
@@ -53,13 +54,18 @@ static const Statement insert = {
 // What a walk meets is asked of one row of one table, and what lies elsewhere by a look-up of its
 // own, row by row: a join could be carried out in another order, by reading all there is. $1
 // tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
-#define FILTER_PARAMS "iuuittuttiit"
-#define RULE "(SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.kind = 0 AND z.id = $5)"
+#define FILTER_PARAMS "iuuiituttiit"
+// $5 is the number of a rule, -1 where there is none of that name, and RULES_OF(kind) for all of a
+// kind.
+#define RULES_OF(kind) (-2 - (int64_t) (kind))
+#define RULE_FITS(row)                                                                             \
+    "($5 IS NULL OR " row ".rule = $5 OR ($5 < -1 AND -2 - $5 ="                                   \
+    " (SELECT z.kind FROM rule z WHERE z.tenant = $1 AND z.rule = " row ".rule)))"
 #define LANE "(SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6)"
 #define SITE "(SELECT x.site FROM site x WHERE x.tenant = $1 AND x.name = $12)"
 #define FITS(row)                                                                                  \
-    " AND ($5 IS NULL OR " row ".rule = " RULE ") AND ($6 IS NULL OR " row ".lane = " LANE ")"     \
-    " AND ($12 IS NULL OR " row ".site = " SITE ")"
+    " AND " RULE_FITS(row) " AND ($6 IS NULL OR " row ".lane = " LANE ")"                          \
+                           " AND ($12 IS NULL OR " row ".site = " SITE ")"
 #define PROMISE_FITS                                                                               \
     " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
     " AND ($9 IS NULL OR LOWER(d.address COLLATE \"C\") LIKE $9 ESCAPE '!'"                        \
@@ -86,7 +92,9 @@ static const Statement insert = {
 // primary key would look as good. SQLite takes the primary key for as good as an index of fewer
 // rows, which it is not: there the index is named.
 #define ALL "SELECT d.id FROM delivery d WHERE d.tenant = $1"
-#define OF_RULE(hint) "SELECT d.id FROM delivery d" hint " WHERE d.rule = " RULE
+#define OF_RULE(hint)                                                                              \
+    "SELECT d.id FROM delivery d" hint                                                             \
+    " WHERE d.rule = (SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.rule = $5)"
 #define OF_ENTITY(hint, n)                                                                         \
     "SELECT d.id FROM delivery d" hint " WHERE d.tenant = $1 AND d.entity = " n
 #define LIVE "SELECT q.id FROM queue q WHERE q.tenant = $1"
@@ -118,7 +126,7 @@ static const Statement all_find = {
 static const Statement rule_edge = {
     .name = "delivery_rule_edge",
     .scope = STATEMENT_TENANT,
-    .params = "iuuit",
+    .params = "iuuii",
     .sql = OF_RULE(BY("delivery_rule")) DOWN("d") AT_EDGE,
     .postgres = OF_RULE("") DOWN("d") AT_EDGE,
 };
@@ -369,16 +377,18 @@ static const Columns view_columns = COLUMNS(
     COLUMN(ViewRow, view.rule_id), COLUMN(ViewRow, view.channel), COLUMN(ViewRow, view.site),
     COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
     COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
-    COLUMN(ViewRow, view.origin.entity), COLUMN(ViewRow, view.origin.correlation_id),
-    COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
-    COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
-    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
-    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures), COLUMN(ViewRow, view.send),
-    COLUMN(ViewRow, view.reminders_left), COLUMN_TIME(ViewRow, view.last_sent_at),
-    COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
-    COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
-    COLUMN(ViewRow, view.note), COLUMN(ViewRow, verdict), COLUMN(ViewRow, tried_reason),
-    COLUMN(ViewRow, tried_detail), COLUMN(ViewRow, view.provider_id));
+    COLUMN(ViewRow, view.origin.identity), COLUMN(ViewRow, view.origin.entity),
+    COLUMN(ViewRow, view.origin.correlation_id), COLUMN_TIME(ViewRow, view.origin.occurred_at),
+    COLUMN(ViewRow, view.origin.received_at), COLUMN(ViewRow, view.origin.payload),
+    COLUMN(ViewRow, view.origin.recipient), COLUMN(ViewRow, step), COLUMN(ViewRow, state),
+    COLUMN_TIME(ViewRow, due_at), COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures),
+    COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
+    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
+    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
+    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note),
+    COLUMN_TIME(ViewRow, view.last_tried_at), COLUMN(ViewRow, verdict),
+    COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail),
+    COLUMN(ViewRow, view.provider_id));
 
 static Str last_error(const ViewRow *row)
 {
@@ -419,7 +429,7 @@ static Err read_view(const Value *at, DeliveryView *ret, Error *error)
     ret->due_at = awaits_send ? row.due_at : INSTANT_NONE;
     if (row.step == STEP_EXPIRE)
         ret->expires_at = row.due_at;
-    if (ret->state == DELIVERY_RETRYING)
+    if (ret->state == DELIVERY_RETRYING && row.verdict != VERDICT_DELIVERED)
         ret->reason = row.tried_reason;
     ret->last_error = last_error(&row);
     ret->is_in_flight = ret->state == DELIVERY_SENDING ||
@@ -460,6 +470,7 @@ static const char *const state_words[] = {
 static const Field filter_rows[] = {
     { "state",   FIELD_WORD, AT(state),   .given = offsetof(DeliveryFilter, has_state), .words = state_words, .noun = "a state" },
     { "trigger", FIELD_TEXT, AT(trigger), .max = TRIGGER_ID_MAX },
+    { "list",    FIELD_TEXT, AT(list),    .max = TRIGGER_ID_MAX },
     { "channel", FIELD_TEXT, AT(channel), .max = CHANNEL_KEY_MAX },
     { "event",   FIELD_ID,   AT(event),   .given = offsetof(DeliveryFilter, has_event) },
     { "entity",  FIELD_TEXT, AT(entity),  .max = EVENT_ENTITY_MAX },
@@ -515,7 +526,8 @@ static Str pattern_of(Arena *arena, Str q)
 // FilterArgs are the parameters of a walk.
 typedef struct FilterArgs {
     IdBounds bounds; // first: a walk narrows them
-    Str trigger, channel;
+    int64_t rule;    // 0: any
+    Str channel;
     const Uuid *event;
     Str entity, pattern;
     Instant triggered_from, triggered_to;
@@ -528,7 +540,7 @@ typedef struct FilterArgs {
 _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
 
 #define FILTER_COLUMNS                                                                             \
-    ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger),                            \
+    ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, rule),                          \
         COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),        \
         COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),                      \
         COLUMN_TIME(FilterArgs, triggered_to), COLUMN(FilterArgs, site)
@@ -539,7 +551,7 @@ static const Columns of_cause_columns =
 static const Columns cause_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, cause));
 static const Columns trigger_columns =
-    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, trigger));
+    COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, rule));
 static const Columns entity_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN(FilterArgs, entity));
 
@@ -563,13 +575,35 @@ static const IdSource parked_cause_source = { &parked_cause_edge, &parked_cause_
 static const IdSource parked_cause_up = { &parked_cause_up_edge, &parked_cause_up_find,
                                           &cause_columns, &of_cause_columns };
 
-static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter *filter)
+static bool has_rule(const DeliveryFilter *filter)
 {
-    int64_t cause = 0; // which there is not
+    return filter->trigger.at || filter->list.at;
+}
+
+// find_rule is what the filter says of the rule, as a walk takes it; 0: nothing.
+static Err find_rule(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                     int64_t *ret, Error *error)
+{
+    *ret = filter->is_to_list ? RULES_OF(RULE_NOTIFY) : 0;
+    if (!has_rule(filter))
+        return ERR_OK;
+    RuleKind kind = filter->list.at ? RULE_NOTIFY : RULE_TRIGGER;
+    Str id = filter->list.at ? filter->list : filter->trigger;
+    TRY(rule_number(db, arena, tenant, kind, id, ret, error));
+    if (*ret == 0 || (filter->list.at && filter->trigger.at))
+        *ret = -1; // no rule is both
+    return ERR_OK;
+}
+
+static Err filter_args(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                       FilterArgs *ret, Error *error)
+{
+    int64_t cause = 0, rule; // the cause is one that there is not
     (void) cause_parse(filter->cause, &cause);
-    return (FilterArgs){
+    TRY(find_rule(db, arena, tenant, filter, &rule, error));
+    *ret = (FilterArgs){
         .bounds.tenant = tenant,
-        .trigger = filter->trigger,
+        .rule = rule,
         .channel = filter->channel,
         .event = filter->has_event ? &filter->event : NULL,
         .entity = filter->entity,
@@ -581,6 +615,7 @@ static FilterArgs filter_args(Arena *arena, int64_t tenant, const DeliveryFilter
         .stuck_before = filter->stuck_before,
         .cause = cause,
     };
+    return ERR_OK;
 }
 
 // IdRange is where to look. An event's deliveries are a range of ids, and ids begin with the time:
@@ -623,7 +658,7 @@ static const IdSource *source_of(const DeliveryFilter *filter)
         return &live_source;
     if (is_for_parked(filter))
         return &parked_source;
-    if (filter->trigger.at)
+    if (has_rule(filter))
         return &rule_source;
     return filter->has_state ? &ended_source : &all_source;
 }
@@ -638,8 +673,8 @@ static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
     bool is_parked = source == &parked_source || source == &parked_up ||
                      source == &parked_cause_source || source == &parked_cause_up;
     bool asks_promise = filter->q.at || (filter->entity.at && source != &entity_source);
-    bool asks_rule =
-        filter->channel.at || filter->site.at || (filter->trigger.at && source != &rule_source);
+    bool asks_rule = filter->channel.at || filter->site.at || filter->is_to_list ||
+                     (has_rule(filter) && source != &rule_source);
     bool asks_state = (filter->has_state && !is_parked) || filter->stuck_before != INSTANT_NONE;
     bool has_times = filter->from > 0 || filter->to != INSTANT_NONE;
     if (!asks_promise && !asks_rule && !asks_state)
@@ -653,7 +688,8 @@ static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
 static bool fits_still(const DeliveryFilter *filter, const DeliveryView *view)
 {
     return (!filter->has_state || view->state == filter->state) &&
-           (!is_for_queue(filter) || delivery_is_live(view->state));
+           (!is_for_queue(filter) || delivery_is_live(view->state)) &&
+           (!filter->fits || filter->fits(view, filter->fits_with));
 }
 
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
@@ -664,7 +700,8 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     size_t shown = 0;
     IdRange range = range_of(filter);
     const IdSource *source = source_of(filter);
-    FilterArgs args = filter_args(arena, tenant, filter);
+    FilterArgs args;
+    TRY(filter_args(db, arena, tenant, filter, &args, error));
     args.bounds.from = range.last;
     args.bounds.to = range.first;
     TRY(walk_after(walk, true, &args.bounds.from, error));
@@ -719,7 +756,8 @@ Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     const IdSource *source = is_for_queue(filter) ? &live_up : &parked_up;
     if (filter->cause.at)
         source = is_for_queue(filter) ? &live_cause_up : &parked_cause_up;
-    FilterArgs args = filter_args(arena, tenant, filter);
+    FilterArgs args;
+    TRY(filter_args(db, arena, tenant, filter, &args, error));
     args.bounds.from = range.first;
     // The first of an event's own range is met by what lies just before it: the event's 15th and
     // 16th byte as 0.

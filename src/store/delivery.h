@@ -52,12 +52,13 @@ typedef struct DeliveryView {
     Str rule_id, channel;
     RuleKind rule_kind; // of what made it; a trigger, where the rule's row got lost
     Str site;           // that its event came from; none
-    Event origin;       // the event it was made of, but for its identity
+    Event origin;       // the event it was made of
     DeliveryState state;
     DeliveryReason reason; // of where it stands; while retrying, of the attempt that failed
     Instant due_at;        // of the next send; INSTANT_NONE
     Instant expires_at;    // when no send is due and an answer is awaited; INSTANT_NONE
     Instant last_sent_at, opened_at, ended_at;
+    Instant last_tried_at; // start of the last attempt; INSTANT_NONE
     int attempt, send, reminders_left;
     int failures;      // of the current send
     bool is_in_flight; // a send is under way, or was when it was called off: it may still arrive
@@ -82,7 +83,7 @@ typedef struct DeliveryFilter {
     DeliveryState state;
     bool has_state;
     bool is_live; // any live state
-    Str trigger, channel, entity, site;
+    Str trigger, list, channel, entity, site;
     bool has_event;
     Uuid event;
     Str cause;            // what it is parked for, or fails of while it is live (domain/cause.h)
@@ -90,6 +91,11 @@ typedef struct DeliveryFilter {
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after
     Instant to;           // triggered before
+    bool is_to_list;      // it goes to a list
+
+    // fits asks of what was read whatever else it likes; NULL: nothing. Only for a page.
+    bool (*fits)(const DeliveryView *view, const void *with);
+    const void *fits_with;
 } DeliveryFilter;
 
 enum { DELIVERY_QUERY_MAX = 200 };

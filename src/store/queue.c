@@ -465,11 +465,6 @@ QueueRow claimed_row(const Claimed *claimed)
                        .live = claimed->live };
 }
 
-bool claimed_is_done(const Claimed *claimed, const Target *target)
-{
-    return target_is_done(target, claimed->live.send, claimed->was == DELIVERY_RETRYING);
-}
-
 static int by_first_due(const void *a, const void *b)
 {
     const Claimed *x = a, *y = b;
@@ -513,34 +508,47 @@ void queue_claim_drop(Claim *claim)
     claim->count = 0;
 }
 
-static bool has_targets(const Claim *claim, int64_t lane)
+static const ClaimLane *lane_of(const Claim *claim, int64_t lane)
 {
     for (size_t i = 0; i < claim->lane_count; i++)
-        if (claim->lanes[i].has_targets && claim->lanes[i].lane == lane)
-            return true;
-    return false;
+        if (claim->lanes[i].lane == lane)
+            return &claim->lanes[i];
+    return NULL;
+}
+
+// ask_targets says which targets of a delivery are to be read; false: it has but the one.
+static bool ask_targets(const Claim *claim, const Claimed *claimed, TargetsOpen *ret)
+{
+    const Promise *promise = &claimed->promise;
+    const ClaimLane *lane = lane_of(claim, promise->lane);
+    bool is_list = claimed->trigger && claimed->trigger->rule.kind == RULE_NOTIFY;
+    *ret = (TargetsOpen){ .tenant = promise->tenant,
+                          .delivery = promise->id,
+                          .list = is_list ? promise->rule : 0,
+                          .send = claimed->live.send,
+                          .failures = claimed->live.failures };
+    return lane && (is_list ? lane->resolves : lane->has_targets);
 }
 
 // take_targets reads those of the deliveries that may have several.
 static Err take_targets(Tx *tx, const Claim *claim, Error *error)
 {
     size_t count = 0;
-    TargetsOf *of = ARENA_ARRAY(&tx->arena, TargetsOf, claim->count);
+    TargetsOpen *of = ARENA_ARRAY(&tx->arena, TargetsOpen, claim->count);
     Claimed **owners = ARENA_ARRAY(&tx->arena, Claimed *, claim->count);
     for (size_t i = 0; i < claim->count; i++) {
-        Claimed *claimed = &claim->claimed[i];
-        if (!has_targets(claim, claimed->promise.lane))
-            continue;
-        owners[count] = claimed;
-        of[count++] =
-            (TargetsOf){ .tenant = claimed->promise.tenant, .delivery = claimed->promise.id };
+        owners[count] = &claim->claimed[i];
+        count += ask_targets(claim, owners[count], &of[count]);
     }
     if (count == 0)
         return ERR_OK;
-    TRY(targets_load(tx, claim->arena, of, count, error));
+    TRY(targets_claim(tx, claim->arena, of, count, error));
     for (size_t i = 0; i < count; i++) {
         owners[i]->targets = of[i].targets;
         owners[i]->target_count = of[i].count;
+        owners[i]->has_more = of[i].has_more;
+        owners[i]->others = of[i].others;
+        owners[i]->has_rows = of[i].list || of[i].count > 0 || of[i].others.count > 0;
     }
     return ERR_OK;
 }
@@ -548,7 +556,7 @@ static Err take_targets(Tx *tx, const Claim *claim, Error *error)
 static bool may_have_targets(const Claim *claim)
 {
     for (size_t i = 0; i < claim->lane_count; i++)
-        if (claim->lanes[i].has_targets)
+        if (claim->lanes[i].has_targets || claim->lanes[i].resolves)
             return true;
     return false;
 }
@@ -712,6 +720,8 @@ static int64_t cause_after(Arena *arena, const Settle *settle)
     DeliveryState state = settle->to.live.state;
     if (state == DELIVERY_SENDING || (!settle->has_attempt && delivery_is_live(state)))
         return CAUSE_AS_IT_WAS; // what becomes of it is not known, or nothing was tried
+    if (state == DELIVERY_RETRYING && settle->to.reason == REASON_NONE)
+        return CAUSE_AS_IT_WAS; // it goes on with its next targets
     if (state != DELIVERY_PARKED && state != DELIVERY_RETRYING)
         return 0;
     if (!settle->has_attempt)
@@ -804,6 +814,7 @@ static void send_targets(Tx *tx, const Settle *settles, size_t count)
             *row++ = (TargetRow){ .tenant = settles[i].tenant,
                                   .delivery = settles[i].id,
                                   .target = settles[i].targets[j],
+                                  .round = settles[i].round,
                                   .told_at = settles[i].at };
     target_tell(tx, rows, row_count);
 }
@@ -882,6 +893,7 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .lane = settle->lane,
                              .rule = settle->rule,
                              .site = settle->site,
+                             .from_lane = settle->from_lane,
                              .delivery = settle->id,
                              .from = settle->was,
                              .to = live->state,

@@ -87,6 +87,7 @@ typedef struct ClaimLane {
     int64_t bytes;    // … and of payloads no more than these, but one row whatever its size
     bool has_targets; // its deliveries may have several: they are read too
     int front; // ordered: nothing is taken while one of so many at its front is being sent; 0: not
+    bool resolves; // what it sends to a list goes to the list's members
 } ClaimLane;
 
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings
@@ -99,13 +100,13 @@ typedef struct Claimed {
     Str event_kind, trace, payload, recipient;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
-    Target *targets;        // all that have a row; none: the one of the promise
+    bool has_rows;          // its targets have rows; else there is the one of the promise
+    Target *targets;        // those that are to be sent to now
     size_t target_count;
-    bool is_opted_out; // the recipient does not want it (preference.h)
+    bool has_more;      // targets to be sent to as soon as these are
+    TargetsElse others; // unless it has more: those that are not to be sent to
+    bool is_opted_out;  // the recipient does not want it (preference.h)
 } Claimed;
-
-// claimed_is_done: a target of the delivery has it, or will not.
-bool claimed_is_done(const Claimed *claimed, const Target *target);
 
 typedef struct Claim {
     const ClaimLane *lanes;
@@ -141,6 +142,7 @@ typedef struct AttemptRow {
 // Settle is one move of one delivery.
 typedef struct Settle {
     int64_t tenant, lane, rule, site;
+    int64_t from_lane; // that it leaves for this one; 0: it stays
     int bytes;
     Uuid id;
     DeliveryState was; // the state it is in …
@@ -152,6 +154,7 @@ typedef struct Settle {
     AttemptRow attempt;
     const Target *targets; // with rows, of which something is told; may be none
     size_t target_count;
+    int round;     // failures of the send when they were claimed
     Str note;      // a person's words; none
     int64_t cause; // private: what it fails of from now on (domain/cause.h)
     Instant at;    // result: when it was written

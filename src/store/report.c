@@ -97,7 +97,7 @@ static Target *told_of(Tx *tx, Subject *subject, size_t *ret_count)
     *ret_count = 0;
     for (size_t i = 0; i < of->count; i++) {
         Target *target = &of->targets[i];
-        if (was_left ? !is_elsewhere(target, send) : target_is_done(target, send, true))
+        if (was_left ? !is_elsewhere(target, send) : target_is_done(target, send))
             continue;
         target->send = send;
         target->outcome = subject->report->outcome;
@@ -114,7 +114,7 @@ static Err settle_tells(Tx *tx, Subject *subject, Settle *ret, Error *error)
     Target *told = told_of(tx, subject, &told_count);
     Outcome outcome = subject->report->outcome;
     if (subject->of.count > 0)
-        outcome = outcome_fold(&tx->arena, subject->of.targets, subject->of.count);
+        outcome = outcome_fold(&tx->arena, subject->of.targets, subject->of.count, NULL);
     TRY(versions_load(tx->versions, tx->db, row->tenant, row->rule, subject->version, &trigger,
                       error));
     if (trigger) {

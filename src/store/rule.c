@@ -21,7 +21,14 @@ static const Statement names = {
                 " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule",
 };
 
-const Statement *const rule_statements[] = { &insert, &names, NULL };
+static const Statement find = {
+    .name = "rule_find",
+    .scope = STATEMENT_TENANT,
+    .params = "iit",
+    .sql = "SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+
+const Statement *const rule_statements[] = { &insert, &names, &find, NULL };
 
 Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
 {
@@ -31,6 +38,16 @@ Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
     TRY(tx_query(tx, &insert, args, &rows, error));
     if (rows.changed > 0)
         tx->changes_definitions = true;
+    return ERR_OK;
+}
+
+Err rule_number(Db *db, Arena *arena, int64_t tenant, RuleKind kind, Str id, int64_t *ret,
+                Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(kind), value_text(id) };
+    TRY(db_query(db, arena, &find, args, &rows, error));
+    *ret = rows.count > 0 ? value_to_i64(rows.values) : 0;
     return ERR_OK;
 }
 

@@ -16,6 +16,10 @@ _Static_assert(RULE_TRIGGER == 0 && RULE_TEMPLATE == 1 && RULE_NOTIFY == 5,
 // rule_ensure gives a name its number, once. Needs the lock of definitions (definition_lock).
 Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error) MUST_USE;
 
+// rule_number is the number of a name; 0: it has none.
+Err rule_number(Db *db, Arena *arena, int64_t tenant, RuleKind kind, Str id, int64_t *ret,
+                Error *error) MUST_USE;
+
 // rule_names tells what rules of a tenant are called, in the order of numbers; the id is none for a
 // number that is no rule's.
 typedef struct RuleName {

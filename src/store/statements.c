@@ -26,9 +26,11 @@
 #include "store/pace.h"
 #include "store/key.h"
 #include "store/lane.h"
+#include "store/list.h"
 #include "store/message.h"
 #include "store/meta.h"
 #include "store/node.h"
+#include "store/notification.h"
 #include "store/operation.h"
 #include "store/overdue.h"
 #include "store/preference.h"
@@ -74,10 +76,12 @@ const Statement *const *const all_statements[] = {
     key_statements,
     health_statements,
     lane_statements,
+    list_statements,
     rate_statements,
     message_statements,
     meta_statements,
     node_statements,
+    notification_statements,
     operation_statements,
     overdue_statements,
     preference_statements,

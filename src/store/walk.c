@@ -78,6 +78,19 @@ Str walk_place(Arena *arena, Uuid id)
     return str_dup(arena, (Str){ (const char *) id.b, sizeof id.b });
 }
 
+Str walk_place_number(Arena *arena, int64_t n)
+{
+    return str_format(arena, "%lld", (long long) n);
+}
+
+Err walk_after_number(const Walk *walk, int64_t *ret, Error *error)
+{
+    *ret = 0;
+    if (walk->after.at && !str_to_i64(walk->after, 1, INT64_MAX, ret))
+        return walk_unknown(error);
+    return ERR_OK;
+}
+
 Seen walk_counted(const Walk *walk, size_t found, bool is_full, bool has_edge)
 {
     size_t limit = (size_t) walk->limit;

@@ -82,6 +82,10 @@ Err walk_after(const Walk *walk, bool is_down, Uuid *from, Error *error) MUST_US
 Str walk_place(Arena *arena, Uuid id);
 Err walk_after_text(const Walk *walk, Str *ret, Error *error) MUST_USE;
 
+// walk_place_number is the place of a number, from 1; walk_after_number reads it, 0 for none.
+Str walk_place_number(Arena *arena, int64_t n);
+Err walk_after_number(const Walk *walk, int64_t *ret, Error *error) MUST_USE;
+
 // walk_rows reads the rows of what was found, as many as a page holds (db_page), in its order. The
 // statement takes tenant and id. walk_taken says how many of the ids were come to, the rows having
 // their id in the given column.

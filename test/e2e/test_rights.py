@@ -42,7 +42,8 @@ class Operation:
 
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
-        if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates", "sources"):
+        if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates",
+                                                          "sources", "lists"):
             name = "key" if self.noun == "channels" else "id"
             body = {**body, name: id}
             if self.noun == "channels":
@@ -73,8 +74,11 @@ def rows_of(who):
     operation = who.post("/v1/operations", {"action": "retry", "filter": {"state": "parked"}},
                          expect=202).json["id"]
     keys = who.get("/v1/keys", expect=200).json["items"]
-    return {"events": event, "deliveries": id, "operations": operation, "triggers": "own", "templates": "own",
-            "entities": "b:1",
+    who.post("/v1/lists", {"id": "own", "channels": ["memory:own"],
+                           "targets": [{"address": "own@example.org"}]}, expect=201)
+    told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
+    return {"lists": "own", "notifications": told, "templates": "own", "entities": "b:1",
+            "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
 
 

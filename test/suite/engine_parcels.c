@@ -47,7 +47,7 @@ static void judge_letters(const Parcel *parcel, const TransferResult *result)
         for (size_t j = 0; j < parcel->messages[i].target_count; j++, at++) {
             char letter = at < result->body.len ? result->body.at[at] : 't';
             Target *target = &parcel->messages[i].targets[j];
-            target->outcome = outcome_of(parcel->arena, letter, target->n);
+            target->outcome = outcome_of(parcel->arena, letter, (int) target->n);
         }
 }
 

@@ -10,24 +10,25 @@
 
 // The closed list of statements that are not bound to a tenant. Whoever adds one says so here.
 static const char *const system_statements[] = {
-    "audit_behind",      "audit_heads",      "counter_add",       "counter_take_gone",
-    "depth_sums",        "durability_look",  "duty_lease",        "ended_next_expiry",
-    "ended_parked_due",  "epoch_get",        "epoch_leap",        "epoch_lock",
-    "epoch_vouch",       "epoch_vouchers",   "generation_get",    "generation_lock",
-    "generation_raise",  "health_pauses",    "idempotency_purge", "inbox_awake",
-    "inbox_next_source", "inbox_open",       "journal_forget",    "journal_last",
-    "journal_note",      "journal_patience", "journal_purge",     "journal_see",
-    "journal_take",      "journal_unsealed", "journal_unseen",    "journal_writers",
-    "key_promote",       "key_replace",      "key_system",        "key_tenant",
-    "lane_next",         "lane_used",        "meta_cluster",      "meta_get",
-    "meta_put",          "meta_remove",      "node_beat",         "node_join",
-    "node_others",       "node_server_time", "operation_next",    "pace_add",
-    "pace_purge",        "queue_claim",      "queue_claim_lock",  "queue_claim_newest",
-    "queue_lapsed",      "queue_next_send",  "queue_next_sweep",  "queue_pull",
-    "queue_waiting_due", "rate_take",        "registry_bodies",   "registry_hold",
-    "registry_keys",     "registry_lanes",   "registry_tenants",  "sample_last",
-    "sample_purge",      "sample_sums",      "sequence_last",     "sequence_purge",
-    "tenant_find",       "tenant_insert",    "tenant_page",       "tenant_was", "source_rows",
+    "audit_behind",       "audit_heads",       "counter_add",       "counter_take_gone",
+    "depth_sums",         "durability_look",   "duty_lease",        "ended_next_expiry",
+    "ended_parked_due",   "epoch_get",         "epoch_leap",        "epoch_lock",
+    "epoch_vouch",        "epoch_vouchers",    "generation_get",    "generation_lock",
+    "generation_raise",   "health_pauses",     "idempotency_purge", "inbox_awake",
+    "inbox_next_source",  "inbox_open",        "journal_forget",    "journal_last",
+    "journal_note",       "journal_patience",  "journal_purge",     "journal_see",
+    "journal_take",       "journal_unsealed",  "journal_unseen",    "journal_writers",
+    "key_promote",        "key_replace",       "key_system",        "key_tenant",
+    "lane_next",          "lane_used",         "list_waste_next",   "meta_cluster",
+    "meta_get",           "meta_put",          "meta_remove",       "node_beat",
+    "node_join",          "node_others",       "node_server_time",  "operation_next",
+    "pace_add",           "pace_purge",        "queue_claim",       "queue_claim_lock",
+    "queue_claim_newest", "queue_lapsed",      "queue_next_send",   "queue_next_sweep",
+    "queue_pull",         "queue_waiting_due", "rate_take",         "registry_bodies",
+    "registry_hold",      "registry_keys",     "registry_lanes",    "registry_tenants",
+    "sample_last",        "sample_purge",      "sample_sums",       "sequence_last",
+    "sequence_purge",     "source_rows",       "tenant_find",       "tenant_insert",
+    "tenant_page",        "tenant_was",
 };
 
 // Statements below the nouns, which are in no list: the machinery's own and the doctor's.
@@ -237,7 +238,8 @@ static void the_rule_tells_bound_from_unbound(void)
         CHECK_AT(rows[i].sql, is_bound(rows[i].sql) == rows[i].is_bound);
 }
 
-// What is insert-only is never updated; an end is the one wide row that is, where a parked delivery
+// What is insert-only is never updated, but for a promise whose list a person has it look for anew;
+// an end is the one wide row that is, where a parked delivery
 // goes on and where an attempt that was called off is told of after all, or was never made.
 static void wide_rows_are_not_updated(void)
 {
@@ -247,7 +249,9 @@ static void wide_rows_are_not_updated(void)
                                            "ended_untry" };
     StatementWalk walk = statements_walk();
     for (const Statement *one; (one = statements_next(&walk));) {
-        CHECK_AT(one->name, !matches(one->sql, wide) && !matches(postgres_text(one), wide));
+        bool renames = strcmp(one->name, "notification_rename") == 0;
+        CHECK_AT(one->name, matches(one->sql, wide) == renames);
+        CHECK_AT(one->name, matches(postgres_text(one), wide) == renames);
         bool ends = matches(one->sql, "(UPDATE|DELETE FROM) ended( |$)");
         CHECK_AT(one->name, ends == is_listed(may_end, ARRAY_LEN(may_end), one->name));
     }
@@ -359,9 +363,9 @@ static const struct {
       "delivery_pkey on delivery d\n +Index Cond: " PG_BETWEEN },
     { "delivery_all_find",    "iuui--------n", "d USING PRIMARY KEY \\(tenant=\\?" BETWEEN,
       "delivery_pkey on delivery d\n +Index Cond: " PG_BETWEEN },
-    { "delivery_rule_edge",   "iuuit",        "d USING [A-Z ]*INDEX delivery_rule \\(rule=\\?" BETWEEN,
+    { "delivery_rule_edge",   "iuuii",        "d USING [A-Z ]*INDEX delivery_rule \\(rule=\\?" BETWEEN,
       "delivery_rule on delivery d\n +Index Cond: [^\n]*\\(rule = " PG_BETWEEN },
-    { "delivery_rule_find",   "iuuit-------n", "d USING INDEX delivery_rule \\(rule=\\?" BETWEEN,
+    { "delivery_rule_find",   "iuuii-------n", "d USING INDEX delivery_rule \\(rule=\\?" BETWEEN,
       "delivery_rule on delivery d\n +Index Cond: [^\n]*\\(rule = " PG_BETWEEN },
     { "delivery_entity_edge", "iuuit",        "d USING [A-Z ]*INDEX delivery_entity \\(tenant=\\? AND entity=\\?" BETWEEN,
       "delivery_entity on delivery d\n +Index Cond: [^\n]*\\(entity = " PG_BETWEEN },

@@ -60,13 +60,10 @@ static Claimed claim_with_targets(Store *store)
 // tell settles a claim of several targets: verdicts has a letter for each that is not done.
 static Settle tell(Store *store, Claimed *claimed, const char *verdicts)
 {
-    Target *told = ARENA_ARRAY(&store->arena, Target, claimed->target_count);
-    size_t count = 0;
-    for (size_t i = 0; i < claimed->target_count; i++) {
+    size_t count = claimed->target_count;
+    for (size_t i = 0; i < count; i++) {
         Target *target = &claimed->targets[i];
-        if (claimed_is_done(claimed, target))
-            continue;
-        char letter = verdicts[count];
+        char letter = verdicts[i];
         target->send = claimed->live.send;
         target->outcome = (Outcome){ .verdict = letter == 'd'   ? VERDICT_DELIVERED
                                                 : letter == 't' ? VERDICT_TRANSIENT
@@ -75,10 +72,9 @@ static Settle tell(Store *store, Claimed *claimed, const char *verdicts)
                                      .reason = letter == 'd' ? REASON_ACCEPTED : REASON_REFUSED,
                                      .lease = letter == 'e' ? HOURS * SPAN_HOUR : 0,
                                      .detail = S("so it said") };
-        told[count++] = *target;
     }
     CHECK(count == strlen(verdicts));
-    Outcome outcome = outcome_fold(&store->arena, claimed->targets, claimed->target_count);
+    Outcome outcome = outcome_fold(&store->arena, claimed->targets, count, &claimed->others);
     const Rule *rule = &claimed->trigger->rule;
     RetryPolicy policy = rule->has_retry ? rule->retry : retry_default();
     Settlement to = delivery_settle(&claimed->live, &rule->plan, &policy, &outcome, now(store), 0);
@@ -86,7 +82,7 @@ static Settle tell(Store *store, Claimed *claimed, const char *verdicts)
     Settle settled = outcome.verdict == VERDICT_ELSEWHERE
                          ? settle_from(&row, to)
                          : settle_tried(&row, to, &outcome, now(store));
-    settled.targets = told;
+    settled.targets = claimed->targets;
     settled.target_count = count;
     settle(store, &settled, 1);
     return settled;
@@ -97,8 +93,7 @@ static const char *todo(Store *store, const Claimed *claimed)
 {
     Buf list = buf_new(&store->arena, 100);
     for (size_t i = 0; i < claimed->target_count; i++)
-        if (!claimed_is_done(claimed, &claimed->targets[i]))
-            buf_add_format(&list, "%d", claimed->targets[i].n);
+        buf_add_format(&list, "%lld", (long long) claimed->targets[i].n);
     return str_z(&store->arena, buf_str(&list));
 }
 
@@ -127,9 +122,11 @@ static void a_retry_goes_to_those_that_have_it_not(void)
     tell(&store, &claimed, "d");
     CHECK(view(&store, TENANT, id).state == DELIVERY_DELIVERED);
     TargetRow *rows;
-    size_t count;
-    MUST(&store, target_list(store.db, &store.arena, TENANT, id, &rows, &count, &store.error));
-    CHECK(count == 3 && rows[0].told_at < rows[1].told_at && rows[2].told_at == now(&store));
+    Seen seen;
+    Walk walk = { .limit = 9 };
+    MUST(&store,
+         target_page(store.db, &store.arena, TENANT, id, &walk, &rows, &seen, &store.error));
+    CHECK(seen.count == 3 && rows[0].told_at < rows[1].told_at && rows[2].told_at == now(&store));
     CHECK(is_text(rows[0].target.outcome.detail, "so it said") && rows[2].target.n == 3);
 }
 

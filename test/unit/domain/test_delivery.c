@@ -59,7 +59,7 @@ static void a_state_has_its_words_and_its_place(void)
 static const char *const statuses[][1 + STATUS_FAMILY_COUNT] = {
     { "pending",   "Pending",      "Pending",          "Pending",   "Pending",   "queued" },
     { "sending",   "Pending|Sent", "Pending|Retrying", "Running",   "Pending",   "processing" },
-    { "retrying",  "Pending|Sent", "Retrying",         "Retrying",  "Pending",   "queued" },
+    { "retrying",  "Pending|Sent", "Pending|Retrying", "Retrying",  "Pending",   "queued" },
     { "waiting",   "Sent|Opened",  NULL,               NULL,        "Sent",      NULL },
     { "parked",    "Parked",       "Parked",           "Dead",      "Failed",    "failed" },
     { "delivered", "Sent",         "Delivered",        "Succeeded", "Sent",      "completed" },

@@ -34,7 +34,7 @@ static int count_of(const Target *targets, size_t count, Verdict verdict)
 static void check_fold(const Target *targets, size_t count)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    Outcome folded = outcome_fold(&arena, targets, count);
+    Outcome folded = outcome_fold(&arena, targets, count, NULL);
     int of[ARRAY_LEN(verdicts)];
     for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
         of[verdicts[i]] = count_of(targets, count, verdicts[i]);
@@ -67,7 +67,7 @@ static void one_target_speaks_for_the_attempt(void)
     DEFER(arena_done) Arena arena = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
         Target target = target_of(1, verdicts[i]);
-        Outcome folded = outcome_fold(&arena, &target, 1);
+        Outcome folded = outcome_fold(&arena, &target, 1, NULL);
         CHECK(folded.verdict == verdicts[i] && folded.code == 100);
         CHECK(str_eq(folded.provider_id, S("theirs")));
     }
@@ -80,11 +80,11 @@ static void the_longest_wait_and_the_longest_lease_count(void)
                          target_of(3, VERDICT_PERMANENT) };
     targets[0].outcome.retry_after = SPAN_SECOND;
     targets[1].outcome.retry_after = SPAN_MINUTE;
-    Outcome folded = outcome_fold(&arena, targets, 3);
+    Outcome folded = outcome_fold(&arena, targets, 3, NULL);
     CHECK(folded.retry_after == SPAN_MINUTE && folded.code == 100);
     targets[0] = target_of(1, VERDICT_ELSEWHERE);
     targets[1] = target_of(2, VERDICT_ELSEWHERE);
-    CHECK(outcome_fold(&arena, targets, 3).lease == 2 * SPAN_HOUR);
+    CHECK(outcome_fold(&arena, targets, 3, NULL).lease == 2 * SPAN_HOUR);
 }
 
 static void the_detail_tells_of_each_that_has_it_not(void)
@@ -94,16 +94,16 @@ static void the_detail_tells_of_each_that_has_it_not(void)
                          target_of(3, VERDICT_PERMANENT) };
     targets[1].outcome.detail = S("no such mailbox");
     targets[1].address = S("ada@example.org");
-    CHECK(str_eq(outcome_fold(&arena, targets, 3).detail,
+    CHECK(str_eq(outcome_fold(&arena, targets, 3, NULL).detail,
                  S("1 of 3 have it; 2: no such mailbox; 3: refused")));
 
     // Refusals with reasons of their own have none in common: one target that is gone does not
     // disable the channel.
     targets[0] = target_of(1, VERDICT_PERMANENT);
     targets[0].outcome.reason = REASON_GONE;
-    CHECK(outcome_fold(&arena, targets, 3).reason == REASON_REFUSED);
+    CHECK(outcome_fold(&arena, targets, 3, NULL).reason == REASON_REFUSED);
     targets[1].outcome.reason = targets[2].outcome.reason = REASON_GONE;
-    CHECK(outcome_fold(&arena, targets, 3).reason == REASON_GONE);
+    CHECK(outcome_fold(&arena, targets, 3, NULL).reason == REASON_GONE);
 }
 
 static void the_detail_has_an_end(void)
@@ -117,7 +117,7 @@ static void the_detail_has_an_end(void)
         targets[i] = target_of(i + 1, VERDICT_PERMANENT);
         targets[i].outcome.detail = buf_str(&word);
     }
-    Str detail = outcome_fold(&arena, targets, TARGETS_MAX).detail;
+    Str detail = outcome_fold(&arena, targets, TARGETS_MAX, NULL).detail;
     CHECK(detail.len > 3000 && detail.len <= 4096 && str_is_utf8(detail));
 }
 
@@ -125,20 +125,18 @@ static void what_is_done_is_not_sent_again(void)
 {
     static const struct {
         Verdict verdict;
-        bool in_retry, begun_again;
+        bool is_done;
     } cases[] = {
-        { VERDICT_DELIVERED, true, true },   { VERDICT_PERMANENT, true, false },
-        { VERDICT_TRANSIENT, false, false }, { VERDICT_UNKNOWN, false, false },
-        { VERDICT_ELSEWHERE, false, false },
+        { VERDICT_DELIVERED, true }, { VERDICT_PERMANENT, true },  { VERDICT_TRANSIENT, false },
+        { VERDICT_UNKNOWN, false },  { VERDICT_ELSEWHERE, false },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         Target target = target_of(1, cases[i].verdict);
-        CHECK(target_is_done(&target, 1, true) == cases[i].in_retry);
-        CHECK(target_is_done(&target, 1, false) == cases[i].begun_again);
-        CHECK(!target_is_done(&target, 2, true)); // a reminder goes to all of them
+        CHECK(target_is_done(&target, 1) == cases[i].is_done);
+        CHECK(!target_is_done(&target, 2)); // a reminder goes to all of them
     }
     Target untold = { .n = 1 };
-    CHECK(!target_is_done(&untold, 1, false));
+    CHECK(!target_is_done(&untold, 1));
 }
 
 static const Test tests[] = {

@@ -1,0 +1,15 @@
+// shown.h - what answers about deliveries, messages and notifications have in common.
+#pragma once
+
+#include "api/api.h"
+#include "store/target.h"
+
+#define STUCK_AFTER (10 * SPAN_MINUTE) // due for so long and not sent
+
+// put_target writes a target and what became of it; put_targets writes several, as a member.
+void put_target(const Call *call, JsonOut *json, const TargetRow *row);
+void put_targets(const Call *call, JsonOut *json, Str name, const TargetRow *targets, size_t count);
+
+// first_targets reads the first TARGETS_MAX targets of a delivery; there may be more.
+Err first_targets(const Call *call, Db *db, Uuid id, TargetRow **ret, size_t *ret_count,
+                  Error *error) MUST_USE;
