@@ -40,6 +40,7 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     TRY(inbox_take(tx, &taken, error));
     ret->drained = (int64_t) taken.count;
     ret->has_more = taken.has_more;
+    ret->is_pending = taken.is_pending;
     if (taken.count == 0)
         return ERR_OK;
     TRY(tx_guard(tx, error)); // rows may be younger than what this transaction knows of rules
@@ -55,8 +56,11 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
 void drain_take(Engine *engine, const DutyReport *report)
 {
     Instant monotonic = engine_monotonic(engine);
-    if (engine->options.is_only_node) // its own commits are all that there is to hear of
+    if (engine->options.is_only_node) { // its own commits are all that there is to hear of
+        if (report->is_pending)         // but of rows that are to be tried again nobody tells
+            duty_falls_due(engine, DUTY_DRAIN, clock_now(engine->options.clock) + SPAN_SECOND);
         return;
+    }
     if (report->drained > 0)
         engine->drains_until = monotonic + AWAKE + AWAKE_LONGER;
     engine->duties[DUTY_DRAIN].has_news = monotonic < engine->drains_until;

@@ -38,6 +38,7 @@ typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
     int64_t drained;     // rows of the inbox
+    bool is_pending;     // it has, or had, rows
     const char *fault;   // given: why the last run, which was all of its round, failed; NULL
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw

@@ -306,6 +306,7 @@ Err inbox_take(Tx *tx, InboxTaken *ret, Error *error)
     TRY(look(tx, sources, error));
     choose(sources, ret);
     ret->has_more |= sources->has_more;
+    ret->is_pending = sources->count > 0;
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;
 }
 

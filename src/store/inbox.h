@@ -46,8 +46,9 @@ void inbox_put(Tx *tx, const InboxRow *rows, size_t count);
 typedef struct InboxTaken {
     InboxRow *rows;
     size_t count;
-    bool is_alone; // it is one row that failed before: nothing else belongs into its transaction
-    bool has_more; // there may be others
+    bool is_alone;   // it is one row that failed before: nothing else belongs into its transaction
+    bool has_more;   // there may be others
+    bool is_pending; // there are rows here, though it may be that none is to be taken yet
 } InboxTaken;
 
 Err inbox_take(Tx *tx, InboxTaken *ret, Error *error) MUST_USE;

@@ -120,6 +120,43 @@ def test_what_is_emitted_while_peal_is_down(ctx):
     equal({found["status"] for found in outbox(peal)}, {"Published"})
 
 
+class Locked:
+    """A session that holds a lock, until it is let go of."""
+
+    def __init__(self, ctx, lock):
+        self.session = subprocess.Popen([program("psql"), "-XAtq", "-d", ctx.store_url], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        ctx.closers.append(self.release)
+        self.session.stdin.write(f"BEGIN; {lock}; SELECT 'locked';\n")
+        self.session.stdin.flush()
+        equal(self.session.stdout.readline(), "locked\n")
+
+    def release(self):
+        self.session.communicate()
+
+
+@only("postgres")
+def test_a_node_that_is_killed_while_it_drains_loses_and_repeats_nothing(ctx):
+    """It dies with rows taken and events half written: the other node delivers each of them, once."""
+    receiver, count = ctx.receiver(), 1000
+    ctx.peal.stop()
+    drains, other = (ctx.start(clock="system") for _ in range(2))
+    other.post("/v1/channels", {"key": "http:out", "type": "http", "config": {"url": receiver.url}}, expect=201)
+    make_trigger(other, "confirmed", eventKind=KIND, channel="http:out")
+    other.sigstop()
+    locked = Locked(ctx, "LOCK TABLE peal.event IN SHARE MODE")
+    sql(ctx, f"SELECT peal.emit('{KIND}', '{{}}', entity => n::text) FROM generate_series(1, {count}) n;")
+    eventually(lambda: sql(ctx, "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'peal.event'::regclass;"))
+    drains.kill9()
+    locked.release()
+    other.sigcont()
+    eventually(lambda: sql(ctx, "SELECT COUNT(*) FROM peal.ended WHERE state = 5;") == [str(count)], seconds=60)
+    equal(sql(ctx, "SELECT status, COUNT(*) FROM peal.inbox GROUP BY status;"), [f"1|{count}"])
+    equal(sql(ctx, "SELECT COUNT(*), COUNT(DISTINCT entity) FROM peal.event;"), [f"{count}|{count}"])
+    equal(len(receiver.received), count)
+    equal(len({one.json["deliveryId"] for one in receiver.received}), count)
+
+
 @only("postgres")
 def test_nobody_took_it(ctx):
     tick(ctx.peal)
