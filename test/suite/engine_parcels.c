@@ -1,9 +1,12 @@
 #include "rig.h"
 
+#include "store/definition.h"
+#include "store/list.h"
+#include "store/notification.h"
 #include "store/report.h"
 
 // What channel.h promises, each on the real engine and store, with channel types of the test's own:
-// several targets, several messages in one parcel, programs, and what is left with somebody
+// several targets, lists, several messages in one parcel, programs, and what is left with somebody
 // outside.
 //
 // Their far side answers with a letter for each target of the parcel: d delivered, t transient, p
@@ -252,6 +255,146 @@ static void a_budget_that_is_used_up_leaves_what_was_told(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
 }
 
+// Lists
+
+enum { LISTED = 250 }; // three attempts' worth
+
+// Listing is a list that a test saves.
+typedef struct Listing {
+    Str body;
+    int count;
+} Listing;
+
+static Err apply_list(Tx *tx, void *with, Error *error)
+{
+    const Listing *listing = with;
+    Definition made;
+    ListEdition edition;
+    ListMember *members = ARENA_ARRAY(&tx->arena, ListMember, listing->count);
+    for (int i = 0; i < listing->count; i++)
+        members[i] = (ListMember){ .address = str_format(&tx->arena, "to%d", i + 1) };
+    TRY(definition_create(tx, TENANT, DEFINITION_LIST, S("ops"), listing->body, &made, error));
+    TRY(list_begin(tx, TENANT, S("ops"), (size_t) listing->count, &edition, error));
+    list_write(tx, &edition, 0, members, (size_t) listing->count);
+    return list_publish(tx, &edition, error);
+}
+
+static Err apply_notification(Tx *tx, void *with, Error *error)
+{
+    Accept *accept = with;
+    TRY(notifications_name_now(tx, accept, error));
+    TRY(accept_decide(accept, tx->registry, tx->random, error));
+    return accept_write(tx, &accept, 1, error);
+}
+
+// notify makes a list of so many, over a channel of a type, and sends one notification to it.
+static void notify(Rig *rig, const char *type, int count)
+{
+    Store *store = &rig->store;
+    channel_by(rig, type, "", 3);
+    const char *list = str_format(&store->arena, "{'id':'ops','channels':['%s:one']}", type).at;
+    Listing listing = { json_compact(store, list), count };
+    MUST(store, writer_run(store->writer, apply_list, &listing, &store->error));
+    Accept *accept = accept_of(store, TENANT,
+                               "{'kind':'notification','source':'notification','id':'one',"
+                               "'payload':{'list':'ops','body':'It burns.'}}");
+    MUST(store, writer_run(store->writer, apply_notification, accept, &store->error));
+    turn(rig);
+}
+
+// letters are those of a whole attempt: everybody has it, but for the one at a place.
+static const char *letters(Rig *rig, int place, char letter)
+{
+    char *all = arena_alloc(&rig->store.arena, TARGETS_MAX + 1);
+    memset(all, 'd', TARGETS_MAX);
+    all[TARGETS_MAX] = 0;
+    all[place] = letter;
+    return all;
+}
+
+// was_to_range: a request went to those members of the list, in their order, and to nobody else.
+static bool was_to_range(Rig *rig, int number, int first, int last)
+{
+    Buf list = buf_new(&rig->store.arena, 10000);
+    for (int n = first; n <= last; n++)
+        buf_add_format(&list, "to%d ", n);
+    return number < rig->sent_count && str_eq(rig->sent[number].body, buf_str(&list));
+}
+
+static void a_list_is_sent_in_slices_and_only_who_may_pass_again(void)
+{
+    RIG(rig);
+    notify(&rig, "many", LISTED);
+    CHECK(rig.sent_count == 1 && was_to_range(&rig, 0, 1, 100));
+    say(&rig, 0, letters(&rig, 0, 'd'));
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && was_to_range(&rig, 1, 101, 200));
+    say(&rig, 1, letters(&rig, 49, 't'));
+    turn(&rig);
+    CHECK(rig.sent_count == 3 && was_to_range(&rig, 2, 201, LISTED));
+    say(&rig, 2, letters(&rig, 2, 'p'));
+    lapse(&rig, 59 * SPAN_SECOND);
+    CHECK(rig.sent_count == 3 && in_state(&rig, DELIVERY_RETRYING) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT failures FROM queue") == 1);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 4 && was_to_range(&rig, 3, 150, 150));
+    say(&rig, 3, "d");
+    lapse(&rig, 2 * SPAN_MINUTE);
+    CHECK(rig.sent_count == 4 && attempts(&rig) == 4 && in_state(&rig, DELIVERY_PARKED) == 1);
+    CHECK(ask_i64(&rig.store, "SELECT reason FROM ended") == REASON_PARTLY_DELIVERED);
+    CHECK(target_count(&rig, VERDICT_DELIVERED) == LISTED - 1);
+    CHECK(target_count(&rig, VERDICT_PERMANENT) == 1);
+}
+
+// times_sent is how many requests went to a member of the list.
+static int times_sent(Rig *rig, int n)
+{
+    int times = 0;
+    const char *word = str_format(&rig->store.arena, "to%d ", n).at;
+    for (int i = 0; i < rig->sent_count; i++)
+        times += strstr(str_z(&rig->store.arena, rig->sent[i].body), word) != NULL;
+    return times;
+}
+
+static void a_death_between_slices_sends_nothing_again_that_was_told(void)
+{
+    RIG(rig);
+    notify(&rig, "many", LISTED);
+    say(&rig, 0, letters(&rig, 9, 't'));
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && target_count(&rig, VERDICT_DELIVERED) == 99);
+    rig.is_away = true; // what it says never gets to the store
+    say(&rig, 1, letters(&rig, 0, 'd'));
+    lapse(&rig, SPAN_SECOND);
+    rig.is_away = false;
+    restart(&rig);
+    rig.status = 200;
+    rig.body = letters(&rig, 0, 'd');
+    lapse(&rig, 3 * SPAN_MINUTE);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
+    CHECK(target_count(&rig, VERDICT_DELIVERED) == LISTED);
+    // Of the second slice nobody knows; the first was told, but for the one that may pass.
+    for (int n = 1; n <= LISTED; n++)
+        CHECK(times_sent(&rig, n) == (n == 10 || (n > 100 && n <= 200) ? 2 : 1));
+}
+
+static void a_round_that_fails_between_slices_sends_to_nobody_twice(void)
+{
+    RIG(rig);
+    notify(&rig, "many", LISTED);
+    for (int slice = 0; slice < 3; slice++) {
+        rig.broken = "target_tell";
+        say(&rig, slice, letters(&rig, 0, 'd'));
+        lapse(&rig, SPAN_SECOND);
+        CHECK(rig.sent_count == slice + 1);
+        rig.broken = NULL;
+        lapse(&rig, 5 * SPAN_SECOND);
+    }
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 3);
+    for (int n = 1; n <= LISTED; n++)
+        CHECK(times_sent(&rig, n) == 1);
+}
+
 // Several messages
 
 static void messages_of_a_parcel_settle_each_by_itself(void)
@@ -479,6 +622,9 @@ static const Test tests[] = {
     TEST(a_retry_goes_only_to_the_target_that_may_pass),
     TEST(a_death_between_send_and_settle_forgets_what_was_told),
     TEST(a_budget_that_is_used_up_leaves_what_was_told),
+    TEST(a_list_is_sent_in_slices_and_only_who_may_pass_again),
+    TEST(a_death_between_slices_sends_nothing_again_that_was_told),
+    TEST(a_round_that_fails_between_slices_sends_to_nobody_twice),
     TEST(messages_of_a_parcel_settle_each_by_itself),
     TEST(a_parcel_has_no_more_targets_than_it_may),
     TEST(a_request_that_cannot_be_built_parks_its_parcel),
