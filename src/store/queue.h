@@ -78,6 +78,7 @@ extern const Columns queue_columns, standing_columns;
 enum { STANDING_COLUMN_COUNT = 21 };
 void queue_read(const Value *at, QueueRow *ret);
 void ended_read(const Value *at, QueueRow *ret);
+void queue_mend(QueueRow *row); // makes a row of the queue sound that was read otherwise
 
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
@@ -222,5 +223,6 @@ typedef struct QueueNext {
 void queue_next(Db *db, QueueNext *next);
 void queue_next_take(QueueNext *next);
 
-extern const Statement *const queue_statements[];      // ends with NULL
-extern const Statement *const queue_next_statements[]; // of queue_next.c
+extern const Statement *const queue_statements[];       // ends with NULL
+extern const Statement *const queue_claim_statements[]; // of queue_claim.c
+extern const Statement *const queue_next_statements[];  // of queue_next.c

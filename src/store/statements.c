@@ -86,6 +86,7 @@ const Statement *const *const all_statements[] = {
     overdue_statements,
     preference_statements,
     queue_statements,
+    queue_claim_statements,
     queue_next_statements,
     recall_statements,
     registry_statements,

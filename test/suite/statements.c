@@ -259,13 +259,17 @@ static void wide_rows_are_not_updated(void)
 
 static bool is_of_queue(const Statement *statement)
 {
+    for (size_t i = 0; queue_claim_statements[i]; i++)
+        if (queue_claim_statements[i] == statement)
+            return true;
     for (size_t i = 0; queue_statements[i]; i++)
         if (queue_statements[i] == statement)
             return true;
     return false;
 }
 
-// What becomes of a delivery is written in one file, store/queue.c, whoever decided it.
+// What becomes of a delivery is written in two files, store/queue.c and queue_claim.c, whoever
+// decided it.
 static void only_the_queue_writes_a_state(void)
 {
     static const char writes[] = "(INSERT INTO|UPDATE|DELETE FROM) (queue|ended)( |$)";
