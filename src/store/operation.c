@@ -196,8 +196,15 @@ Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
     return read_operation(rows_at(&rows, 0), ret, error);
 }
 
+// finish ends an operation; of one that acted, each delivery that it matched is accounted for. What
+// was counted and had moved out of the filter before its turn came was skipped; what came into it
+// since then raised matched in run_slice().
 static void finish(Tx *tx, Operation *operation)
 {
+    int64_t left = operation->matched - operation->done - operation->skipped - operation->failed;
+    assert(left >= 0);
+    if (!operation->is_dry)
+        operation->skipped += left;
     operation->state = OPERATION_DONE;
     operation->finished_at = tx->now;
 }
@@ -256,11 +263,20 @@ static Err act(Tx *tx, Operation *operation, const IdsSeen *found, Error *error)
     return ERR_OK;
 }
 
+// cover: what came into the filter after it was counted is part of what it matched.
+static void cover(Operation *operation)
+{
+    int64_t met = operation->done + operation->skipped + operation->failed;
+    if (operation->matched < met)
+        operation->matched = met;
+}
+
 static Err run_slice(Tx *tx, Operation *operation, const Wanted *filter, int limit, Error *error)
 {
     IdsSeen found;
     TRY(find(tx, operation, filter, limit, &found, error));
     TRY(act(tx, operation, &found, error));
+    cover(operation);
     if (!found.has_more)
         finish(tx, operation);
     return ERR_OK;
@@ -275,6 +291,7 @@ static Err carry_on(Tx *tx, Operation *operation, int limit, Error *error)
     if (read_filter(tx, operation, &filter, &unread) != ERR_OK) {
         log_error("operation.unreadable", "detail=%s", log_quote(str_from(unread.detail)));
         operation->failed++;
+        cover(operation);
         finish(tx, operation);
         return ERR_OK;
     }

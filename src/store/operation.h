@@ -4,7 +4,8 @@
 // that a million deliveries neither hold the writer nor get lost when a node dies: the next slice
 // begins where the last commit ended. First it counts what it matches, then it acts; one that is
 // dry ends there. What is made after it is not part of it, and what no longer stands as it must
-// when its turn comes is skipped.
+// when its turn comes is skipped, also where it had left the filter by then. At the end of one that
+// is not dry, matched = done + skipped + failed.
 #pragma once
 
 #include "store/delivery.h"
