@@ -92,6 +92,8 @@ static Err tell(Call *call, Error *error)
     const Rotated *rotated = call->with;
     JsonOut *out = call_json(call, 200);
     (void) error;
+    if (rotated->value.at)
+        call_secret(call);
     json_open(out, '{');
     json_put_str(out, S("key"), rotated->key);
     json_put_str(out, S("secret"), rotated->secret);

@@ -96,6 +96,23 @@ def test_a_key_is_made_once_and_its_answer_kept_sealed(ctx):
         assert first["key"].encode() not in stored, "the key lies in the database"
 
 
+def test_a_secret_that_was_made_is_kept_sealed(ctx):
+    """The answer with the fresh secret is given again, and stands nowhere in clear text."""
+    ctx.peal.post("/v1/channels", {"key": "http:bi", "type": "http",
+                                   "config": {"url": "http://127.0.0.1:9/"}}, expect=201)
+    path, body = "/v1/channels/http:bi/rotate", {"secret": "signingSecret", "overlap": "0s"}
+    first = post(ctx.peal, path, body, expect=200).json
+    assert first["value"].startswith("whsec_"), first
+    equal(post(ctx.peal, path, body, expect=200).json, first)
+    made = post(ctx.peal, "/v1/keys", {"role": "read"}, key="k2", expect=201).json["key"]
+    equal(ctx.peal.stop(), 0)
+    kept = ctx.sql("SELECT body FROM peal.idempotency" if ctx.store == "postgres"
+                   else "SELECT body FROM idempotency")
+    equal(len(kept), 2)
+    for [text] in kept:
+        assert first["value"] not in str(text) and made not in str(text), text
+
+
 def test_a_retry_is_done_once(ctx):
     make_channel(ctx.peal, "memory:bad", answer="permanent")
     make_trigger(ctx.peal, channel="memory:bad")
