@@ -105,7 +105,7 @@ typedef enum Media {
 #define BODY_USUAL ((size_t) 1 << 20)
 #define BODY_LARGE SIZE_MAX
 
-typedef struct Route {
+struct Route {
     const char *method, *path; // {name} stands for one segment
     uint32_t roles;
     RouteRun run;
@@ -125,10 +125,17 @@ typedef struct Route {
     const char *example;     // a body, or NULL
     const DefinitionKind *definition; // of the routes that definitions share; NULL
     bool is_site;                     // it is a site's own, and takes the place of another there
-} Route;
+};
 
 extern const Route routes[];
 extern const size_t route_count;
+
+// route_is_across: the role operations may call it, and name another tenant by ?tenant= (across.c).
+static inline bool route_is_across(const Route *route)
+{
+    return route->roles != ANYONE && (route->roles & MAY_ROLE(OPERATIONS)) != 0;
+}
+extern const Param across_params[]; // they stand behind all others
 
 enum { CALL_PARAMS_MAX = 3 };
 

@@ -285,13 +285,19 @@ static Err run_read(Read *read, Db *db, Error *error)
         err = fail(&served->error, ERR_BUSY,
                    "answers that their clients do not take fill the memory set aside for them");
     if (err == ERR_OK)
+        err = across_enter(served, db, &served->error);
+    if (err == ERR_OK)
         err = call->route->run.read(call, db, &served->error);
     return reply_conclude(served, err, error);
 }
 
 static void read_done(Read *read, Err err, const Error *error)
 {
-    reply_finish(call_of_read(read), err, error);
+    Served *served = (Served *) call_of_read(read);
+    if (served->is_across)
+        across_note(served, err, error);
+    else
+        reply_finish(&served->call, err, error);
 }
 
 static Err run_look(Read *read, Db *db, Error *error)

@@ -215,6 +215,22 @@ static Err check_cause(const DeliveryFilter *filter, Error *error)
     return error_close(error, ERR_INVALID);
 }
 
+// keep_to_site: a site's key sees what its own site handed on.
+static Err keep_to_site(const Call *call, DeliveryFilter *filter, Error *error)
+{
+    if (call->key->role != ROLE_SITE)
+        return ERR_OK;
+    if (filter->site.at && !str_eq(filter->site, call->key->site_name))
+        return fail(error, ERR_FORBIDDEN, "a key with the role site may ask for its own site only");
+    filter->site = call->key->site_name;
+    return ERR_OK;
+}
+
+static bool is_in_sight(const Call *call, const DeliveryView *view)
+{
+    return call->key->role != ROLE_SITE || str_eq(view->site, call->key->site_name);
+}
+
 Err delivery_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
@@ -222,6 +238,7 @@ Err delivery_list(Call *call, Db *db, Error *error)
     DeliveryView *views;
     DeliveryFilter filter = read_filter(call);
     TRY(check_cause(&filter, error));
+    TRY(keep_to_site(call, &filter, error));
     if (filter.q.at)
         TRY(call_may_search(call, error));
     TRY(call_walk(call, &walk, error));
@@ -259,6 +276,8 @@ static Err look_at(Call *call, Db *db, Uuid id, Error *error)
 {
     Looked *looked = ARENA_NEW(call->arena, Looked);
     TRY(delivery_view(db, call->arena, call->tenant, id, &looked->view, error));
+    if (!is_in_sight(call, &looked->view))
+        return delivery_missing(id, error);
     TRY(dedup_key(call, db, &looked->view, &looked->key, error));
     TRY(first_targets(call, db, id, &looked->targets, &looked->target_count, error));
     call->with = looked;
@@ -296,6 +315,8 @@ Err delivery_attempts(Call *call, Db *db, Error *error)
     TRY(call_id(call, 0, &id, error));
     TRY(call_walk(call, &walk, error));
     TRY(delivery_view(db, call->arena, call->tenant, id, &delivery, error));
+    if (!is_in_sight(call, &delivery))
+        return delivery_missing(id, error);
     TRY(attempt_page(db, call->arena, call->tenant, id, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++)

@@ -271,6 +271,15 @@ static void check_expiry(const Tx *tx, Instant expires_at, Error *error)
         error_add(error, S("/expiresAt"), "bad-value", "must lie ahead");
 }
 
+// check_role: what looks across tenants is not for a tenant's own administrator to give.
+static Err check_role(const Call *call, Role role, Error *error)
+{
+    if (role != ROLE_OPERATIONS || call->key->is_system)
+        return ERR_OK;
+    return fail(error, ERR_FORBIDDEN, "the role %s is granted with the system right only",
+                role_text(role));
+}
+
 Err key_create(Call *call, Tx *tx, Error *error)
 {
     KeyBody body = { .expires_at = INSTANT_NONE };
@@ -280,6 +289,7 @@ Err key_create(Call *call, Tx *tx, Error *error)
     check_expiry(tx, body.expires_at, error);
     TRY(find_named(call, tx, body.tenant, &tenant, error));
     TRY(error_close(error, ERR_INVALID));
+    TRY(check_role(call, body.role, error));
 
     Key key = {
         .tenant = tenant.tenant, .role = body.role, .name = body.name, .expires_at = body.expires_at
@@ -313,6 +323,7 @@ static Err change_key(Call *call, Tx *tx, Key *key, Str tenant, const Json *give
         check_expiry(tx, body.expires_at, error);
     TRY(error_close(error, ERR_INVALID));
     TRY(check_change(call, key, body.role, error));
+    TRY(check_role(call, body.role, error));
     key->role = body.role;
     key->name = body.name;
     key->expires_at = body.expires_at;

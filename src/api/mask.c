@@ -2,7 +2,8 @@
 
 static bool is_masked(const Call *call)
 {
-    return call->key && call->key->role == ROLE_READ;
+    return call->key && (call->key->role == ROLE_READ || call->key->role == ROLE_OPERATIONS ||
+                         call->key->role == ROLE_SITE);
 }
 
 // end_of keeps what tells addresses apart without naming anybody: a domain, the last two digits.

@@ -141,9 +141,10 @@ static void put_parameters(JsonOut *out, const Route *route)
             put_parameter(out, S("path"), (Str){ word.at + 1, word.len - 2 }, STR_NONE,
                           "{\"type\":\"string\"}");
     }
-    put_query(out, route->params);
-    if (route->is_paged)
-        put_query(out, page_params);
+    const Param *tables[PARAM_TABLES];
+    param_tables(route, tables);
+    for (size_t i = 0; i < PARAM_TABLES; i++)
+        put_query(out, tables[i]);
     if (route->keeps_answer)
         put_parameter(out, S("header"), S("Idempotency-Key"),
                       S("The same key with the same request gets the same answer for 24 hours, a "

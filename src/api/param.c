@@ -12,13 +12,24 @@ size_t param_count(const Param *params)
     return count;
 }
 
-// row_of returns a row of the route: its own come first, then those of a page.
+void param_tables(const Route *route, const Param *ret[PARAM_TABLES])
+{
+    ret[0] = route->params;
+    ret[1] = route->is_paged ? page_params : NULL;
+    ret[2] = route_is_across(route) ? across_params : NULL;
+}
+
 static const Param *row_of(const Route *route, size_t row)
 {
-    size_t own = param_count(route->params);
-    if (row < own)
-        return &route->params[row];
-    return route->is_paged && page_params[row - own].name ? &page_params[row - own] : NULL;
+    const Param *tables[PARAM_TABLES];
+    param_tables(route, tables);
+    for (size_t i = 0; i < PARAM_TABLES; i++) {
+        size_t count = param_count(tables[i]);
+        if (row < count)
+            return &tables[i][row];
+        row -= count;
+    }
+    return NULL;
 }
 
 static size_t row_find(const Route *route, Str name)

@@ -1,16 +1,17 @@
 // param.h - query parameters, a row each: read, refused and documented from the same rows.
 //
-// A route names its rows (Route.params); a page has limit and cursor besides. Whatever else a
-// request asks for is refused, on every route, for a typo must not silently widen a list; so are a
-// parameter that stands twice and a value that is none of its kind. An empty text counts as not
-// given. Handlers ask for a value by its row's place in the table, which an enum beside it names;
-// they find it read and within its bounds.
+// A route names its rows (Route.params); a page has limit and cursor besides, and what the role
+// operations may call has tenant. Whatever else a request asks for is refused, on every route, for
+// a typo must not silently widen a list; so are a parameter that stands twice and a value that is
+// none of its kind. An empty text counts as not given. Handlers ask for a value by its row's place
+// in the table, which an enum beside it names; they find it read and within its bounds.
 #pragma once
 
 #include "base/err.h"
 #include "base/id.h"
 
 typedef struct Call Call;
+typedef struct Route Route;
 
 // A kind of parameter is what its text must be; it need not be a kind of field (domain/field.h),
 // for a query has no lists and no objects.
@@ -44,10 +45,15 @@ typedef struct Given {
     };
 } Given;
 
-enum { PARAMS_MAX = 16 }; // of one route, with those of a page
+enum { PARAMS_MAX = 16 }; // of one route, in all its tables
+enum { PARAM_TABLES = 3 };
 
 // param_count is how many rows a table has; NULL has none.
 size_t param_count(const Param *params);
+
+// param_tables are the tables of a route, in the order of its rows: its own, a page's, across's.
+// NULL: it has none of these.
+void param_tables(const Route *route, const Param *ret[PARAM_TABLES]);
 
 // params_read reads the request's query by the rows of its route, all mistakes at once.
 Err params_read(Call *call, Error *error) MUST_USE;

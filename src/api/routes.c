@@ -8,6 +8,7 @@
 #include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
+#define LOOKERS (READERS | MAY_ROLE(OPERATIONS)) // its rows take ?tenant= (across.c)
 #define OPERATORS MAY_ROLE(OPERATOR)
 #define EXPORTERS MAY_ROLE(AUDIT_EXPORT)
 #define AUDITORS (READERS | EXPORTERS)
@@ -97,13 +98,13 @@ const Route routes[] = {
     { "POST",   "/v1/events",                   SENDERS,   TAKES(event_read),
       "Post an event, as JSON or as a CloudEvent", EVENTS_IN(MEDIA_ANY, event_shape), GIVES(202, event_taken_shape), .else_gives = &events_taken_shape,
       .example = "{\"kind\":\"order.paid\",\"payload\":{}}" },
-    { "GET",    "/v1/events",                   READERS,   READS(event_list),
+    { "GET",    "/v1/events",                   LOOKERS,   READS(event_list),
       "List events, newest first", .params = event_params, PAGE(event_shown_shape) },
-    { "GET",    "/v1/events/{id}",              READERS,   READS(event_get),
+    { "GET",    "/v1/events/{id}",              LOOKERS,   READS(event_get),
       "Show an event", GIVES(200, event_shown_shape) },
-    { "GET",    "/v1/events/{id}/explain",      READERS,   READS(event_explain),
+    { "GET",    "/v1/events/{id}/explain",      LOOKERS,   READS(event_explain),
       "Why it did or did not fire, trigger by trigger: what it made comes first", PAGED(explain_shape) },
-    { "GET",    "/v1/events/{id}/timeline",     READERS,   READS(event_timeline),
+    { "GET",    "/v1/events/{id}/timeline",     LOOKERS,   READS(event_timeline),
       "All that happened to it, in order", PAGE(moment_shape) },
 
     { "GET",    "/v1/site",                     SITES,     READS(site_get),
@@ -112,11 +113,11 @@ const Route routes[] = {
       "Hand on what a site took in; a row that came before is a duplicate", EVENTS_IN(MEDIA_JSON, forward_body_shape), GIVES(200, forwarded_shape),
       .example = "{\"rows\":[{\"id\":\"01975e3c-7a4b-7000-8000-2c9d3f5b1a60\",\"kind\":\"event\",\"body\":{\"kind\":\"order.paid\"}}]}" },
 
-    { "GET",    "/v1/deliveries",               READERS,   READS(delivery_list),
+    { "GET",    "/v1/deliveries",               LOOKERS | SITES, READS(delivery_list),
       "List deliveries, newest first", .params = delivery_params, PAGE(delivery_shape) },
-    { "GET",    "/v1/deliveries/{id}",          READERS,   READS(delivery_get),
+    { "GET",    "/v1/deliveries/{id}",          LOOKERS | SITES, READS(delivery_get),
       "Show a delivery", GIVES(200, delivery_shape) },
-    { "GET",    "/v1/deliveries/{id}/attempts", READERS,   READS(delivery_attempts),
+    { "GET",    "/v1/deliveries/{id}/attempts", LOOKERS | SITES, READS(delivery_attempts),
       "Show its attempts", PAGE(attempt_shape) },
     { "POST",   "/v1/deliveries/{id}/retry",    OPERATORS, WRITES(delivery_retry),
       "Try a parked delivery again", POSTED(reason_shape), GIVES(200, delivery_shape) },
@@ -132,13 +133,13 @@ const Route routes[] = {
       "What memory channels took", .params = captured_params, PAGE(captured_shape) },
     { "GET",    "/v1/causes",                   READERS,   READS(cause_list),
       "What deliveries are parked for, or retried, told apart", .params = cause_params, PAGE(cause_shape) },
-    { "GET",    "/v1/outbox",                   READERS,   READS(outbox_list),
+    { "GET",    "/v1/outbox",                   LOOKERS,   READS(outbox_list),
       "What applications emitted in SQL or wrote into their own tables, newest first", .params = outbox_params, PAGE(outbox_shape) },
-    { "GET",    "/v1/outbox/{id}",              READERS,   READS(outbox_get),
+    { "GET",    "/v1/outbox/{id}",              LOOKERS,   READS(outbox_get),
       "Show a row of the outbox", GIVES(200, outbox_shape) },
     { "POST",   "/v1/outbox/{id}/replay",       OPERATORS, WRITES(outbox_replay),
       "Decide it anew: what fired does not fire again", BARE, GIVES(200, outbox_shape) },
-    { "GET",    "/v1/kpis",                     READERS,   READS(kpi_get),
+    { "GET",    "/v1/kpis",                     LOOKERS,   READS(kpi_get),
       "How the queue does, in all and by site", .params = kpi_params, GIVES(200, kpi_shape) },
     { "GET",    "/v1/audit",                    READERS,   READS(audit_list),
       "What happened, newest first", .params = audit_params, PAGE(audit_shape) },
@@ -162,7 +163,7 @@ const Route routes[] = {
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
-    { "GET",    "/v1/messages",                 READERS,   READS(message_list),
+    { "GET",    "/v1/messages",                 LOOKERS,   READS(message_list),
       "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },
     { "POST",   "/v1/messages/resend",          OPERATORS, WRITES(message_resend),
       "Send an entity's messages again, or for the first time", POSTED(resend_body_shape), GIVES(202, resent_shape),

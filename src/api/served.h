@@ -34,6 +34,7 @@ struct Served {
     bool is_started;    // a START call that others with its Idempotency-Key must not overtake
     Served *next;       // of those that are started; guarded by Api.started_lock
     Err doubt;          // what became of the second look at its key
+    bool is_across;     // it looks at another tenant than its key's
     Instant whole_at;   // monotonic: when all of the request was there
 };
 
@@ -53,6 +54,12 @@ void rights_read(Served *served);
 Err rights_admit(Served *served, const Registry *registry, Instant now, Error *error) MUST_USE;
 // rights_readmit lets it in again where definitions have changed since; its key may be gone.
 Err rights_readmit(Served *served, Registry *newest, Instant now, Error *error) MUST_USE;
+
+// across_enter makes the tenant that ?tenant= names the call's, and refuses that to other roles
+// than operations. across_note has such a look noted in that tenant's audit, and then answers as
+// reply_finish() does, whether or not that went well.
+Err across_enter(Served *served, Db *db, Error *error) MUST_USE;
+void across_note(Served *served, Err err, const Error *error);
 
 // Entry is how a call comes into a transaction.
 typedef enum Entry {
@@ -114,5 +121,6 @@ Str reply_body(const Call *call);
 void reply_refuse(Call *call, const Error *error);
 Err reply_conclude(Served *served, Err err, Error *error) MUST_USE;
 Err reply_write(Served *served, Error *error) MUST_USE;
-// reply_finish sends what came of it.
+// reply_finish sends what came of it. reply_later does so from another thread than the pen's.
 void reply_finish(Call *call, Err err, const Error *error);
+void reply_later(Served *served, Err err, const Error *error);

@@ -14,7 +14,6 @@ static Err write_set(Tx *tx, Call **calls, size_t *count, Error *error);
 static Err enter(Served *served, Tx *tx, Entry *ret, Error *error);
 static Err leave(Served *served, Tx *tx, Error *error);
 static void set_done(Op *op, Err err, const Error *error);
-static void answer_later(Served *served, Err err, const Error *error);
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
 static void write_done(Op *op, Err err, const Error *error);
 
@@ -132,7 +131,7 @@ static void set_done(Op *op, Err err, const Error *error)
         err = call_crowded(&crowded);
         error = &crowded;
     }
-    answer_later(served, err, error);
+    reply_later(served, err, error);
 }
 
 static void answer(Served *served)
@@ -151,11 +150,11 @@ static void answer_at_server(Exchange *exchange)
     answer(exchange->with);
 }
 
-// answer_later has the answer written elsewhere than on the pen's thread, for which another batch
+// reply_later has the answer written elsewhere than on the pen's thread, for which another batch
 // waits. A set's answers cost little, unless the call is heavy: the server's thread writes
 // them when it sends them. All others cost too much there and go to the thinkers; where too many
 // wait for those, the server's thread does it all the same. No answer is turned away.
-static void answer_later(Served *served, Err err, const Error *error)
+void reply_later(Served *served, Err err, const Error *error)
 {
     Call *call = &served->call;
     served->failed = err;
@@ -203,12 +202,12 @@ static void write_done(Op *op, Err err, const Error *error)
     if (is_good && call->route->run.after)
         call->route->run.after(call);
     else
-        answer_later(served, err, error);
+        reply_later(served, err, error);
 }
 
 static void refusal_done(Op *op, Err err, const Error *error)
 {
-    answer_later((Served *) call_of_op(op), err, error);
+    reply_later((Served *) call_of_op(op), err, error);
 }
 
 void call_turn_down(Call *call, Err err, const Error *error)

@@ -434,7 +434,7 @@ static const CommandOption channel_options[] = {
 };
 
 static const CommandOption key_options[] = {
-    { "role", "ROLE", "admin operator author ingest worker site read audit-export" },
+    { "role", "ROLE", "admin operator author ingest worker site read audit-export operations" },
     { "site", "NAME", "whose key it is, with the role site" },
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },

@@ -12,8 +12,9 @@
     X(WORKER,        "worker",        "fetches work and reports what became of it")                 \
     X(AUTHOR,        "author",        "looks, and writes definitions")                              \
     X(OPERATOR,      "operator",      "looks, and acts on deliveries")                              \
-    X(SITE,          "site",          "hands on what a site took in, and looks at what became of it") \
+    X(SITE,          "site",          "hands on what a site took in, and looks at what became of it; sees addresses masked") \
     X(AUDIT_EXPORT,  "audit-export",  "exports the audit chain")                                    \
+    X(OPERATIONS,    "operations",    "looks at any tenant that it names; granted with the system right, audited, sees addresses masked") \
     X(ADMIN,         "admin",         "may do all that is its tenant's")
 // clang-format on
 

@@ -4,7 +4,7 @@ import re
 from document import Document, Drift
 from harness import equal, main
 from server import Response
-from steps import ingest_one, make_trigger, trigger_body
+from steps import ingest_one, make_trigger, make_user, trigger_body
 
 NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
 VALUES = {"boolean": "true", "date-time": "2026-05-14T05:12:34Z", "uuid": NO_SUCH_ID}
@@ -62,9 +62,11 @@ def test_a_parameter_stands_once(ctx):
 
 
 def test_whatever_the_document_names_is_taken(ctx):
+    watcher = make_user(ctx.peal, "operations")
     for method, path, told in operations(ctx.peal):
         for name, schema in parameters(told, "query").items():
-            answer = ctx.peal.request(method, f"{filled(path)}?{name}={value_of(schema)}")
+            is_across = name == "tenant" and "operations" in told["x-peal-roles"]
+            answer = (watcher if is_across else ctx.peal).request(method, f"{filled(path)}?{name}={value_of(schema)}")
             assert answer.status in (200, 404), f"{method} {path}?{name}: {answer.text}"
 
 
