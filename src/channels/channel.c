@@ -46,7 +46,7 @@ const ChannelType *channel_type_find(Str type)
 void message_judge(const Message *message, const Outcome *outcome)
 {
     for (size_t i = 0; i < message->target_count; i++)
-        if (message->targets[i].outcome.verdict == VERDICT_UNKNOWN)
+        if (!target_is_judged(&message->targets[i]))
             message->targets[i].outcome = *outcome;
 }
 
@@ -60,7 +60,7 @@ bool parcel_is_judged(const Parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
         for (size_t n = 0; n < parcel->messages[i].target_count; n++)
-            if (parcel->messages[i].targets[n].outcome.verdict == VERDICT_UNKNOWN)
+            if (!target_is_judged(&parcel->messages[i].targets[n]))
                 return false;
     return true;
 }

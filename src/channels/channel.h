@@ -13,8 +13,8 @@
 // A verdict of elsewhere says that the far side has taken it on, and reports likewise.
 //
 // Whoever judges gives every target of every message an outcome. Whoever describes the request may
-// give some of them theirs beforehand, such as those whose address is none; where all have one,
-// nothing is to be sent, and the request stays empty.
+// give some of them theirs beforehand, such as those whose address is none; who opted out comes
+// with his. Where all have one, nothing is to be sent, and the request stays empty.
 //
 // To add one: write channels/<type>.c with a single exported ChannelType, and add a line to
 // channel_types[] in channel.c.
@@ -70,6 +70,12 @@ typedef struct Parcel {
     Instant now;
     Hidden hidden; // from when its request is made
 } Parcel;
+
+// target_is_judged: what became of it is known, so that nothing is to be sent to it.
+static inline bool target_is_judged(const Target *target)
+{
+    return target->outcome.verdict != VERDICT_UNKNOWN;
+}
 
 // message_judge gives all targets of a message that have none the same outcome; parcel_judge, all
 // of a parcel. parcel_is_judged: all have one.

@@ -187,6 +187,8 @@ static size_t choose_recipients(const Parcel *parcel, Str *recipients)
     const Message *message = parcel->messages;
     size_t count = 0;
     for (size_t i = 0; i < message->target_count; i++) {
+        if (target_is_judged(&message->targets[i]))
+            continue;
         Str address = judge_address(parcel->arena, &message->targets[i]);
         if (address.at)
             recipients[count++] = address;
@@ -307,7 +309,7 @@ static void judge(const Parcel *parcel, const TransferResult *result)
     const SmtpReply *reply = result->replies;
     for (size_t i = 0; i < message->target_count; i++) {
         Outcome *outcome = &message->targets[i].outcome;
-        if (outcome->verdict != VERDICT_UNKNOWN)
+        if (target_is_judged(&message->targets[i]))
             continue;
         bool is_said = reply && reply->code;
         *outcome = is_said ? judge_reply(parcel->arena, reply)

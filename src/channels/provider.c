@@ -88,6 +88,8 @@ static void address(const Provider *provider, const Message *message, Letter *le
     letter->addresses = addresses;
     for (size_t i = 0; provider->recipient && i < message->target_count; i++) {
         Target *target = &message->targets[i];
+        if (target_is_judged(target))
+            continue;
         Str read = recipient_read(arena, provider->recipient, target->address);
         if (!read.len) {
             target->outcome = no_recipient;
@@ -304,7 +306,7 @@ static void judge_each(const Reading *reading, const Message *message, const Jso
     size_t at = 0;
     for (size_t i = 0; i < message->target_count; i++) {
         Target *target = &message->targets[i];
-        if (target->outcome.verdict == VERDICT_UNKNOWN)
+        if (!target_is_judged(target))
             target->outcome = read_outcome(reading, json_at(list, at++));
     }
 }

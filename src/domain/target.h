@@ -19,6 +19,7 @@ typedef struct Target {
     Str address;      // none: the channel knows where to
     Str name, locale; // of who is there; none
     int send;         // that the outcome is of; 0: none was told yet
+    bool opts_out;    // as claimed: whoever is there does not want what comes this way
     Outcome outcome;
 } Target;
 

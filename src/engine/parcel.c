@@ -14,6 +14,7 @@
 #define PAUSE_LACKING SPAN_SECOND // of a lane for which this machine lacks something
 
 static const Outcome untold = { .verdict = VERDICT_UNKNOWN };
+static const Outcome opted_out = { .verdict = VERDICT_PERMANENT, .reason = REASON_OPTED_OUT };
 
 static Str kept(Arena *arena, Str text)
 {
@@ -74,7 +75,7 @@ static void address(Flight *flight)
         target->name = kept(&flight->arena, target->name);
         target->locale = kept(&flight->arena, target->locale);
         target->send = claimed->live.send;
-        target->outcome = untold;
+        target->outcome = target->opts_out ? opted_out : untold;
     }
 }
 
@@ -176,7 +177,7 @@ static void carry(Flight *first, Span timeout)
     Carrier carrier = first->engine->options.is_dev ? CARRIER_CAPTURE : first->type->carrier;
     assert(carrier != CARRIER_PULLED); // such a lane is not claimed from
     if (parcel_is_judged(&first->parcel)) {
-        land(first); // what it should say could not be rendered
+        land(first); // what it should say could not be rendered, or nobody wants it
         return;
     }
     if (carrier == CARRIER_CAPTURE) {

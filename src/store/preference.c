@@ -153,23 +153,45 @@ Err preference_find_all(Tx *tx, PreferenceAsk *asks, size_t count, Error *error)
     return ERR_OK;
 }
 
+// ask_for lists the addresses of a delivery: its promise's, and those of its targets.
+static size_t ask_for(const Claimed *claimed, PreferenceAsk *ret)
+{
+    const Promise *promise = &claimed->promise;
+    ret[0] = (PreferenceAsk){ .tenant = promise->tenant, .address = promise->address };
+    for (size_t i = 0; i < claimed->target_count; i++)
+        ret[i + 1] =
+            (PreferenceAsk){ .tenant = promise->tenant, .address = claimed->targets[i].address };
+    return claimed->target_count + 1;
+}
+
+// note_wishes is ask_for once that is answered.
+static size_t note_wishes(Claimed *claimed, Str channel, const PreferenceAsk *asked)
+{
+    claimed->is_opted_out = preference_opts_out(asked[0].found.opt_out, channel);
+    for (size_t i = 0; i < claimed->target_count; i++)
+        claimed->targets[i].opts_out = preference_opts_out(asked[i + 1].found.opt_out, channel);
+    return claimed->target_count + 1;
+}
+
 Err preference_screen(Tx *tx, Claim *claim, Error *error)
 {
-    PreferenceAsk *asks = ARENA_ARRAY(&tx->arena, PreferenceAsk, claim->count + 1);
+    size_t count = 0, noted = 0;
     bool is_asked = false;
     for (size_t i = 0; i < claim->count; i++) {
-        const Promise *promise = &claim->claimed[i].promise;
-        asks[i] = (PreferenceAsk){ .tenant = promise->tenant, .address = promise->address };
-        is_asked |= preference_any(tx->registry, promise->tenant);
+        count += claim->claimed[i].target_count + 1;
+        is_asked |= preference_any(tx->registry, claim->claimed[i].promise.tenant);
     }
     if (!is_asked)
         return ERR_OK;
-    TRY(preference_find_all(tx, asks, claim->count, error));
+    PreferenceAsk *asks = ARENA_ARRAY(&tx->arena, PreferenceAsk, count + 1);
+    count = 0;
+    for (size_t i = 0; i < claim->count; i++)
+        count += ask_for(&claim->claimed[i], asks + count);
+    TRY(preference_find_all(tx, asks, count, error));
     for (size_t i = 0; i < claim->count; i++) {
         Claimed *claimed = &claim->claimed[i];
         const RegistryLane *lane = registry_lane(tx->registry, claimed->promise.lane);
-        claimed->is_opted_out =
-            lane && preference_opts_out(asks[i].found.opt_out, lane->channel_key);
+        noted += note_wishes(claimed, lane ? lane->channel_key : STR_NONE, asks + noted);
     }
     return ERR_OK;
 }

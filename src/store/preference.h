@@ -35,7 +35,8 @@ bool preference_any(const Registry *registry, int64_t tenant);
 // preference_find_all looks up those of tenants that have any.
 Err preference_find_all(Tx *tx, PreferenceAsk *asks, size_t count, Error *error) MUST_USE;
 
-// preference_screen notes which of what was claimed the recipient does not want.
+// preference_screen notes which of what was claimed the recipient does not want: of a delivery with
+// several targets, which of them.
 Err preference_screen(Tx *tx, Claim *claim, Error *error) MUST_USE;
 
 extern const Statement *const preference_statements[]; // ends with NULL
