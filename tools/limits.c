@@ -326,10 +326,13 @@ static void print_store(void)
     row("backup", "as large as the store. While one is written, SQLite's WAL cannot be "
                   "emptied and grows with what is written meanwhile");
     row("nodes on one PostgreSQL",
-        "%s connections each: %s write, %s read, %s listens, %s looks for metrics once they are "
-        "asked for. A node tells the others of new work at most %s times a second",
-        count(STORE_PENS + READERS + LISTENERS + STORE_WATCHERS), count(STORE_PENS), count(READERS),
-        count(LISTENERS), count(STORE_WATCHERS), count(RINGS_A_SECOND));
+        "%s connections each: %s write, %s read, %s listens; %s looks for metrics and %s pours "
+        "what "
+        "is exported, once they are asked for. A node tells the others of new work at most %s "
+        "times a second",
+        count(STORE_PENS + READERS + LISTENERS + STORE_WATCHERS + STORE_STREAMERS),
+        count(STORE_PENS), count(READERS), count(LISTENERS), count(STORE_WATCHERS),
+        count(STORE_STREAMERS), count(RINGS_A_SECOND));
     row("master keys in one file", "%s", count(KEY_RING_MAX));
 }
 

@@ -5,7 +5,8 @@
 // after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
 // a WRITE route with a RouteSet are written together, as many as one transaction holds. START
 // handlers must not block and answer later by themselves, or end with call_write(), which does the
-// route's write() as for a WRITE route.
+// route's write() as for a WRITE route. POUR handlers write an answer that may be of any length,
+// piece by piece, on the streamer's thread (pour.c).
 //
 // What a stranger wrote is read, and events are decided, by the thinkers, never on the server's
 // thread; what is large or much has thinkers of its own, so that nobody else waits for it. The
@@ -40,6 +41,7 @@ typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
     Reader *watcher;     // of one thread, for metrics: they wait behind nobody's query
+    Reader *streamer;    // of one thread, for answers of any length (pour.c)
     Depths depths;       // the watcher's
     Pool *thinkers;      // for what is short
     Pool *slow_thinkers; // for what is large, or much
@@ -63,7 +65,7 @@ typedef struct Api {
     Instant started_at;
 } Api;
 
-typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START } RouteWork;
+typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START, WORK_POUR } RouteWork;
 
 // Roles that may call a route, as a set. ROLE_ADMIN may call every route but the system ones.
 #define MAY_ROLE(role) (1u << ROLE_##role)
@@ -89,6 +91,9 @@ typedef struct RouteRun {
     bool is_first; // a write that goes ahead of the others, lest it wait behind what it is to stop
     void (*after)(Call *call); // instead of the answer, after a write that went well; it answers
     void (*start)(Call *call);
+    // pour writes the next piece to text and keeps its place in call->with, when it has it. Memory
+    // of the first piece stays; call->arena of others is emptied before the next.
+    Err (*pour)(Call *call, Db *db, Buf *text, bool *ret_last, Error *error);
     Err (*think)(Call *call, Error *error);
     const RouteSet *set; // with think, instead of write
 } RouteRun;
@@ -149,7 +154,7 @@ struct Call {
     Str params[CALL_PARAMS_MAX]; // what stood for {name} in the path, in order
     Given *given;                // what the query says, by row; NULL: nothing (param.h)
     const Json *body;            // parsed; NULL when there was none
-    Arena *arena;                // the exchange's
+    Arena *arena;                // the exchange's; of what is poured, the piece's
     Reply reply;                 // what the handler made
     Buf out;                     // its body, as it grows
     JsonOut json;

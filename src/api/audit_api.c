@@ -20,6 +20,7 @@ enum {
     LIST_FROM,
     LIST_TO,
     EXPORT_AFTER,
+    EXPORT_LIMIT,
 };
 
 enum { NAME_MAX_BYTES = 200, TARGET_MAX_BYTES = 500 };
@@ -58,6 +59,7 @@ const Param audit_params[] = { FILTER_PARAMS { 0 } };
 const Param audit_export_params[] = {
     FILTER_PARAMS
     [EXPORT_AFTER] = { "after", PARAM_INT, .min = 0, .max = INT64_MAX, .help = "Begin behind the row with this seq" },
+    [EXPORT_LIMIT] = { "limit", PARAM_INT, .min = 1, .max = INT64_MAX, .help = "So many rows at most; all unless said" },
     { 0 },
 };
 // clang-format on
@@ -215,24 +217,42 @@ Err audit_check(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
-Err audit_export_get(Call *call, Db *db, Error *error)
-{
+// Export is how far an export has come.
+typedef struct Export {
     AuditFilter filter;
-    int64_t after = 0;
+    int64_t after, until;
+    int64_t left; // rows that are asked for still
+} Export;
+
+static Err begin_export(Call *call, Db *db, Error *error)
+{
+    AuditChain chain;
+    Export *export = ARENA_NEW(call->arena, Export);
+    export->left = INT64_MAX;
+    TRY(read_filter(call, &export->filter, error));
+    TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
+    export->until = chain.head.seq;
+    param_int(call, EXPORT_AFTER, &export->after);
+    param_int(call, EXPORT_LIMIT, &export->left);
+    call->with = export;
+    return ERR_OK;
+}
+
+Err audit_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error)
+{
     size_t count;
-    TRY(read_filter(call, &filter, error));
-    param_int(call, EXPORT_AFTER, &after);
+    if (!call->with)
+        TRY(begin_export(call, db, error));
+    Export *export = call->with;
     AuditRow *rows = ARENA_ARRAY(call->arena, AuditRow, AUDIT_EXPORT_ROWS);
-    TRY(audit_export(db, call->arena, call->registry->ring, call->tenant, &filter, after, rows,
-                     &count, error));
-    Buf text = buf_new(call->arena, BUF_WHOLE);
-    for (size_t i = 0; i < count; i++) {
-        JsonOut json = json_out(&text);
+    TRY(audit_export(db, call->arena, call->registry->ring, call->tenant, &export->filter,
+                     &export->after, export->until, rows, &count, error));
+    for (size_t i = 0; i<count &&export->left> 0; i++, export->left--) {
+        JsonOut json = json_out(text);
         put_row(call, &json, &rows[i]);
-        buf_add_char(&text, '\n');
+        buf_add_char(text, '\n');
     }
-    call->reply =
-        (Reply){ .status = 200, .type = S("application/x-ndjson"), .body = buf_str(&text) };
+    *ret_last = export->left == 0 || export->after >= export->until;
     return ERR_OK;
 }
 

@@ -350,6 +350,9 @@ static void dispatch(Served *served)
     case WORK_START:
         start(served);
         return;
+    case WORK_POUR:
+        pour_start(served);
+        return;
     }
 }
 

@@ -111,7 +111,7 @@ extern const Param audit_params[];
 Err audit_list(Call *call, Db *db, Error *error);
 Err audit_check(Call *call, Db *db, Error *error);
 extern const Param audit_export_params[];
-Err audit_export_get(Call *call, Db *db, Error *error);
+Err audit_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error);
 Err audit_head_get(Call *call, Db *db, Error *error);
 
 // operations_api.c

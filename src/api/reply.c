@@ -89,8 +89,7 @@ Err reply_write(Served *served, Error *error)
     return call->tell(call, error);
 }
 
-// let_go gives back what the call holds of others.
-static void let_go(Call *call)
+void reply_let_go(Call *call)
 {
     Registry *registry = call->registry;
     call->registry = NULL;
@@ -109,7 +108,7 @@ bool call_unpark(Call *call)
     if (exchange_unpark(call->exchange))
         return true;
     metrics_request(call->route, err_http(ERR_STOPPING));
-    let_go(call);
+    reply_let_go(call);
     exchange_drop(call->exchange);
     return false;
 }
@@ -117,7 +116,7 @@ bool call_unpark(Call *call)
 // answer lets go of what the call holds, then of the call: after the reply its memory is another's.
 static void answer(Call *call)
 {
-    let_go(call);
+    reply_let_go(call);
     metrics_request(call->route, call->reply.status);
     metrics_answered((Served *) call);
     exchange_reply(call->exchange, &call->reply);
@@ -149,16 +148,21 @@ static const char *sentence(Err err)
     return err < ARRAY_LEN(sentences) ? sentences[err] : NULL;
 }
 
-void call_fail(Call *call, Err err, const Error *error)
+void reply_log(const Call *call, Err err, const Error *error)
 {
     const Exchange *exchange = call->exchange;
     char id[UUID_TEXT_LEN + 1];
-    Error told = *error;
-    told.err = err;
     if (err_http(err) >= 500)
         log_error("call.failed", "method=%.*s path=%s code=%s request=%.*s detail=%s",
                   STR_ARG(exchange->method), log_quote(exchange->path), err_code(err),
                   STR_ARG(uuid_text(exchange->request_id, id)), log_quote(str_from(error->detail)));
+}
+
+void call_fail(Call *call, Err err, const Error *error)
+{
+    Error told = *error;
+    told.err = err;
+    reply_log(call, err, error);
     const char *known = sentence(err);
     if (known)
         fail(&told, err, "%s", known);

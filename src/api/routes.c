@@ -22,6 +22,7 @@
 #define WRITES(handler) { .work = WORK_WRITE, .write = handler }
 #define FIRST(handler)  { .work = WORK_WRITE, .write = handler, .is_first = true }
 #define FIRST_THEN(handler, then) { .work = WORK_WRITE, .write = handler, .is_first = true, .after = then }
+#define POURS(handler)  { .work = WORK_POUR, .pour = handler }
 #define STARTS(handler) { .work = WORK_START, .start = handler }
 // STARTS_THEN ends with call_write().
 #define STARTS_THEN(handler, then) { .work = WORK_START, .start = handler, .write = then }
@@ -143,8 +144,8 @@ const Route routes[] = {
       "How the queue does, in all and by site", .params = kpi_params, GIVES(200, kpi_shape) },
     { "GET",    "/v1/audit",                    READERS,   READS(audit_list),
       "What happened, newest first", .params = audit_params, PAGE(audit_shape) },
-    { "GET",    "/v1/audit/export",             EXPORTERS, READS(audit_export_get),
-      "Rows of the audit in their order, a JSON object a line", .params = audit_export_params, .status = 200, .type = "application/x-ndjson" },
+    { "GET",    "/v1/audit/export",             EXPORTERS, POURS(audit_pour),
+      "The audit in its order, a JSON object a line, to its end", .params = audit_export_params, .status = 200, .type = "application/x-ndjson" },
     { "GET",    "/v1/audit/head",               AUDITORS,  READS(audit_head_get),
       "Where the audit chain ends, inside the database and outside", GIVES(200, audit_head_shape) },
     { "GET",    "/v1/audit/verify",             AUDITORS,  READS(audit_check),

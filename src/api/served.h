@@ -36,6 +36,7 @@ struct Served {
     Err doubt;          // what became of the second look at its key
     bool is_across;     // it looks at another tenant than its key's
     Instant whole_at;   // monotonic: when all of the request was there
+    struct Pour *pour;  // an answer that is poured (pour.c); NULL
 };
 
 // route_find takes the fit with the fewest {names}, so that a fixed word goes before them; at a
@@ -124,3 +125,11 @@ Err reply_write(Served *served, Error *error) MUST_USE;
 // reply_finish sends what came of it. reply_later does so from another thread than the pen's.
 void reply_finish(Call *call, Err err, const Error *error);
 void reply_later(Served *served, Err err, const Error *error);
+// reply_let_go gives back what the call holds of others, before it ends; reply_log logs a failure
+// that is ours.
+void reply_let_go(Call *call);
+void reply_log(const Call *call, Err err, const Error *error);
+
+// pour_start begins an answer of a POUR route.
+typedef struct Pour Pour;
+void pour_start(Served *served);

@@ -325,6 +325,7 @@ static Err open_store(Program *program, Error *error)
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
     program->api.watcher = program->store.watcher;
+    program->api.streamer = program->store.streamer;
     program->api.thinkers =
         pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 20000, .take_max = 16 });
     program->api.slow_thinkers = pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 1000 });

@@ -133,6 +133,7 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
     writer_set_node(up.writer, up.node);
     up.reader = reader_open(up.writer, config->store, STORE_QUICK_READERS, STORE_SLOW_READERS);
     up.watcher = reader_open(up.writer, config->store, STORE_WATCHERS, 0);
+    up.streamer = reader_open(up.writer, config->store, 0, STORE_STREAMERS);
     up.guard = &config->guard;
     up.keeper = keeper_start(up.writer, up.guard);
     *ret = up;
@@ -159,6 +160,7 @@ void store_down(StoreUp *store, Clock *real)
     keeper_stop(store->keeper);
     reader_close(store->reader);
     reader_close(store->watcher);
+    reader_close(store->streamer);
     // The epoch is raised a last time, so that a copy made while this node ran is known for one.
     if (writer_is_up(store->writer) &&
         keeper_raise(store->writer, store->guard, leave, &node, &error) != ERR_OK)

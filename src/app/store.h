@@ -9,11 +9,17 @@
 #include "store/writer.h"
 
 // Connections of a node: those that write (SQLite has one), that read, that look for metrics.
-enum { STORE_PENS = 2, STORE_QUICK_READERS = 1, STORE_SLOW_READERS = 2, STORE_WATCHERS = 1 };
+enum {
+    STORE_PENS = 2,
+    STORE_QUICK_READERS = 1,
+    STORE_SLOW_READERS = 2,
+    STORE_WATCHERS = 1,
+    STORE_STREAMERS = 1
+};
 
 typedef struct StoreUp {
     Writer *writer;
-    Reader *reader, *watcher;
+    Reader *reader, *watcher, *streamer;
     Keeper *keeper;
     const EpochGuard *guard;
     int64_t node;

@@ -37,20 +37,18 @@ static int query(CommandArgs *args)
     return client_list(args, &list);
 }
 
-enum { EXPORT_ROWS = 10000, EXPORT_LOOK = 200000 }; // of one answer (store/audit.h)
+enum { EXPORT_ROWS = 10000 }; // that are asked for at a time, and held
 
-// print_rows prints an answer's rows and says behind which to go on: the last of a full answer,
-// else the last that was looked at.
-static int64_t print_rows(Str text, int64_t after)
+// print_rows prints an answer's rows; ret is the last one's number. False: there were no more.
+static bool print_rows(Str text, int64_t *ret)
 {
     size_t count = 0;
-    int64_t last = after;
     fwrite(text.at, 1, text.len, stdout);
     while (text.len > 0) {
         Str line = str_cut(&text, '\n'), rest = str_skip(line, sizeof "{\"seq\":" - 1);
-        count += str_to_i64(str_cut(&rest, ','), 1, INT64_MAX, &last);
+        count += str_to_i64(str_cut(&rest, ','), 1, INT64_MAX, ret);
     }
-    return count == EXPORT_ROWS ? last : after + EXPORT_LOOK;
+    return count == EXPORT_ROWS;
 }
 
 static int print_verdict(const Client *client, const Json *answer)
@@ -85,22 +83,25 @@ static int verify(CommandArgs *args)
     return json_bool(json_get(answer.json, S("ok"))) ? EXIT_DONE : EXIT_FAILED;
 }
 
-// export_rows asks behind the last row that came, until the chain's head is reached.
+// export_rows asks behind the last row that came, until fewer come than were asked for.
 static int export_rows(CommandArgs *args)
 {
+    DEFER(arena_done) Arena arena = { 0 };
     Client client = client_open(args);
     Answer answer = { 0 };
-    int64_t end = 0, after = 0;
-    int status = client_get(&client, S("/v1/audit/head"), &answer);
-    (void) json_i64(json_get(answer.json, S("seq")), &end);
+    int64_t after = 0;
+    int status = EXIT_DONE;
+    bool has_more = true;
+    Str asked_for = client_query(&client, asked(args, S("/v1/audit/export")), NAMED);
+    asked_for =
+        client_with(&client, asked_for, S("limit"), str_format(client.arena, "%d", EXPORT_ROWS));
     client.takes_text = true;
-    while (status == EXIT_DONE && after < end) {
-        Str path = client_query(&client, asked(args, S("/v1/audit/export")), NAMED);
-        path = client_with(&client, path, S("after"),
-                           str_format(client.arena, "%lld", (long long) after));
-        status = client_get(&client, path, &answer);
-        if (status == EXIT_DONE)
-            after = print_rows(answer.text, after);
+    client.arena = &arena;
+    while (status == EXIT_DONE && has_more) {
+        arena_reset(&arena);
+        Str place = str_format(&arena, "%lld", (long long) after);
+        status = client_get(&client, client_with(&client, asked_for, S("after"), place), &answer);
+        has_more = status == EXIT_DONE && print_rows(answer.text, &after);
     }
     return status;
 }

@@ -16,7 +16,7 @@
 #include "store/walk.h"
 
 enum {
-    AUDIT_CHECKPOINT = 1000,   // rows
+    AUDIT_CHECKPOINT = 1000,    // rows
     AUDIT_VERIFY_MAX = 2000000, // rows that a call verifies
 };
 
@@ -58,12 +58,13 @@ typedef struct AuditRow {
 Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const AuditFilter *filter,
                const Walk *walk, AuditRow **ret, Seen *ret_seen, Error *error) MUST_USE;
 
-// audit_export reads rows behind a number in their order: of AUDIT_EXPORT_LOOK numbers, up to
-// AUDIT_EXPORT_ROWS that fit. rows has room for as many.
-enum { AUDIT_EXPORT_LOOK = 200000, AUDIT_EXPORT_ROWS = 10000 };
+// audit_export reads rows in their order, behind *after and up to until: so many of the next
+// AUDIT_EXPORT_LOOK as fit, and AUDIT_EXPORT_ROWS at most, for which ret has room. *after is then
+// the last that was looked at.
+enum { AUDIT_EXPORT_LOOK = 2000, AUDIT_EXPORT_ROWS = 200 };
 Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
-                 const AuditFilter *filter, int64_t after, AuditRow *ret, size_t *ret_count,
-                 Error *error) MUST_USE;
+                 const AuditFilter *filter, int64_t *after, int64_t until, AuditRow *ret,
+                 size_t *ret_count, Error *error) MUST_USE;
 
 // AuditChain is how far a tenant's audit has come.
 typedef struct AuditChain {

@@ -178,24 +178,28 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
 }
 
 Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
-                 const AuditFilter *filter, int64_t after, AuditRow *ret, size_t *ret_count,
-                 Error *error)
+                 const AuditFilter *filter, int64_t *after, int64_t until, AuditRow *ret,
+                 size_t *ret_count, Error *error)
 {
     Look look;
-    Rows rows = { .count = VERIFY_LOOK };
-    int64_t until = after + AUDIT_EXPORT_LOOK;
-    size_t count = 0;
+    Rows rows = { .count = AUDIT_EXPORT_ROWS };
+    int64_t place = *after;
+    size_t count = 0, met = 0;
     TRY(look_for(db, arena, ring, filter, &look, error));
-    while (rows.count == VERIFY_LOOK && count < AUDIT_EXPORT_ROWS) {
-        Value args[] = { value_i64(tenant), value_i64(after), value_i64(until),
-                         value_i64(VERIFY_LOOK) };
+    while (rows.count == AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS &&
+           met < AUDIT_EXPORT_LOOK) {
+        Value args[] = { value_i64(tenant), value_i64(place), value_i64(until),
+                         value_i64(AUDIT_EXPORT_ROWS) };
         TRY(db_query(db, arena, &whole, args, &rows, error));
+        met += rows.count;
         for (size_t i = 0; i < rows.count && count < AUDIT_EXPORT_ROWS; i++) {
             ret[count] = row_of(rows_at(&rows, i));
-            after = ret[count].seq;
+            place = ret[count].seq;
             count += !restricts(filter) || fits(&look, &ret[count]);
         }
     }
+    bool is_end = rows.count < AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS;
+    *after = is_end ? until : place;
     *ret_count = count;
     return ERR_OK;
 }

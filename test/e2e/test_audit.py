@@ -1,6 +1,7 @@
 """The audit: what happened is sealed into a chain, listed, and any change of it is found."""
 import json
-from urllib.parse import quote
+import socket
+from urllib.parse import quote, urlsplit
 
 from harness import equal, like, main
 from steps import deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
@@ -89,6 +90,63 @@ def test_exporting_is_a_right_of_its_own(ctx):
     equal([json.loads(line)["kind"] for line in ran.out.splitlines()], ["Delivery.Attempt"])
     ran = ctx.peal.cli("audit", "export")
     equal([json.loads(line) for line in ran.out.splitlines()], audit(ctx.peal))
+
+
+def export(peal, query=""):
+    """Two rows or more: what is none, or one, is no text to the tests' client."""
+    return [json.loads(line) for line in peal.get(f"/v1/audit/export{query}", expect=200).json.splitlines()]
+
+
+PIECE = 200  # rows; store/audit.h
+
+
+def test_an_export_goes_on_to_the_end_of_the_chain(ctx):
+    make_trigger(ctx.peal)
+    ctx.peal.post("/v1/channels", {"key": "http:rare", "type": "http",
+                                   "config": {"url": "http://127.0.0.1:9/"}}, expect=201)
+    ingest(ctx.peal, *(visit() for _ in range(2 * PIECE)))
+    settle(ctx.peal)
+    everything = audit(ctx.peal)
+    assert len(everything) > 5 * PIECE, len(everything)
+    equal(export(ctx.peal), everything)
+    equal(export(ctx.peal, f"?after={PIECE}&limit={PIECE + 1}"), everything[PIECE:2 * PIECE + 1])
+    equal(export(ctx.peal, f"?limit={PIECE}"), everything[:PIECE])
+    last = everything[-1]
+    equal(export(ctx.peal, f"?delivery={last['deliveryId']}")[-1], last)
+    ran = ctx.peal.cli("audit", "export", "--channel", "http:rare")
+    equal((ran.code, ran.out), (0, ""))
+    ctx.peal.get("/v1/audit/export?limit=0", expect=422)
+
+
+def stopped_reader(peal):
+    """Somebody who asks for all of it and reads nothing."""
+    address = urlsplit(peal.url)
+    reader = socket.socket()
+    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    reader.connect((address.hostname, address.port))
+    reader.sendall(f"GET /v1/audit/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {peal.key}"
+                   "\r\n\r\n".encode())
+    return reader
+
+
+def test_who_does_not_read_holds_up_nobody(ctx):
+    make_trigger(ctx.peal)
+    for _ in range(4):
+        ingest(ctx.peal, *(visit() for _ in range(1000)))
+        settle(ctx.peal)
+    readers = [stopped_reader(ctx.peal) for _ in range(20)]
+    for reader in readers:
+        assert reader.recv(12) == b"HTTP/1.1 200", "it was begun"
+    rows = len(export(ctx.peal))
+    equal(rows, ctx.peal.get("/v1/audit/head", expect=200).json["seq"])
+    send_one(ctx)
+    assert len(export(ctx.peal)) > rows
+    for reader in readers[:10]:
+        reader.close()
+    ctx.peal.restart()  # it does not wait for the others
+    for reader in readers[10:]:
+        reader.close()
+    equal(verify(ctx.peal)["ok"], True)
 
 
 def test_a_cut_is_found_by_the_head_outside(ctx):
