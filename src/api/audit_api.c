@@ -99,6 +99,7 @@ static Err read_filter(const Call *call, AuditFilter *ret, Error *error)
     filter.has_status = param_word(call, LIST_STATUS, &status);
     filter.status = (AuditStatus) status;
     filter.has_delivery = param_id(call, LIST_DELIVERY, &filter.delivery);
+    param_text(call, LIST_SITE, &filter.site);
     param_text(call, LIST_INSTANCE, &filter.instance);
     param_text(call, LIST_CORRELATION, &filter.correlation_id);
     param_bool(call, LIST_ERRORS, &filter.errors_only);
@@ -144,6 +145,7 @@ static void put_entry(const Call *call, JsonOut *json, const AuditRow *row)
         put_id(json, S("actor"), entry->actor);
     put_id(json, S("deliveryId"), entry->delivery);
     json_put_str(json, S("channel"), lane ? lane->channel_key : STR_NONE);
+    json_put_str(json, S("site"), row->site);
     json_put_str(json, S("instance"), entry->instance);
     json_put_str(json, S("correlationId"), entry->correlation_id);
     json_put_str(json, S("target"), call_address(call, row->target));

@@ -514,6 +514,7 @@ static const Field audit_rows[] = {
     { "actor",         FIELD_TEXT,   SOMETIMES, .help = "The id of a key, or engine" },
     { "deliveryId",    FIELD_ID,     MAYBE_NULL },
     { "channel",       FIELD_TEXT,   MAYBE_NULL },
+    { "site",          FIELD_TEXT,   MAYBE_NULL },
     { "instance",      FIELD_TEXT,   MAYBE_NULL },
     { "correlationId", FIELD_TEXT,   MAYBE_NULL },
     { "target",        FIELD_TEXT,   MAYBE_NULL, .help = "The address; it may have been erased" },

@@ -33,12 +33,13 @@ void audit_take(Tx *tx, int64_t tenant, const AuditBrought *brought);
 
 // AuditFilter says which rows; what is none, zero or false does not restrict.
 typedef struct AuditFilter {
-    bool has_kind, has_status, has_actor, has_delivery, has_lane, has_site;
+    bool has_kind, has_status, has_actor, has_delivery, has_lane;
     AuditKind kind;
     AuditStatus status;
     Uuid actor; // zero: the engine
     Uuid delivery;
-    int64_t lane, site;
+    int64_t lane;
+    Str site; // its name
     Str instance, correlation_id;
     Str target; // an address
     bool errors_only;
@@ -52,6 +53,7 @@ typedef struct AuditRow {
     AuditEntry entry;
     Sha256 link;
     Str target; // the address; none
+    Str site;   // its name; none
 } AuditRow;
 
 // audit_page reads rows newest first.

@@ -36,7 +36,24 @@ static const Statement chain_get = {
     .sql = "SELECT seq, link, anchor_seq, anchor_link, told - number FROM chain WHERE tenant = $1",
 };
 
-const Statement *const audit_page_statements[] = { &newest, &onward, &whole, &chain_get, NULL };
+static const Statement site_called = {
+    .name = "audit_site_called",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "SELECT site FROM site WHERE tenant = $1 AND name = $2",
+};
+static const Statement site_names = {
+    .name = "audit_site_names",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .many = true,
+    .sql = "SELECT site, name FROM site WHERE tenant = $1 AND site = $2",
+    .postgres = "SELECT s.site, s.name FROM unnest($1, $2) AS u (tenant, site)"
+                " JOIN site s ON s.tenant = u.tenant AND s.site = u.site",
+};
+
+const Statement *const audit_page_statements[] = { &newest,      &onward,     &whole, &chain_get,
+                                                   &site_called, &site_names, NULL };
 
 static const Columns chain_columns = COLUMNS(
     AuditChain, COLUMN(AuditChain, head.seq), COLUMN(AuditChain, head.link),
@@ -67,7 +84,10 @@ typedef struct Look {
     const AuditFilter *filter;
     bool has_target;
     AuditTarget target; // of the filter's address
+    int64_t site;       // of the filter's name; SITE_OF_NOBODY
 } Look;
+
+enum { SITE_OF_NOBODY = -1 };
 
 static bool is_text(Str wanted, Str text)
 {
@@ -93,7 +113,7 @@ static bool fits(const Look *look, const AuditRow *row)
            (!filter->has_actor || uuid_cmp(entry->actor, filter->actor) == 0) &&
            (!filter->has_delivery || uuid_cmp(entry->delivery, filter->delivery) == 0) &&
            (!filter->has_lane || entry->lane == filter->lane) &&
-           (!filter->has_site || entry->site == filter->site) &&
+           (!filter->site.at || entry->site == look->site) &&
            is_text(filter->instance, entry->instance) &&
            is_text(filter->correlation_id, entry->correlation_id) && is_target(look, row) &&
            (filter->from == INSTANT_NONE || entry->at >= filter->from) &&
@@ -103,7 +123,7 @@ static bool fits(const Look *look, const AuditRow *row)
 static bool restricts(const AuditFilter *filter)
 {
     return filter->has_kind || filter->has_status || filter->errors_only || filter->has_actor ||
-           filter->has_delivery || filter->has_lane || filter->has_site || filter->instance.at ||
+           filter->has_delivery || filter->has_lane || filter->site.at || filter->instance.at ||
            filter->correlation_id.at || filter->target.at || filter->from != INSTANT_NONE ||
            filter->to != INSTANT_NONE;
 }
@@ -141,17 +161,80 @@ static Err look_on(Db *db, Arena *arena, int64_t tenant, const Look *look, int64
     return ERR_OK;
 }
 
-static Err look_for(Db *db, Arena *arena, const KeyRing *ring, const AuditFilter *filter, Look *ret,
-                    Error *error)
+static Err find_site(Db *db, Arena *arena, int64_t tenant, Str name, int64_t *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(name) };
+    TRY(db_query(db, arena, &site_called, args, &rows, error));
+    *ret = rows.count > 0 ? value_to_i64(&rows_at(&rows, 0)[0]) : SITE_OF_NOBODY;
+    return ERR_OK;
+}
+
+static Err look_for(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
+                    const AuditFilter *filter, Look *ret, Error *error)
 {
     Str key;
     *ret = (Look){ .filter = filter };
+    if (filter->site.at)
+        TRY(find_site(db, arena, tenant, filter->site, &ret->site, error));
     if (!filter->target.at)
         return ERR_OK;
     TRY(audit_key_get(db, arena, ring, &key, error));
     ret->has_target = key.at;
     if (key.at)
         ret->target = audit_target(key, filter->target);
+    return ERR_OK;
+}
+
+// Named is a site that rows came from.
+typedef struct Named {
+    int64_t tenant, site;
+    Str name;
+} Named;
+
+static const Columns named_columns = COLUMNS(Named, COLUMN(Named, tenant), COLUMN(Named, site));
+
+static int by_site(const void *a, const void *b)
+{
+    const Named *x = a, *y = b;
+    return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static size_t list_sites(int64_t tenant, const AuditRow *rows, size_t count, Named *ret)
+{
+    size_t met = 0, kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].is_read && rows[i].entry.site)
+            ret[met++] = (Named){ .tenant = tenant, .site = rows[i].entry.site };
+    qsort(ret, met, sizeof *ret, by_site);
+    for (size_t i = 0; i < met; i++)
+        if (i == 0 || ret[i].site != ret[kept - 1].site)
+            ret[kept++] = ret[i];
+    return kept;
+}
+
+// name_sites gives rows the names of their sites, each of which is looked up once.
+static Err name_sites(Db *db, Arena *arena, int64_t tenant, AuditRow *rows, size_t count,
+                      Error *error)
+{
+    Rows found = { 0 };
+    Named *named = ARENA_ARRAY(arena, Named, count + 1);
+    size_t named_count = list_sites(tenant, rows, count, named);
+    if (named_count == 0)
+        return ERR_OK;
+    db_send_rows(db, arena, &site_names, &named_columns, named, named_count, &found);
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < found.count; i++) {
+        Named key = { .site = value_to_i64(&rows_at(&found, i)[0]) };
+        Named *one = bsearch(&key, named, named_count, sizeof key, by_site);
+        assert(one);
+        one->name = value_to_str(&rows_at(&found, i)[1]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        Named key = { .site = rows[i].entry.site };
+        const Named *one = bsearch(&key, named, named_count, sizeof key, by_site);
+        rows[i].site = one ? one->name : STR_NONE;
+    }
     return ERR_OK;
 }
 
@@ -162,11 +245,12 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
     int64_t most = walk_met_max(walk, WALK_NEAR);
     Page page = { .room = (size_t) walk->limit + 1 };
     TRY(place_of(walk, &page.before, error));
-    TRY(look_for(db, arena, ring, filter, &look, error));
+    TRY(look_for(db, arena, ring, tenant, filter, &look, error));
     page.rows = ARENA_ARRAY(arena, AuditRow, page.room);
     while (!page.is_over && page.count < page.room && page.met < most)
         TRY(look_on(db, arena, tenant, &look, restricts(filter) ? LOOK : (int64_t) page.room, &page,
                     error));
+    TRY(name_sites(db, arena, tenant, page.rows, page.count, error));
     bool is_full = page.count == page.room;
     *ret_seen = walk_counted(walk, page.count, false, !page.is_over && !is_full);
     if (ret_seen->has_more)
@@ -185,7 +269,7 @@ Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
     Rows rows = { .count = AUDIT_EXPORT_ROWS };
     int64_t place = *after;
     size_t count = 0, met = 0;
-    TRY(look_for(db, arena, ring, filter, &look, error));
+    TRY(look_for(db, arena, ring, tenant, filter, &look, error));
     while (rows.count == AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS &&
            met < AUDIT_EXPORT_LOOK) {
         Value args[] = { value_i64(tenant), value_i64(place), value_i64(until),
@@ -198,6 +282,7 @@ Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
             count += !restricts(filter) || fits(&look, &ret[count]);
         }
     }
+    TRY(name_sites(db, arena, tenant, ret, count, error));
     bool is_end = rows.count < AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS;
     *after = is_end ? until : place;
     *ret_count = count;

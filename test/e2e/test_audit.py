@@ -1,6 +1,7 @@
 """The audit: what happened is sealed into a chain, listed, and any change of it is found."""
 import json
 import socket
+import uuid
 from urllib.parse import quote, urlsplit
 
 from harness import equal, like, main
@@ -90,6 +91,48 @@ def test_exporting_is_a_right_of_its_own(ctx):
     equal([json.loads(line)["kind"] for line in ran.out.splitlines()], ["Delivery.Attempt"])
     ran = ctx.peal.cli("audit", "export")
     equal([json.loads(line) for line in ran.out.splitlines()], audit(ctx.peal))
+
+
+def forward(site, row_kind, **body):
+    site.post("/v1/site/forward", {"rows": [
+        {"id": str(uuid.uuid4()), "kind": row_kind, "enqueuedAt": "2026-05-14T05:00:00Z", "body": body}]},
+        expect=200)
+
+
+def site_of(peal, name):
+    return peal.with_key(peal.post("/v1/keys", {"role": "site", "site": name}, expect=201).json["key"])
+
+
+def test_every_filter_finds_its_rows_and_no_others(ctx):
+    make_trigger(ctx.peal, "hot", eventKind="hot")
+    make_trigger(ctx.peal, "lost", eventKind="lost", channel="http:none")
+    seven, eight = site_of(ctx.peal, "plant-7"), site_of(ctx.peal, "plant-8")
+    forward(seven, "event", kind="hot", payload={}, correlationId="c-7")
+    forward(eight, "event", kind="lost", payload={}, correlationId="c-8")
+    forward(eight, "audit", kind="Notification.Enqueued", list="ops", instance="line-2")
+    ctx.peal.post("/v1/events", {"kind": "hot", "payload": {}}, expect=202)
+    settle(ctx.peal)
+    everything = audit(ctx.peal)
+    asked = {
+        "site=plant-7": lambda row: row["site"] == "plant-7",
+        "site=plant-8": lambda row: row["site"] == "plant-8",
+        "instance=line-2": lambda row: row["instance"] == "line-2",
+        "correlationId=c-8": lambda row: row["correlationId"] == "c-8",
+        "channel=memory:default": lambda row: row["channel"] == "memory:default",
+        "status=Parked": lambda row: row["status"] == "Parked",
+        "errorsOnly=true": lambda row: row["status"] in ("Parked", "Transient", "Permanent"),
+        "site=plant-8&errorsOnly=true": lambda row: row["site"] == "plant-8" and row["status"] == "Parked",
+    }
+    for query, fits in asked.items():
+        found = audit(ctx.peal, "&" + query)
+        equal(found, [row for row in everything if fits(row)])
+        assert found, query
+    equal([row["kind"] for row in audit(ctx.peal, "&site=plant-7")],
+          ["Delivery.Created", "Delivery.Attempt", "Delivery.Terminal"])
+    equal(audit(ctx.peal, "&site=nowhere"), [])
+    equal(audit(make_tenant(ctx.peal, "acme"), "&site=plant-7"), [])
+    ran = ctx.peal.cli("audit", "export", "--site", "plant-7")
+    equal([json.loads(line) for line in ran.out.splitlines()], audit(ctx.peal, "&site=plant-7"))
 
 
 def export(peal, query=""):
