@@ -379,8 +379,10 @@ def test_retry_after_is_a_floor_with_a_ceiling(ctx):
              (http_date(moment(minutes=10)), dict(minutes=10)),
              (http_date(moment(days=10)), dict(hours=24)),
              (http_date(moment(days=-10)), dict(seconds=30))]
-    for header, span in cases:
+    for number, (header, span) in enumerate(cases):
         for status in (429, 503):
+            # A channel that was changed is tried at once: the case before asked for a pause.
+            change_http(ctx.peal, f"{receiver.url}/{number}/{status}")
             receiver.answer(status, headers={"Retry-After": header})
             id = send_one(ctx.peal)
             equal(delivery(ctx.peal, id)["dueAt"], moment(**span), f"{status} {header!r}")

@@ -213,10 +213,10 @@ def test_lists_show_only_ones_own(ctx):
                "/v1/events": ["kind=service-visit-closed"]}
     hidden = [emitted, rows["events"], rows["deliveries"], rows["operations"], rows["keys"], '"own"',
               "memory:own", "acme"]
-    lists.remove("/v1/sources")  # they are the operator's
+    unread = {"/v1/sources"}  # they are the operator's
     if ctx.store == "sqlite":
-        lists = [one for one in lists if one.path != "/v1/outbox"]
-    for path, is_paged in ((one.path, one.is_paged) for one in lists):
+        unread.add("/v1/outbox")
+    for path, is_paged in ((one.path, one.is_paged) for one in lists if one.path not in unread):
         for query in ["limit=500" if is_paged else "", *queries.get(path, [])]:
             text = other.get(f"{path}?{query}", expect=200).text
             for word in hidden:
