@@ -393,6 +393,7 @@ CREATE TABLE recall (
     delivery {ID} NOT NULL,
     PRIMARY KEY (tenant, key, delivery)
 ) {STRICT_KEYED};
+CREATE INDEX recall_delivery ON recall (tenant, delivery);
 
 -- The way from the public id in a message back to the delivery that awaits an answer. Stays when
 -- that has ended: answers come late.
@@ -510,6 +511,18 @@ CREATE TABLE duty (
     holder {I64} NOT NULL,
     until {I64} NOT NULL
 ) {STRICT_KEYED} {QUEUE_STORAGE};
+
+-- How far the daily purge has come: its table there (src/store/purge.c), the tenant, the key behind
+-- which it goes on, how many rows of that tenant and table are gone; and when it may go on.
+CREATE TABLE purge (
+    one {SMALL} NOT NULL PRIMARY KEY,
+    walk {I64} NOT NULL,
+    tenant {I64} NOT NULL,
+    position {ID},
+    gone {I64} NOT NULL,
+    next_at {I64} NOT NULL
+) {STRICT_KEYED} {QUEUE_STORAGE};
+INSERT INTO purge (one, walk, tenant, position, gone, next_at) VALUES (1, 0, 0, NULL, 0, 0);
 
 -- Who runs, and until when it was seen, in real time.
 CREATE TABLE node (

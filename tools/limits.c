@@ -30,6 +30,7 @@
 #include "store/key.h"
 #include "store/node.h"
 #include "store/operation.h"
+#include "store/purge.h"
 #include "store/registry.h"
 #include "store/ring.h"
 #include "store/site.h"
@@ -322,6 +323,11 @@ static void print_store(void)
     row("waiting for a database that is away or a table that is locked",
         "%s, then 503; a lock is waited for in turns of %s", span(OP_PATIENCE),
         span(DB_LOCK_SECONDS * SPAN_SECOND));
+    row("what has ended",
+        "is kept for %s (`--keep`: %s to %s), dedup keys for %s; then it goes in steps of %s rows "
+        "([retention](retention.md))",
+        span(PURGE_KEPT), span(PURGE_KEPT_MIN), span(PURGE_KEPT_MAX), span(PURGE_KEYS_KEPT),
+        count(PURGE_SLICE));
     row("SQLite WAL", "%s; beyond it reads pause while it is emptied", bytes(DB_WAL_BYTES_MAX));
     row("backup", "as large as the store. While one is written, SQLite's WAL cannot be "
                   "emptied and grows with what is written meanwhile");

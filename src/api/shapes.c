@@ -100,7 +100,7 @@ static const Shape rule_shape = SHAPE("Rule", rule_rows);
 static const Field taken_rows[] = {
     WORDS("outcome", ALWAYS, item_words),
     { "deliveryId", FIELD_ID,   ALWAYS, .help = "Made now, or holding the key already" },
-    { "publicId",   FIELD_TEXT, ALWAYS },
+    { "publicId",   FIELD_TEXT, OR_NULL, .help = "Null where the one that holds the key is purged" },
     { "triggerId",  FIELD_TEXT, OR_NULL },
     { "rule",       FIELD_OBJECT, ALWAYS, .inside = &rule_shape },
     { "surveyId",   FIELD_TEXT, OR_NULL },

@@ -8,6 +8,7 @@
 #include "domain/event.h"
 #include "net/listen.h"
 #include "net/url.h"
+#include "store/purge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ enum { CA_FILE_MAX = 4 << 20 };
     { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default " MACRO_TEXT(PAYLOAD_MAX_MIB) "M)" },               \
     { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default " MACRO_TEXT(BODY_MAX_MIB) "M)" },                      \
     { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default " MACRO_TEXT(BODIES_MAX_MIB) "M)" },     \
+    { "keep", "SPAN", "how long what has ended is kept: 7d to 3660d (PEAL_KEEP; default 365d; see docs/retention.md)" },     \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
@@ -171,6 +173,16 @@ static Err read_limits(const Sources *sources, Config *config, Error *error)
     return ERR_OK;
 }
 
+static Err read_kept(const Sources *sources, Config *config, Error *error)
+{
+    Str text = option(sources, "keep");
+    config->kept = PURGE_KEPT;
+    if (text.at && (!duration_parse(text, &config->kept) || config->kept < PURGE_KEPT_MIN ||
+                    config->kept > PURGE_KEPT_MAX))
+        return fail(error, ERR_SETUP, "--keep is from 7d to 3660d, not \"%.*s\"", STR_ARG(text));
+    return ERR_OK;
+}
+
 // read_network reads how others reach this node.
 static Err read_network(const Sources *sources, Config *config, Error *error)
 {
@@ -290,6 +302,7 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
     ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
 
     TRY(read_limits(&sources, ret, error));
+    TRY(read_kept(&sources, ret, error));
     TRY(read_network(&sources, ret, error));
     TRY(read_trust(&sources, ret, error));
     Str level = option(&sources, "log-level");

@@ -30,8 +30,9 @@ typedef struct Config {
     Str master_key_file; // none: $CREDENTIALS_DIRECTORY, else a file beside the store
     bool has_new_key;    // the master key is meant to replace the one this database knows
     EpochGuard guard;    // where the store's epoch is kept outside, and whether to vouch for it
-    Str table_folder; // below which SQLite files may be table sources; none
+    Str table_folder;    // below which SQLite files may be table sources; none
     size_t payload_max, body_max, bodies_max; // bytes of one event, one request, all requests
+    Span kept;                                // what has ended
     Str url_template;
     Str node_name;
     bool is_dev;

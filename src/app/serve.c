@@ -14,6 +14,7 @@
 #include "intake/intake.h"
 #include "net/listen.h"
 #include "store/bell.h"
+#include "store/site.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -308,6 +309,8 @@ static Err open_store(Program *program, Error *error)
         .flights_max = program->descriptors.flights_max,
         .payload_max = config->payload_max,
         .url_template = config->url_template,
+        .kept = config->kept,
+        .kept_delivered = config->central.at ? SITE_KEEPS : 0,
     };
     program->engine = engine_new(&options);
     program->bell = bell_open(&(BellOptions){ .url = config->store,

@@ -14,7 +14,6 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
     [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
-    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
                      .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
 };

@@ -19,11 +19,10 @@
     X(SWEEP)          \
     X(EXPIRE)         \
     X(OPERATE)        \
-    X(PURGE)          \
     X(SEQUENCE)       \
     X(SEAL)           \
     X(SAMPLE)         \
-    X(UPKEEP)         \
+    X(PURGE)          \
     X(DRAIN)
 // clang-format on
 
@@ -66,10 +65,9 @@ Err sweep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
 Err expire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void sweep_take(Engine *engine, const DutyReport *report);
 
-// history.c: what happened gets its numbers, the counters are noted; what is old goes.
+// history.c: what happened gets its numbers, the counters are noted.
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
-Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
 // drain.c: what waits in the inbox becomes events.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

@@ -4,10 +4,9 @@
 #include "store/sequence.h"
 
 // What happened gets its numbers, tenant by tenant, about a second later: waiting makes one slice
-// of many transactions. What a node leaves behind, another finds within 5 seconds. What is old is
-// taken away, a slice a minute, quietly: a clock that jumped takes nothing away.
+// of many transactions. What a node leaves behind, another finds within 5 seconds.
 
-enum { TRANSACTIONS = 200, PURGED = 1000 };
+enum { TRANSACTIONS = 200 };
 
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
@@ -21,10 +20,4 @@ Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
     (void) options;
     (void) ret;
     return sample_take(tx, error);
-}
-
-Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
-{
-    TRY(sequence_purge(tx, PURGED, &ret->has_more, error));
-    return counter_gather(tx->db, &tx->arena, clock_now(options->real), error);
 }

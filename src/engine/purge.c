@@ -3,23 +3,96 @@
 #include "store/idempotency.h"
 #include "store/list.h"
 #include "store/pace.h"
+#include "store/purge.h"
 #include "store/sample.h"
+#include "store/sequence.h"
 
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
-// counts for nothing already. It is a quiet duty, so that a clock that jumped deletes nothing.
+// counts for nothing already. It is a quiet duty, so that a clock that jumped deletes nothing. Each
+// round does a slice of each row below, no more, so that sending goes on meanwhile: what is kept
+// for hours or days goes within a minute, the rest in one run a day (store/purge.h).
 
-enum { PURGE_MAX = 500 };
+typedef struct Purge {
+    const char *what;
+    int limit; // of a slice
+    Err (*run)(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret, Error *error);
+} Purge;
+
+static Err of_keys(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret, Error *error)
+{
+    (void) options;
+    TRY(idempotency_purge(tx, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
+static Err of_samples(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                      Error *error)
+{
+    (void) options;
+    TRY(sample_purge(tx, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
+static Err of_paces(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret, Error *error)
+{
+    (void) options;
+    TRY(pace_purge(tx->db, &tx->arena, tx->now, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
+static Err of_members(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                      Error *error)
+{
+    int64_t members;
+    (void) options;
+    TRY(list_sweep(tx, limit, &members, error));
+    ret->has_more = members == limit;
+    return ERR_OK;
+}
+
+static Err of_counters(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                       Error *error)
+{
+    (void) limit;
+    (void) ret;
+    return counter_gather(tx->db, &tx->arena, clock_now(options->real), error);
+}
+
+static Err of_history(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                      Error *error)
+{
+    (void) options;
+    return sequence_purge(tx, limit, &ret->has_more, error);
+}
+
+static Err of_ended(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret, Error *error)
+{
+    PurgeTimes times = { options->kept ? options->kept : PURGE_KEPT, options->kept_delivered };
+    if (times.delivered == 0)
+        times.delivered = times.kept;
+    return purge_walk(tx, &times, limit, ret, error);
+}
+
+static const Purge rows[] = {
+    { "idempotency keys", 500, of_keys },
+    { "samples", 500, of_samples },
+    { "paces", 500, of_paces },
+    { "members of lists that were replaced", 500, of_members },
+    { "counters of the gone", 0, of_counters },
+    { "journal and its numbers", 1000, of_history },
+    { "all that has ended", PURGE_SLICE, of_ended },
+};
 
 Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    (void) options;
-    int64_t keys, samples, paces, members;
-    TRY(idempotency_purge(tx, PURGE_MAX, &keys, error));
-    TRY(sample_purge(tx, PURGE_MAX, &samples, error));
-    TRY(pace_purge(tx->db, &tx->arena, tx->now, PURGE_MAX, &paces, error));
-    TRY(list_sweep(tx, PURGE_MAX, &members, error));
-    ret->tally.purged = keys + samples + paces;
-    ret->has_more =
-        keys == PURGE_MAX || samples == PURGE_MAX || paces == PURGE_MAX || members == PURGE_MAX;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        PurgeReport report = { 0 };
+        TRY(rows[i].run(tx, options, rows[i].limit, &report, error));
+        ret->tally.purged += report.gone;
+        ret->has_more |= report.has_more;
+    }
     return ERR_OK;
 }

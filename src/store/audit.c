@@ -6,8 +6,6 @@
 #include "store/duty.h"
 #include "store/sequence.h"
 
-#define DUTY_SEAL S("seal")
-
 enum { CHAINS_MAX = 64 }; // of one slice
 
 static const Statement behind = {
@@ -315,7 +313,7 @@ Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error)
     bool is_ours = false;
     *ret = (AuditSealed){ 0 };
     // Held for this transaction alone, like the sequencer's: who comes next goes on from there.
-    TRY(duty_lease(tx, DUTY_SEAL, tx->writer, 0, &is_ours, error));
+    TRY(duty_lease(tx, AUDIT_LEASE, tx->writer, 0, &is_ours, error));
     if (!is_ours)
         return ERR_OK;
     TRY(read_facts(tx, limit, &slice, error));

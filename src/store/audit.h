@@ -15,6 +15,8 @@
 #include "store/tx.h"
 #include "store/walk.h"
 
+#define AUDIT_LEASE S("seal") // of store/duty.h
+
 enum {
     AUDIT_CHECKPOINT = 1000,    // rows
     AUDIT_VERIFY_MAX = 2000000, // rows that a call verifies

@@ -320,6 +320,20 @@ static Err follow_some(Db *db, Arena *arena, int64_t tenant, int64_t limit,
     return ERR_OK;
 }
 
+// was_purged: what seems to be wrong was purged meanwhile; what is left begins at the anchor.
+static Err was_purged(Db *db, Arena *arena, int64_t tenant, AuditVerdict *verdict, bool *ret,
+                      Error *error)
+{
+    AuditChain chain;
+    TRY(audit_chain(db, arena, tenant, &chain, error));
+    *ret = verdict->bad <= chain.anchor.seq;
+    if (*ret) {
+        verdict->head = chain.anchor;
+        note_problem(verdict, AUDIT_PROBLEM_NONE, 0);
+    }
+    return ERR_OK;
+}
+
 // The chain's own head is read before its rows: what is sealed meanwhile lies behind it.
 Err audit_verify(Db *db, int64_t tenant, const AuditHead *outside, int64_t limit, AuditVerdict *ret,
                  bool *ret_more, Error *error)
@@ -332,6 +346,8 @@ Err audit_verify(Db *db, int64_t tenant, const AuditHead *outside, int64_t limit
         arena_reset(&arena);
         TRY(follow_some(db, &arena, tenant, left < VERIFY_LOOK ? left : VERIFY_LOOK, outside, ret,
                         &has_more, error));
+        if (ret->problem)
+            TRY(was_purged(db, &arena, tenant, ret, &has_more, error));
     }
     if (!has_more && !ret->problem &&
         (ret->head.seq < chain.head.seq || ret->head.seq < outside->seq))

@@ -4,8 +4,6 @@
 #include "store/columns.h"
 #include "store/duty.h"
 
-#define DUTY_SEQUENCE S("sequence")
-
 static const Statement writers = {
     .name = "journal_writers",
     .scope = STATEMENT_SYSTEM,
@@ -102,7 +100,7 @@ static const Statement purge_numbers = {
     .name = "sequence_purge",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
-    .sql = "DELETE FROM sequence WHERE (tenant, first) IN (SELECT s.tenant, s.first FROM tenant t"
+    .sql = "DELETE FROM sequence WHERE (tenant, first) IN (SELECT s.tenant, s.first FROM chain t"
            " JOIN sequence s ON s.tenant = t.tenant AND s.first < COALESCE("
            "(SELECT k.first FROM sequence k JOIN journal j ON j.writer = k.writer AND j.n = k.n"
            " WHERE k.tenant = t.tenant ORDER BY k.first LIMIT 1),"
@@ -376,7 +374,7 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
         return ERR_OK;
     // Held for this transaction alone: whoever has something new may do it next. What another has
     // done meanwhile is seen by looking again.
-    TRY(duty_lease(tx, DUTY_SEQUENCE, tx->writer, 0, &is_ours, error));
+    TRY(duty_lease(tx, SEQUENCE_LEASE, tx->writer, 0, &is_ours, error));
     if (!is_ours)
         return ERR_OK;
     TRY(look(tx, limit, &slice, &is_wanted, error));

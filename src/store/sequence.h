@@ -13,6 +13,7 @@
 
 #include "store/tx.h"
 
+#define SEQUENCE_LEASE S("sequence") // of store/duty.h
 #define JOURNAL_KEPT ((Span) 7 * SPAN_DAY)
 
 // sequence_run gives numbers to what is new, at most limit transactions of each writer. ret_more

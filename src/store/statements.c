@@ -34,6 +34,7 @@
 #include "store/operation.h"
 #include "store/overdue.h"
 #include "store/preference.h"
+#include "store/purge.h"
 #include "store/queue.h"
 #include "store/rate.h"
 #include "store/recall.h"
@@ -85,6 +86,9 @@ const Statement *const *const all_statements[] = {
     operation_statements,
     overdue_statements,
     preference_statements,
+    purge_statements,
+    purge_audit_statements,
+    purge_delivery_statements,
     queue_statements,
     queue_claim_statements,
     queue_next_statements,

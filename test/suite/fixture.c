@@ -87,14 +87,18 @@ Str suite_database(void)
 }
 
 // make_tables leaves a database as it is after the migrations. Making tables anew costs PostgreSQL
-// half a second, so there it only takes the rows away; the generation's is part of its migration.
+// half a second, so there it only takes the rows away; those of generation and purge are part of
+// their migration.
 static void make_tables(Store *store)
 {
     if (has_tables) {
-        run_script(S("DO $$ DECLARE t TEXT; BEGIN FOR t IN SELECT tablename FROM pg_tables"
-                     " WHERE schemaname = 'peal' AND tablename NOT IN ('migration', 'generation')"
-                     " LOOP EXECUTE format('DELETE FROM %I', t); END LOOP; END $$;"
-                     " UPDATE generation SET n = 1"));
+        run_script(
+            S("DO $$ DECLARE t TEXT; BEGIN FOR t IN SELECT tablename FROM pg_tables"
+              " WHERE schemaname = 'peal' AND tablename NOT IN ('migration', 'generation',"
+              " 'purge')"
+              " LOOP EXECUTE format('DELETE FROM %I', t); END LOOP; END $$;"
+              " UPDATE generation SET n = 1;"
+              " UPDATE purge SET walk = 0, tenant = 0, position = NULL, gone = 0, next_at = 0"));
         store->url = postgres_url;
         return;
     }

@@ -132,6 +132,7 @@ static const Statement tables[] = {
     TABLE("awaiting", "public_id"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, rule, lane, site, state"),
+    TABLE("purge", "one"),
     TABLE("node", "node"),
     TABLE("idempotency", "tenant, key"),
     TABLE("operation", "tenant, id"),
