@@ -2,16 +2,17 @@
 -- notify. Each puts rows into the inbox, which roll back with the caller or are delivered when it
 -- commits. docs/outbox.md says how they are used.
 --
--- The four run with the rights of their owner and a fixed search_path, so that the caller needs no
--- right but to call them; allow() says who may, for which tenant. What could not become an event
--- later is refused at once, for its caller is there to hear it. The other functions are theirs
--- alone.
+-- They run with the rights of their owner, so that the caller needs no right but to call them;
+-- allow() says who may, for which tenant. Their search_path is fixed, or nothing in them is looked
+-- up by it. What could not become an event later is refused at once, for its caller is there to hear
+-- it. The other functions are theirs alone.
 
 -- Whose events a database role may emit.
 CREATE TABLE emitter (
     role TEXT NOT NULL,
+    id TEXT NOT NULL, -- the tenant's, which goes with it
     tenant BIGINT NOT NULL,
-    PRIMARY KEY (role, tenant)
+    PRIMARY KEY (role, id)
 );
 
 -- What emit() has to know of the nodes. Until awake_until (real time) one of them looks at the
@@ -24,6 +25,11 @@ CREATE TABLE emit_state (
     payload_max BIGINT NOT NULL
 ) WITH (fillfactor = 45);
 INSERT INTO emit_state (one, awake_until, manual_now, payload_max) VALUES (1, 0, NULL, 1048576);
+
+-- Where the caller may emit to while a real clock runs: all that emit() has to look up.
+CREATE VIEW emit_way AS
+SELECT e.id, e.tenant, s.awake_until, s.payload_max FROM peal.emitter e CROSS JOIN peal.emit_state s
+ WHERE e.role = session_user AND s.one = 1 AND s.manual_now IS NULL;
 
 -- inbox_tenant is the number of the tenant that the caller means, if he may.
 CREATE FUNCTION inbox_tenant(named TEXT) RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
@@ -94,30 +100,51 @@ BEGIN
     END IF;
 END $$;
 
--- inbox_put adds one row. Its id is a UUID of version 7 whose stamp counts in 4096ths of a
--- millisecond, so that the ids of a transaction are in the order of its calls; nth does the same for
--- rows of one call.
+-- These are one expression each, which PostgreSQL puts in the place of their call; their names
+-- were looked up when they were made. inbox_is_usual: inbox_check has nothing to say, at a glance.
+CREATE FUNCTION inbox_is_usual(event_type TEXT, payload JSONB, body TEXT, entity TEXT, topic TEXT,
+                               correlation_id TEXT)
+RETURNS BOOLEAN LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT event_type <> '' AND jsonb_typeof(payload) = 'object'
+       AND octet_length(concat(event_type, entity, topic, correlation_id)) <= 200
+       AND concat(event_type, entity, topic, correlation_id) !~ '[\x01-\x1f\x7f]'
+       AND body !~ '[0-9]{32}' AND NOT payload @? 'strict $.**{32 to last}';
+END;
+CREATE FUNCTION inbox_now() RETURNS BIGINT LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT);
+END;
+-- inbox_id is a UUID of version 7. Its stamp counts in 4096ths of a millisecond, so that the ids of
+-- a transaction are in the order of its calls.
+CREATE FUNCTION inbox_id(stamp BIGINT, tail TEXT) RETURNS UUID LANGUAGE sql IMMUTABLE BEGIN ATOMIC
+    SELECT CAST(lpad(to_hex(((stamp >> 12) << 16) + 28672 + (stamp & 4095)), 16, '0') || tail AS UUID);
+END;
+CREATE FUNCTION inbox_stamp(now_us BIGINT) RETURNS BIGINT LANGUAGE sql IMMUTABLE BEGIN ATOMIC
+    SELECT now_us / 1000 * 4096 + now_us % 1000 * 4096 / 1000;
+END;
+CREATE FUNCTION inbox_tail() RETURNS TEXT LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT substr(CAST(gen_random_uuid() AS TEXT), 20);
+END;
+
+-- inbox_put adds one row; nth keeps the rows of one call in order.
 CREATE FUNCTION inbox_put(to_tenant BIGINT, put_kind SMALLINT, event_type TEXT, payload JSONB,
                           entity TEXT, topic TEXT, correlation_id TEXT, schema_version INTEGER,
                           nth INTEGER)
 RETURNS UUID LANGUAGE plpgsql AS $$
 DECLARE
-    real_now BIGINT := CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT);
+    real_now BIGINT := peal.inbox_now();
     body TEXT := CAST(payload AS TEXT);
     now_us BIGINT;
-    stamp TEXT;
-    tail TEXT := substr(CAST(gen_random_uuid() AS TEXT), 20);
+    tail TEXT := peal.inbox_tail();
     made UUID;
     state peal.emit_state;
 BEGIN
     SELECT * INTO state FROM peal.emit_state s WHERE s.one = 1;
     PERFORM peal.inbox_check(event_type, payload, body, entity, topic, correlation_id, state.payload_max);
     now_us := COALESCE(state.manual_now, real_now);
-    stamp := lpad(to_hex(now_us / 1000 * 4096 + now_us % 1000 * 4096 / 1000 + nth), 15, '0');
     IF state.manual_now IS NOT NULL THEN -- it stands still, so real time keeps the order
         tail := '8' || lpad(to_hex((real_now + nth) % 17592186044416), 11, '0') || right(tail, 4);
     END IF;
-    made := CAST(left(stamp, 12) || '7' || right(stamp, 3) || tail AS UUID);
+    made := peal.inbox_id(peal.inbox_stamp(now_us) + nth, tail);
     INSERT INTO peal.inbox (tenant, id, source, kind, event_kind, entity, topic, correlation_id,
                             schema_version, body, status, reason, attempts, received_at)
     VALUES (to_tenant, made, 'sql', put_kind, event_type, entity, topic, correlation_id,
@@ -128,13 +155,41 @@ BEGIN
     RETURN made;
 END $$;
 
-CREATE FUNCTION emit(event_type TEXT, payload JSONB, entity TEXT DEFAULT NULL,
-                     topic TEXT DEFAULT NULL, correlation_id TEXT DEFAULT NULL,
-                     schema_version INTEGER DEFAULT NULL, tenant TEXT DEFAULT NULL)
-RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION inbox_emit(event_type TEXT, payload JSONB, entity TEXT, topic TEXT,
+                           correlation_id TEXT, schema_version INTEGER, tenant TEXT)
+RETURNS UUID LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(0 AS SMALLINT), event_type, payload, entity,
                           topic, correlation_id, schema_version, 0);
+END $$;
+
+-- emit does what is usual in one statement, and leaves all else to inbox_emit. It is called so often
+-- that to fix its search_path would cost a fifth of it: instead every name here says its schema, and
+-- every operator too, for the caller chooses the path that others would be found by.
+CREATE FUNCTION emit(event_type TEXT, payload JSONB, entity TEXT DEFAULT NULL,
+                     topic TEXT DEFAULT NULL, correlation_id TEXT DEFAULT NULL,
+                     schema_version INTEGER DEFAULT NULL, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    now_us pg_catalog.int8 := peal.inbox_now();
+    body pg_catalog.text := CAST(payload AS pg_catalog.text);
+    made pg_catalog.uuid := peal.inbox_id(peal.inbox_stamp(now_us), peal.inbox_tail());
+BEGIN
+    IF peal.inbox_is_usual(event_type, payload, body, entity, topic, correlation_id) THEN
+        INSERT INTO peal.inbox (tenant, id, source, kind, event_kind, entity, topic, correlation_id,
+                                schema_version, body, status, reason, attempts, received_at)
+        SELECT w.tenant, made, 'sql', 0, event_type, emit.entity, emit.topic, emit.correlation_id,
+               emit.schema_version, pg_catalog.convert_to(body, 'UTF8'), 0, 0, 0, now_us
+          FROM peal.emit_way w
+         WHERE w.id OPERATOR(pg_catalog.=) emit.tenant
+           AND w.payload_max OPERATOR(pg_catalog.>=) pg_catalog.octet_length(body)
+           AND (w.awake_until OPERATOR(pg_catalog.>=) now_us
+                OR pg_catalog.pg_notify('peal', 'inbox') IS NOT NULL); -- it rings, and is never NULL
+        IF FOUND THEN
+            RETURN made;
+        END IF;
+    END IF;
+    RETURN peal.inbox_emit(event_type, payload, entity, topic, correlation_id, schema_version, tenant);
 END $$;
 
 -- emit_many takes an array of {eventType, payload, entity, topic, correlationId, schemaVersion} and
@@ -189,7 +244,8 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = allow.role) THEN
         RAISE EXCEPTION 'there is no role "%"', role USING ERRCODE = 'undefined_object';
     END IF;
-    INSERT INTO peal.emitter (role, tenant) VALUES (allow.role, number) ON CONFLICT DO NOTHING;
+    INSERT INTO peal.emitter (role, id, tenant) VALUES (allow.role, allow.tenant, number)
+        ON CONFLICT DO NOTHING;
     EXECUTE format('GRANT USAGE ON SCHEMA peal TO %I', role);
     FOR called IN SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
                    WHERE n.nspname = 'peal' AND p.prosecdef LOOP

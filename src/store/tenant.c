@@ -43,6 +43,8 @@ static const Statement hide = {
     .scope = STATEMENT_TENANT,
     .params = "ii",
     .sql = "UPDATE tenant SET is_hidden = 1, generation = $2 WHERE tenant = $1",
+    .postgres = "WITH nobody AS (DELETE FROM emitter WHERE tenant = $1)" // may emit for it
+                " UPDATE tenant SET is_hidden = 1, generation = $2 WHERE tenant = $1",
 };
 // What a tenant is born with does not count.
 static const Statement definitions = {

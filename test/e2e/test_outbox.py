@@ -275,6 +275,57 @@ def test_a_callers_own_names_change_nothing(ctx):
     refused(ctx, f"SET search_path = trap, pg_catalog; SELECT {emit('x' * 201)};", role)
 
 
+TRAPS = """
+CREATE FUNCTION trap.sprung(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap.sprung(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap.sprung(bigint, integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap.octet_length(text) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap.convert_to(text, name) RETURNS bytea LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap.pg_notify(text, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE OPERATOR trap.= (FUNCTION = trap.sprung, LEFTARG = text, RIGHTARG = text);
+CREATE OPERATOR trap.<> (FUNCTION = trap.sprung, LEFTARG = text, RIGHTARG = text);
+CREATE OPERATOR trap.>= (FUNCTION = trap.sprung, LEFTARG = bigint, RIGHTARG = bigint);
+CREATE OPERATOR trap.>= (FUNCTION = trap.sprung, LEFTARG = bigint, RIGHTARG = integer);
+CREATE DOMAIN trap.text AS integer; CREATE DOMAIN trap.uuid AS integer; CREATE DOMAIN trap.int8 AS boolean;
+CREATE TABLE trap.inbox (n INT); CREATE VIEW trap.emit_way AS SELECT 1;
+"""
+
+
+@only("postgres")
+def test_the_usual_way_keeps_to_the_same_rules(ctx):
+    """Under a real clock, for a tenant that is named and allowed, emit() is one statement: as strict, and as blind to
+    what its caller's search_path offers."""
+    ctx.peal.stop()
+    peal = ctx.start(clock="system")
+    role = make_role(ctx, "shop")
+    for tenant in ("acme", "other"):
+        make_tenant(peal, tenant)
+    peal.stop()
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme'); CREATE SCHEMA trap AUTHORIZATION {role};")
+    sql(ctx, TRAPS, role)
+    calls = "".join(f"SELECT {emit(entity=str(n), tenant='acme')};" for n in range(50))
+    ids = sql(ctx, f"SET search_path = trap, pg_catalog; BEGIN; {calls} COMMIT;", role)
+    equal(ids, sorted(ids))
+    equal({(id[14], id[19] in "89ab") for id in ids}, {("7", True)})
+    for wrong in (emit(tenant="other"), emit(tenant=""), emit("k" * 201, tenant="acme"), emit("", tenant="acme"),
+                  emit("a\nb", tenant="acme"), emit(entity="a\tb", tenant="acme"),
+                  emit(payload={"n": 10 ** 70}, tenant="acme"), emit(payload={"x": "x" * (1 << 20)}, tenant="acme"),
+                  f"peal.emit('{KIND}', '[]', tenant => 'acme')", f"peal.emit('{KIND}', NULL, tenant => 'acme')",
+                  f"peal.emit(NULL, '{{}}', tenant => 'acme')"):
+        refused(ctx, f"SELECT {wrong};", role)
+    equal(sql(ctx, "SELECT entity FROM peal.inbox ORDER BY id;"), [str(n) for n in range(50)])
+
+
+@only("postgres")
+def test_nobody_emits_for_a_tenant_that_is_gone(ctx):
+    ctx.peal.post("/v1/tenants", {"id": "acme", "name": "Acme"}, expect=201)
+    role = make_role(ctx, "shop")
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme');")
+    ctx.peal.delete("/v1/tenants/acme", expect=204)
+    assert "may not emit" in refused(ctx, f"SELECT {emit(tenant='acme')};", role)
+    equal(sql(ctx, "SELECT * FROM peal.emitter;"), [])
+
+
 @only("postgres")
 def test_what_cannot_become_an_event_is_refused_at_the_call(ctx):
     make_trigger(ctx.peal, "confirmed", eventKind=KIND)
