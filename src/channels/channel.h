@@ -105,7 +105,8 @@ typedef struct ChannelType {
     const char *type;
     Carrier carrier;
     int parcel_max;   // messages in one parcel
-    bool has_targets; // a message may have several
+    int targets_max;  // of a message, each with its outcome: TARGETS_MAX, or 1; 0: whom it reaches
+                      // is the channel's matter
     bool has_content; // it speaks to persons: a message that says nothing is not sent
     bool is_ordered;  // its channels are, whether or not they say so (domain/channel.h: ordered)
 
@@ -129,11 +130,11 @@ typedef struct ChannelType {
     void (*capture)(const Parcel *parcel);
 } ChannelType;
 
-// channel_resolves: what it sends to a list goes to the list's members, each by itself; through any
-// other type a list gets one message.
-static inline bool channel_resolves(const ChannelType *type)
+// channel_targets is how many members of a list a message goes to at once, each by itself: the
+// others follow. 0: the list gets one message, for all.
+static inline int channel_targets(const ChannelType *type)
 {
-    return type->has_targets || type->carrier == CARRIER_CAPTURE;
+    return type->carrier == CARRIER_CAPTURE ? TARGETS_MAX : type->targets_max;
 }
 
 // channel_types are those that Peal knows; it ends with NULL.

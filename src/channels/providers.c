@@ -12,10 +12,10 @@ static void check_place(const Members *members, void *value);
 static void check_twilio(const Members *members, void *value);
 static void check_sender(const Members *members, void *value);
 
-#define PROVIDER_TYPE(name, shape, moved_by, may_have_targets)                                     \
+#define PROVIDER_TYPE(name, shape, moved_by, max)                                     \
     {                                                                                              \
         .type = name, .carrier = CARRIER_TRANSFER, .parcel_max = 1,                                \
-        .has_targets = may_have_targets, .has_content = true, .config = shape, .url = moved_by,    \
+        .targets_max = max, .has_content = true, .config = shape, .url = moved_by,    \
         .request = provider_request, .judge = provider_judge                                       \
     }
 
@@ -31,7 +31,7 @@ static const Shape slack_shape = { "SlackConfig", SHAPE_ROWS(hook_fields), .inva
 static const Shape teams_shape = { "TeamsConfig", SHAPE_ROWS(hook_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
 const Provider provider_slack = {
-    .type = PROVIDER_TYPE("slack", &slack_shape, NULL, false),
+    .type = PROVIDER_TYPE("slack", &slack_shape, NULL, 0),
     .says = SAYS_TEXT, .text_max = 40000, .body = body_slack,
     .word = "ok",
 };
@@ -47,7 +47,7 @@ static const ProviderPhrase teams_phrases[] = {
 };
 
 const Provider provider_teams = {
-    .type = PROVIDER_TYPE("teams", &teams_shape, NULL, false),
+    .type = PROVIDER_TYPE("teams", &teams_shape, NULL, 0),
     .says = SAYS_TEXT, .body_max = 28 * 1024, .body = body_teams,
     .phrases = teams_phrases,
 };
@@ -70,7 +70,7 @@ static const ProviderAnswer twilio_codes[] = {
 };
 
 const Provider provider_twilio = {
-    .type = PROVIDER_TYPE("twilio", &twilio_shape, "baseUrl", false),
+    .type = PROVIDER_TYPE("twilio", &twilio_shape, "baseUrl", 1),
     .base = "https://api.twilio.com", .path = "/2010-04-01/Accounts/{accountSid}/Messages.json",
     .login_header = "authorization", .prefix = "Basic ", .user = "accountSid", .secret = "authToken",
     .content_type = "application/x-www-form-urlencoded",
@@ -93,7 +93,7 @@ static const ProviderPhrase msg91_phrases[] = {
 };
 
 const Provider provider_msg91 = {
-    .type = PROVIDER_TYPE("msg91", &msg91_shape, "baseUrl", true),
+    .type = PROVIDER_TYPE("msg91", &msg91_shape, "baseUrl", TARGETS_MAX),
     .base = "https://control.msg91.com", .path = "/api/v5/flow/",
     .login_header = "authkey", .prefix = "", .secret = "authKey",
     .recipient = RECIPIENT_PHONE, .drops_plus = true, .says = SAYS_TEMPLATE, .body = body_msg91,
@@ -118,7 +118,7 @@ static const ProviderAnswer infobip_results[] = {
 };
 
 const Provider provider_infobip = {
-    .type = PROVIDER_TYPE("infobip", &infobip_shape, "baseUrl", true),
+    .type = PROVIDER_TYPE("infobip", &infobip_shape, "baseUrl", TARGETS_MAX),
     .base = "https://api.infobip.com", .path = "/sms/2/text/advanced",
     .login_header = "authorization", .prefix = "App ", .secret = "apiKey",
     .recipient = RECIPIENT_PHONE, .drops_plus = true, .says = SAYS_TEXT, .body = body_infobip,
@@ -136,7 +136,7 @@ static const Shape dialog_shape = { "DialogConfig", SHAPE_ROWS(key_fields), .inv
 
 // The key that Interakt shows is in base64 already: in base64 once more it is refused.
 const Provider provider_interakt = {
-    .type = PROVIDER_TYPE("interakt", &interakt_shape, "baseUrl", false),
+    .type = PROVIDER_TYPE("interakt", &interakt_shape, "baseUrl", 1),
     .base = "https://api.interakt.ai", .path = "/v1/public/message/",
     .login_header = "authorization", .prefix = "Basic ", .secret = "apiKey",
     .recipient = RECIPIENT_PHONE, .says = SAYS_EITHER, .text_max = 4096, .body = body_interakt,
@@ -177,7 +177,7 @@ static const ProviderAnswer meta_statuses[] = { { 400, 400, REASON_UNCLASSIFIED 
 #define META_ANSWERS .results_at = "messages", .id_at = { "id" }, .code_at = "error/code", .codes = meta_codes, .statuses = meta_statuses
 
 const Provider provider_whatsapp = {
-    .type = PROVIDER_TYPE("whatsapp", &whatsapp_shape, "baseUrl", false),
+    .type = PROVIDER_TYPE("whatsapp", &whatsapp_shape, "baseUrl", 1),
     .base = "https://graph.facebook.com", .path = "/{apiVersion|v21.0}/{phoneNumberId}/messages",
     .login_header = "authorization", .prefix = "Bearer ", .secret = "token",
     META_BODY, META_ANSWERS,
@@ -187,7 +187,7 @@ const Provider provider_whatsapp = {
 static const ProviderPhrase dialog_phrases[] = { { "rate limit", REASON_UNWELL }, { NULL } };
 
 const Provider provider_360dialog = {
-    .type = PROVIDER_TYPE("360dialog", &dialog_shape, "baseUrl", false),
+    .type = PROVIDER_TYPE("360dialog", &dialog_shape, "baseUrl", 1),
     .base = "https://waba-v2.360dialog.io", .path = "/messages",
     .login_header = "d360-api-key", .prefix = "", .secret = "apiKey",
     META_BODY, META_ANSWERS, .phrases = dialog_phrases,
@@ -206,7 +206,7 @@ static const Shape sendgrid_shape = { "SendgridConfig", SHAPE_ROWS(sendgrid_fiel
 static const ProviderAnswer sendgrid_statuses[] = { { 403, 403, REASON_UNCLASSIFIED }, { 0 } };
 
 const Provider provider_sendgrid = {
-    .type = PROVIDER_TYPE("sendgrid", &sendgrid_shape, "baseUrl", true),
+    .type = PROVIDER_TYPE("sendgrid", &sendgrid_shape, "baseUrl", TARGETS_MAX),
     .base = "https://api.sendgrid.com", .path = "/v3/mail/send",
     .login_header = "authorization", .prefix = "Bearer ", .secret = "apiKey",
     .recipient = RECIPIENT_EMAIL, .says = SAYS_EITHER, .takes_html = true, .body = body_sendgrid,

@@ -58,8 +58,8 @@ static ClaimLane ask_of(const Engine *engine, const Wish *wish)
                         .front = is_ordered ? lane_parcel(engine, way) + FRONT_MORE : 0,
                         .free = (int) wish->given.rows,
                         .bytes = wish->given.bytes,
-                        .has_targets = type && type->has_targets,
-                        .resolves = type && channel_resolves(type) };
+                        .has_targets = type && type->targets_max > 1,
+                        .members_max = type ? channel_targets(type) : 0 };
 }
 
 // is_behind: some lane of the round has a backlog, and none is ordered.

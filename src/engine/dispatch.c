@@ -131,7 +131,7 @@ static size_t targets_of(const Flight *flight)
 // bytes.
 static bool fits(const ChannelType *type, size_t targets, int64_t bytes)
 {
-    return (!type->has_targets || targets <= TARGETS_MAX) && bytes <= PARCEL_BYTES_MAX;
+    return (type->targets_max <= 1 || targets <= TARGETS_MAX) && bytes <= PARCEL_BYTES_MAX;
 }
 
 // set_off sends the first that waits, and as many behind it as its channel takes in one parcel.

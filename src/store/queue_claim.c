@@ -264,8 +264,9 @@ static bool ask_targets(const Claim *claim, const Claimed *claimed, TargetsOpen 
                           .delivery = promise->id,
                           .list = is_list ? promise->rule : 0,
                           .send = claimed->live.send,
-                          .failures = claimed->live.failures };
-    return lane && (is_list ? lane->resolves : lane->has_targets);
+                          .failures = claimed->live.failures,
+                          .max = lane ? (size_t) lane->members_max : 0 };
+    return lane && (is_list ? lane->members_max > 0 : lane->has_targets);
 }
 
 // take_targets reads those of the deliveries that may have several.
@@ -294,7 +295,7 @@ static Err take_targets(Tx *tx, const Claim *claim, Error *error)
 static bool may_have_targets(const Claim *claim)
 {
     for (size_t i = 0; i < claim->lane_count; i++)
-        if (claim->lanes[i].has_targets || claim->lanes[i].resolves)
+        if (claim->lanes[i].has_targets || claim->lanes[i].members_max > 0)
             return true;
     return false;
 }

@@ -277,7 +277,7 @@ static void take_open(Arena *arena, const Rows *rows, TargetsOpen **of)
         read_target(&row[1], &targets[i]);
         if (owner->count == 0)
             owner->targets = &targets[i];
-        if (owner->count < TARGETS_MAX)
+        if (owner->count < owner->max)
             owner->count++;
         else
             owner->has_more = true;

@@ -46,7 +46,8 @@ typedef struct TargetsOpen {
     Uuid delivery;
     int64_t list;       // whose members it goes to: the rule's number; 0: it has what rows it has
     int send, failures; // of the delivery, as claimed
-    Target *targets;    // result: those that are open, at most TARGETS_MAX
+    size_t max;         // of a list's: take so many, at most TARGETS_MAX
+    Target *targets;    // result: those that are open
     size_t count;       // result; 0: none is, or it has no rows
     bool has_more;      // result: others are open besides
     TargetsElse others; // result, unless it has more: those that are not
@@ -70,6 +71,6 @@ typedef struct TargetCounts {
     int64_t all, delivered, refused;
 } TargetCounts;
 Err targets_count(Db *db, Arena *arena, int64_t tenant, Uuid delivery, TargetCounts *ret,
-                 Error *error) MUST_USE;
+                  Error *error) MUST_USE;
 
 extern const Statement *const target_statements[]; // ends with NULL

@@ -1,7 +1,7 @@
 """Notifications to lists over real channels: mail, chats and providers, each target by itself."""
 from harness import equal, like, main
 from mailserver import MailServer
-from providers import Slack, Teams
+from providers import Slack, Teams, Twilio, told
 from steps import advance, settle
 from test_notification_lists import make_list
 from test_notifications import notify, shown
@@ -111,6 +111,26 @@ def test_a_chat_gets_one_post_for_a_list(ctx):
         settle(ctx.peal)
         like(shown(ctx.peal, id), {"status": "Delivered", "resolvedTargets": []})
         equal((peer.count(), peer.complaints), (1, []))
+
+
+def test_a_provider_of_one_address_a_request_reaches_all(ctx):
+    peer = Twilio()
+    ctx.closers.append(peer.close)
+    ctx.peal.post("/v1/channels", {"key": "sms:ops", "type": "twilio", "config": {
+        "accountSid": "AC1", "authToken": Twilio.token, "from": "+15550000000",
+        "baseUrl": peer.url}}, expect=201)
+    numbers = ["+15550000001", "+15550000002", "+15550000003"]
+    make_list(ctx.peal, channels=["sms:ops"], targets=[{"address": one} for one in numbers])
+    peer.upcoming.extend([None, told(503, {"message": "busy"})])
+    id = notify(ctx.peal)["id"]
+    settle(ctx.peal)
+    row = shown(ctx.peal, id)
+    like(row, {"status": "Retrying", "retryCount": 1,
+               "targetCounts": {"all": 3, "delivered": 2, "refused": 0}})
+    advance(ctx.peal, "1m")
+    like(shown(ctx.peal, id), {"status": "Delivered", "channel": "sms:ops"})
+    equal([peer.fields(one)["To"] for one in peer.wait_for(4)], [*numbers, numbers[1]])
+    equal(peer.complaints, [])
 
 
 if __name__ == "__main__":

@@ -81,13 +81,19 @@ static void judge_exit(const Parcel *parcel, const ProcessResult *result)
 static const ChannelType many = { .type = "many",
                                   .carrier = CARRIER_TRANSFER,
                                   .parcel_max = 1,
-                                  .has_targets = true,
+                                  .targets_max = TARGETS_MAX,
                                   .request = request_list,
                                   .judge = judge_letters };
+static const ChannelType single = { .type = "single",
+                                    .carrier = CARRIER_TRANSFER,
+                                    .parcel_max = 1,
+                                    .targets_max = 1,
+                                    .request = request_list,
+                                    .judge = judge_letters };
 static const ChannelType batch = { .type = "batch",
                                    .carrier = CARRIER_TRANSFER,
                                    .parcel_max = 3,
-                                   .has_targets = true,
+                                   .targets_max = TARGETS_MAX,
                                    .request = request_list,
                                    .judge = judge_letters };
 static const ChannelType shell = { .type = "shell",
@@ -96,7 +102,8 @@ static const ChannelType shell = { .type = "shell",
                                    .command = command_of,
                                    .judge_end = judge_exit };
 static const ChannelType worker = { .type = "worker", .carrier = CARRIER_PULLED, .parcel_max = 1 };
-static const ChannelType *const types[] = { &many, &batch, &shell, &worker, &channel_http, NULL };
+static const ChannelType *const types[] = { &many,   &single,       &batch, &shell,
+                                            &worker, &channel_http, NULL };
 
 // channel makes one of a type, and a trigger of its name that tries again max times.
 static void channel_by(Rig *rig, const char *type, const char *members, int max)
@@ -395,6 +402,26 @@ static void a_round_that_fails_between_slices_sends_to_nobody_twice(void)
         CHECK(times_sent(&rig, n) == 1);
 }
 
+static void a_type_that_takes_one_address_gets_one_at_a_time(void)
+{
+    static const char *const words[] = { "d", "t", "p" };
+    RIG(rig);
+    notify(&rig, "single", 3);
+    for (int i = 0; i < 3; i++) {
+        CHECK(rig.sent_count == i + 1 && was_to_range(&rig, i, i + 1, i + 1));
+        say(&rig, i, words[i]);
+        turn(&rig);
+    }
+    // No failure is counted before each was tried.
+    CHECK(rig.sent_count == 3 && ask_i64(&rig.store, "SELECT failures FROM queue") == 1);
+    lapse(&rig, 61 * SPAN_SECOND);
+    CHECK(rig.sent_count == 4 && was_to_range(&rig, 3, 2, 2));
+    say(&rig, 3, "d");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && attempts(&rig) == 4);
+    CHECK(ask_i64(&rig.store, "SELECT reason FROM ended") == REASON_PARTLY_DELIVERED);
+}
+
 // Several messages
 
 static void messages_of_a_parcel_settle_each_by_itself(void)
@@ -625,6 +652,7 @@ static const Test tests[] = {
     TEST(a_list_is_sent_in_slices_and_only_who_may_pass_again),
     TEST(a_death_between_slices_sends_nothing_again_that_was_told),
     TEST(a_round_that_fails_between_slices_sends_to_nobody_twice),
+    TEST(a_type_that_takes_one_address_gets_one_at_a_time),
     TEST(messages_of_a_parcel_settle_each_by_itself),
     TEST(a_parcel_has_no_more_targets_than_it_may),
     TEST(a_request_that_cannot_be_built_parks_its_parcel),
