@@ -40,7 +40,8 @@ static void take_row(Call *call, Forwarding *forwarding, const Json *row)
     Error error = { .arena = call->arena };
     Forwarded forwarded = { 0 };
     Told *told = &forwarding->told[forwarding->count++];
-    Err err = forward_read(call->arena, row, call->key->site_name, &forwarded, &error);
+    Err err = forward_read(call->arena, row, call->key->site_name, forwarding->accept.now,
+                           &forwarded, &error);
     told->id = json_str(json_get(row, S("id")));
     if (err == ERR_OK && forwarded.has_brought)
         take_brought(call, forwarding, &forwarded.brought);

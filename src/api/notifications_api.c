@@ -24,7 +24,7 @@ Err notification_post_read(Call *call, Error *error)
     Notification *notification = &posted->notification;
     posted->accept = posting_accept(call, 1);
     TRY(call_body(call, error));
-    TRY(notification_read(call->arena, call->body, notification, error));
+    TRY(notification_read(call->arena, call->body, S(""), notification, error));
     if (uuid_is_none(notification->id))
         notification->id = uuid_new(posted->accept.now, call->api->random);
     AcceptItem *item = &posted->accept.items[0];

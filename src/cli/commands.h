@@ -28,6 +28,7 @@ extern const Command command_kpi;
 // definitions.c
 extern const Command command_triggers;
 extern const Command command_templates;
+extern const Command command_lists;
 extern const Command command_channels;
 extern const Command command_sources;
 extern const Command command_keys;

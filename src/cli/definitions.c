@@ -1,5 +1,5 @@
-// Definitions: triggers, channels, keys and tenants. They share their verbs; a row of nouns[] is
-// what tells them apart.
+// Definitions: triggers, templates, lists, channels, keys and tenants. They share their verbs; a
+// row of nouns[] is what tells them apart.
 
 #include "base/json.h"
 #include "cli/client.h"
@@ -17,6 +17,10 @@ static const Column template_columns[] = {
     { "ID", "id" },           { "NAME", "name" },         { "ACTIVE", "active" },
     { "CHANNEL", "channel" }, { "LANGUAGE", "language" }, { "EVENT TYPE", "eventType" },
 };
+
+static const Column list_columns[] = { { "ID", "id" },
+                                       { "NAME", "name" },
+                                       { "VERSION", "version" } };
 
 static const Column channel_columns[] = {
     { "KEY", "key" },
@@ -57,6 +61,7 @@ static const Noun nouns[] = {
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
     { "templates", "template", "/v1/templates", "id", template_columns, ARRAY_LEN(template_columns) },
+    { "lists",    "list",    "/v1/lists",    "id",  list_columns,    ARRAY_LEN(list_columns) },
     { "channels", "channel", "/v1/channels", "key", channel_columns, ARRAY_LEN(channel_columns) },
     { "keys",     "key",     "/v1/keys",     "id",  key_columns,     ARRAY_LEN(key_columns) },
     { "tenants",  "tenant",  "/v1/tenants",  "id",  tenant_columns,  ARRAY_LEN(tenant_columns) },
@@ -488,6 +493,27 @@ const Command command_templates = {
                "  peal templates create -f confirmed.json\n"
                "  peal templates set confirmed active=false\n"
                "  peal template render confirmed.json booking.json",
+    .options = definition_options,
+    .verbs = templates_verbs,
+};
+
+const Command command_lists = {
+    .name = "lists",
+    .usage = "lists [list]\n"
+             "lists show ID\n"
+             "lists create -f FILE\n"
+             "lists update ID -f FILE [--if-version N]\n"
+             "lists set ID NAME=VALUE... [--if-version N]\n"
+             "lists delete ID",
+    .summary = "Say whom notifications go to",
+    .details =
+        "Targets that are given replace all that there are; those that are not named stay.\n"
+        "set changes the members that it names, as for triggers. See docs/notifications.md.\n"
+        "\n"
+        "Examples:\n"
+        "  peal lists create -f ops.json\n"
+        "  peal lists set ops showTargets=true\n"
+        "  peal notify ops --subject Boiler --body 'It is hot'",
     .options = definition_options,
     .verbs = templates_verbs,
 };

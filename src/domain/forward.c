@@ -1,13 +1,15 @@
 #include "domain/forward.h"
 
 #include "domain/members.h"
+#include "domain/notification.h"
 
 typedef struct Row {
     Uuid id;
     ForwardKind kind;
     Instant enqueued_at;
     const Json *body;
-    Str site; // that hands it on; none: it is still there
+    Str site;    // that hands it on; none: it is still there
+    Instant now; // at central; INSTANT_NONE
 } Row;
 
 static const char *const kinds[] = {
@@ -44,48 +46,30 @@ static Err read_event(Arena *arena, const Row *row, Event *ret, Error *error)
     return ERR_OK;
 }
 
-static void put_source(JsonOut *out, Arena *arena, const Row *row)
-{
-    json_key(out, S("source"));
-    json_open(out, '{');
-    json_put_str(out, S("site"), row->site);
-    for (JsonIter it = json_each(json_get(row->body, S("source"))); json_next(&it);)
-        if (!str_eq(it.key, S("site")))
-            json_put_raw(out, it.key, json_text(arena, it.value));
-    json_close(out, '}');
-}
-
-// notification_payload is the body as its event keeps it: with the site that its key names, and
-// when it was enqueued there.
-static Str notification_payload(Arena *arena, const Row *row)
+// stamped is what a notification says of its source, with the site that its key names.
+static Err stamped(Arena *arena, const Row *row, const Json *source, const Json **ret, Error *error)
 {
     Buf text = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
-    for (JsonIter it = json_each(row->body); json_next(&it);)
-        if (!str_eq(it.key, S("id")) && !str_eq(it.key, S("source")) &&
-            !str_eq(it.key, S("enqueuedAt")) && !str_eq(it.key, S("siteEnqueuedAt")))
+    json_put_str(&out, S("site"), row->site);
+    for (JsonIter it = json_each(source); json_next(&it);)
+        if (!str_eq(it.key, S("site")))
             json_put_raw(&out, it.key, json_text(arena, it.value));
-    put_source(&out, arena, row);
-    if (row->enqueued_at != INSTANT_NONE)
-        json_put_time(&out, S("siteEnqueuedAt"), row->enqueued_at);
     json_close(&out, '}');
-    return buf_str(&text);
+    return json_parse(arena, buf_str(&text), ret, error);
 }
 
+// read_notification: it comes in as one that is posted does, under the row's id.
 static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *error)
 {
-    static const char *const needed[] = { "list", "body" };
-    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (json_str(json_get(row->body, str_from(needed[i]))).len == 0)
-            error_add(error, str_format(arena, "/body/%s", needed[i]), "missing", "must be given");
-    TRY(error_close(error, ERR_EVENT_INVALID));
-    *ret = (Event){ .kind = S("notification"),
-                    .source = S("notification"),
-                    .identity = uuid_dup(arena, row->id),
-                    .occurred_at = INSTANT_NONE,
-                    .payload = notification_payload(arena, row) };
-    return json_parse(arena, ret->payload, &ret->payload_json, error);
+    Notification asked;
+    TRY(notification_read(arena, row->body, S("/body"), &asked, error));
+    asked.id = row->id;
+    asked.enqueued_at = row->enqueued_at;
+    if (row->site.at)
+        TRY(stamped(arena, row, asked.source, &asked.source, error));
+    return notification_event(arena, &asked, row->now, ret, error);
 }
 
 // AuditBody is all that a site may tell: that it took a notification in.
@@ -150,25 +134,25 @@ static Err check_site(const Json *body, Str site, Error *error)
     return error_close(error, ERR_EVENT_INVALID);
 }
 
-// read_row checks a row by its shape and its body by its kind's, and makes its event.
-static Err read_row(Arena *arena, const Json *json, Str site, Row *row, Event *ret, Error *error)
+// read_row checks a row by its shape and its body by its kind's, and makes its event. The row says
+// who hands it on, and when that is.
+static Err read_row(Arena *arena, const Json *json, Row *row, Event *ret, Error *error)
 {
     static Err (*const readers[])(Arena *, const Row *, Event *, Error *) = {
         [FORWARD_NOTIFICATION] = read_notification,
         [FORWARD_EVENT] = read_event,
         [FORWARD_AUDIT] = read_audit,
     };
-    *row = (Row){ .enqueued_at = INSTANT_NONE };
     TRY(fields_read(arena, json, S(""), &forward_row_shape, row, error));
-    TRY(check_site(row->body, site, error));
-    row->site = site;
+    TRY(check_site(row->body, row->site, error));
     return readers[row->kind](arena, row, ret, error);
 }
 
-Err forward_read(Arena *arena, const Json *json, Str site, Forwarded *ret, Error *error)
+Err forward_read(Arena *arena, const Json *json, Str site, Instant now, Forwarded *ret,
+                 Error *error)
 {
-    Row row;
-    TRY(read_row(arena, json, site, &row, &ret->event, error));
+    Row row = { .enqueued_at = INSTANT_NONE, .site = site, .now = now };
+    TRY(read_row(arena, json, &row, &ret->event, error));
     ret->kind = row.kind;
     ret->has_brought = row.kind != FORWARD_EVENT;
     if (ret->has_brought)
@@ -180,11 +164,11 @@ Err forward_read(Arena *arena, const Json *json, Str site, Forwarded *ret, Error
 
 Err forward_keep(Arena *arena, Str text, Event *ret, Error *error)
 {
-    Row row;
+    Row row = { .enqueued_at = INSTANT_NONE, .now = INSTANT_NONE };
     Event event;
     const Json *json;
     TRY(json_parse(arena, text, &json, error));
-    TRY(read_row(arena, json, STR_NONE, &row, &event, error));
+    TRY(read_row(arena, json, &row, &event, error));
     *ret = (Event){ .kind = str_format(arena, "forward.%s", kinds[row.kind]),
                     .source = event.source,
                     .identity = event.identity,

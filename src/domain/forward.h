@@ -43,7 +43,8 @@ typedef struct Forwarded {
 } Forwarded;
 
 // forward_read reads a row that the site of this name handed on.
-Err forward_read(Arena *arena, const Json *json, Str site, Forwarded *ret, Error *error) MUST_USE;
+Err forward_read(Arena *arena, const Json *json, Str site, Instant now, Forwarded *ret,
+                 Error *error) MUST_USE;
 
 // forward_keep makes the event that a site keeps of a row, whose text it becomes: of a kind such as
 // forward.notification, checked as central will check it, known by the same identity, and found by

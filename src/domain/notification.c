@@ -30,10 +30,10 @@ const Shape notification_body_shape = {
     .size = sizeof(Notification),
 };
 
-Err notification_read(Arena *arena, const Json *body, Notification *ret, Error *error)
+Err notification_read(Arena *arena, const Json *body, Str place, Notification *ret, Error *error)
 {
     Notification notification = { .enqueued_at = INSTANT_NONE };
-    TRY(fields_read(arena, body, S(""), &notification_body_shape, &notification, error));
+    TRY(fields_read(arena, body, place, &notification_body_shape, &notification, error));
     *ret = notification;
     return ERR_OK;
 }

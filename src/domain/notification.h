@@ -23,8 +23,10 @@ typedef struct Notification {
 
 extern const Shape notification_body_shape;
 
-// notification_read reads a body. Strings are kept by reference.
-Err notification_read(Arena *arena, const Json *body, Notification *ret, Error *error) MUST_USE;
+// notification_read reads a body, which stands at a place of what came in. Strings are kept by
+// reference.
+Err notification_read(Arena *arena, const Json *body, Str place, Notification *ret,
+                      Error *error) MUST_USE;
 
 // notification_event is the event that a notification comes in as. A moment that has not come yet,
 // by the clock of a site that is fast, counts as now: it is to be sent at once.

@@ -1,4 +1,5 @@
 """N3, N5 to N8 at central: notifications to lists, each target with its own outcome."""
+import json
 import uuid
 
 from harness import equal, like, main
@@ -222,6 +223,22 @@ def test_readers_see_addresses_masked(ctx):
     equal(shown(reader, id)["resolvedTargets"][0]["address"], "***@example.org")
     reader.post(f"/v1/notifications/{id}/retry", expect=403)
     reader.post("/v1/notifications", {"list": "ops", "body": "x"}, expect=403)
+
+
+def test_lists_and_notifications_from_the_command_line(ctx):
+    file = ctx.write("ops.json", json.dumps({"id": "ops", "name": "Operations",
+                                             "channels": ["memory:default"], "targets": targets(2)}))
+    equal(ctx.peal.cli("lists", "create", "-f", file).code, 0)
+    assert "Operations" in ctx.peal.cli("lists").out
+    equal(ctx.peal.cli("lists", "set", "ops", "showTargets=true").code, 0)
+    assert '"targetCount":2' in ctx.peal.cli("lists", "show", "ops", "--json").out.replace(" ", "")
+    id = ctx.peal.cli("notify", "ops", "--subject", "Fire", "--body", "It burns.").out.strip()
+    settle(ctx.peal)
+    like(shown(ctx.peal, id), {"status": "Delivered", "subject": "Fire"})
+    assert "Delivered" in ctx.peal.cli("notify", "status", id).out
+    equal(ctx.peal.cli("lists", "delete", "ops").code, 0)
+    equal(ctx.peal.cli("lists", "show", "ops").code, 3)
+    equal(ctx.peal.cli("notify", "status", str(uuid.uuid4())).code, 3)
 
 
 if __name__ == "__main__":

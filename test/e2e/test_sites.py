@@ -7,7 +7,8 @@ import uuid
 from harness import equal, eventually, like, main, only, run_peal, slow
 from server import peal_program
 from site_peer import Line, Site
-from steps import deliveries, make_tenant, make_trigger, make_user
+from steps import deliveries, make_tenant, make_trigger, make_user, settle
+from test_notification_lists import make_list, targets
 
 
 def row(n=1, id=None, kind="event", body=None):
@@ -306,6 +307,53 @@ def test_a_central_that_was_put_back_gets_what_it_lost(ctx):
     equal(sorted(numbers(ctx.peal)), list(range(7)))
     again = deliveries(site.operator())
     equal({one["state"] for one in again}, {"delivered"})
+
+
+def test_a_notification_reaches_its_list_at_central(ctx):
+    site, _ = joined(ctx)
+    make_list(ctx.peal, targets=targets(3))
+    id = notify(site, "ops", "--subject", "Boiler", "--body", "hot 1").out.strip()
+    eventually(lambda: notify(site, "status", id).out.strip() == "Delivered", 20)
+    told = site.get(f"/v1/notifications/{id}", expect=200).json
+    like(told, {"id": id, "status": "Delivered", "list": "ops", "subject": "Boiler", "body": "hot 1",
+                "targetCounts": {"all": 3, "delivered": 3, "refused": 0}})
+    assert "stale" not in told and told["siteEnqueuedAt"], told
+    held = ctx.peal.get(f"/v1/notifications/{id}", expect=200).json
+    like(held["source"], {"site": "plant-7", "script": "peal notify"})
+    equal(held["siteEnqueuedAt"], told["siteEnqueuedAt"])
+    like(site.notify(2, id=id), {"id": id, "duplicate": True})
+    equal(len(ctx.peal.get("/v1/notifications", expect=200).json["items"]), 1)
+
+
+def test_a_site_sees_its_own_notifications_alone(ctx):
+    make_list(ctx.peal, targets=targets(1))
+    own, foreign = (ctx.peal.with_key(make_key(ctx.peal, site=name).json["key"])
+                    for name in ("plant-7", "plant-8"))
+    sent = row(kind="notification", body={"list": "ops", "body": "hot"})
+    equal(outcomes(forward(own, sent)), ["accepted"])
+    settle(ctx.peal)
+    for path in (f"/v1/notifications/{sent['id']}", f"/v1/notifications/{sent['id']}/targets"):
+        own.get(path, expect=200)
+        foreign.get(path, expect=404)
+    like(own.get(f"/v1/notifications/{sent['id']}").json, {"status": "Delivered"})
+    equal([len(who.get("/v1/notifications", expect=200).json["items"]) for who in (own, foreign)],
+          [1, 0])
+    own.post(f"/v1/notifications/{sent['id']}/retry", expect=403)
+
+
+def test_a_forwarded_notification_is_checked_as_a_posted_one(ctx):
+    make_list(ctx.peal, targets=targets(1))
+    site = make_user(ctx.peal, "site")
+    fast = {**row(kind="notification", body={"list": "ops", "body": "hot"}),
+            "enqueuedAt": "2036-05-14T05:00:00Z"}  # by a clock that is ten years ahead
+    wrong = [row(kind="notification", body=body) for body in (
+        {"list": "ops"}, {"list": "no list", "body": "x"}, {"list": "ops", "body": "x", "bdoy": "y"})]
+    answer = forward(site, *wrong, fast)
+    equal(outcomes(answer), ["rejected"] * 3 + ["accepted"])
+    equal([told["error"]["path"] for told in answer["rows"][:3]],
+          ["/body/body", "/body/list", "/body/bdoy"])
+    settle(ctx.peal)
+    like(ctx.peal.get(f"/v1/notifications/{fast['id']}", expect=200).json, {"status": "Delivered"})
 
 
 def test_status_is_local_then_centrals_then_the_last_known(ctx):

@@ -9,7 +9,7 @@ static Err read_text(Arena *arena, const char *text, Event *ret)
     Forwarded forwarded = { 0 };
     Error error = { .arena = arena };
     CHECK(json_parse(arena, str_from(text), &row, NULL) == ERR_OK);
-    Err err = forward_read(arena, row, S("plant-7"), &forwarded, &error);
+    Err err = forward_read(arena, row, S("plant-7"), SPAN_HOUR, &forwarded, &error);
     *ret = forwarded.event;
     return err;
 }
