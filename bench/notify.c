@@ -23,7 +23,8 @@ static double bare(const char *store, int count)
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     double began = now_us();
     for (int i = 0; i < count; i++)
-        if (fd < 0 || write(fd, bytes, sizeof bytes) != (ssize_t) sizeof bytes || fdatasync(fd) != 0)
+        if (fd < 0 || write(fd, bytes, sizeof bytes) != (ssize_t) sizeof bytes ||
+            fdatasync(fd) != 0)
             exit(1);
     double took = (now_us() - began) / count;
     close(fd);

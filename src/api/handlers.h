@@ -43,7 +43,7 @@ Err list_saved_put(Call *call, Tx *tx, Error *error);
 Err list_saved_patch(Call *call, Tx *tx, Error *error);
 Err list_save(Call *call, Tx *tx, Str id, Error *error);
 Err list_look(Call *call, Db *db, Str id, const void **ret, Error *error);
-void list_put_targets(const Call *call, JsonOut *out, const void *looked);
+void list_put_targets(const Call *call, JsonOut *out, const void *of);
 extern const Param list_target_params[];
 Err list_targets(Call *call, Db *db, Error *error);
 Err list_targets_add(Call *call, Tx *tx, Error *error);

@@ -45,7 +45,7 @@ typedef struct Program {
     Carriers carriers;
     Transport transport;
     Engine *engine;
-    Bell *bell; // NULL on SQLite
+    Bell *bell;   // NULL on SQLite
     SiteUp *site; // NULL where it is none
     Intake *intake;
 } Program;

@@ -261,10 +261,10 @@ Str time_mail_text(Instant at, char buffer[TIME_TEXT_MAX])
     Civil civil;
     int days = (int) (at / SPAN_DAY), seconds = (int) (at % SPAN_DAY / SPAN_SECOND);
     civil_from_days(days, &civil);
-    int len = snprintf(buffer, TIME_TEXT_MAX, "%.3s, %02d %.3s %04d %02d:%02d:%02d +0000",
-                       day_names + (days + 4) % 7 * 3, civil.day,
-                       month_names + (civil.month - 1) * 3, civil.year, seconds / 3600,
-                       seconds / 60 % 60, seconds % 60);
+    int len =
+        snprintf(buffer, TIME_TEXT_MAX, "%.3s, %02d %.3s %04d %02d:%02d:%02d +0000",
+                 day_names + (days + 4) % 7 * 3, civil.day, month_names + (civil.month - 1) * 3,
+                 civil.year, seconds / 3600, seconds / 60 % 60, seconds % 60);
     return (Str){ buffer, (size_t) len };
 }
 

@@ -12,11 +12,11 @@ static void check_place(const Members *members, void *value);
 static void check_twilio(const Members *members, void *value);
 static void check_sender(const Members *members, void *value);
 
-#define PROVIDER_TYPE(name, shape, moved_by, max)                                     \
+#define PROVIDER_TYPE(name, shape, moved_by, max)                                                  \
     {                                                                                              \
-        .type = name, .carrier = CARRIER_TRANSFER, .parcel_max = 1,                                \
-        .targets_max = max, .has_content = true, .config = shape, .url = moved_by,    \
-        .request = provider_request, .judge = provider_judge                                       \
+        .type = name, .carrier = CARRIER_TRANSFER, .parcel_max = 1, .targets_max = max,            \
+        .has_content = true, .config = shape, .url = moved_by, .request = provider_request,        \
+        .judge = provider_judge                                                                    \
     }
 
 // clang-format off

@@ -334,6 +334,15 @@ static AuditStatus tried(Verdict verdict)
     return statuses_of[verdict];
 }
 
+static const struct Ending {
+    int to;
+    AuditKind kind;
+} endings[] = {
+    { DELIVERY_DISCARDED, AUDIT_OPERATOR_DISCARD },
+    { DELIVERY_CANCELLED, AUDIT_OPERATOR_CANCEL },
+    { DELIVERY_COMPLETED, AUDIT_OPERATOR_COMPLETE },
+};
+
 // persons_action is what a person did to move the delivery so; false where it was not a person.
 static bool persons_action(const Fact *fact, AuditKind *ret)
 {
@@ -342,19 +351,18 @@ static bool persons_action(const Fact *fact, AuditKind *ret)
         return false;
     bool is_retry = move->from == DELIVERY_PARKED && move->to != MOVE_NOWHERE &&
                     delivery_is_live((DeliveryState) move->to);
-    if (is_retry)
+    if (is_retry) {
         *ret = AUDIT_OPERATOR_RETRY;
-    else if (move->reason == REASON_CALLED_OFF)
-        return false; // an event did it, which somebody posted
-    else if (move->to == DELIVERY_DISCARDED)
-        *ret = AUDIT_OPERATOR_DISCARD;
-    else if (move->to == DELIVERY_CANCELLED)
-        *ret = AUDIT_OPERATOR_CANCEL;
-    else if (move->to == DELIVERY_COMPLETED)
-        *ret = AUDIT_OPERATOR_COMPLETE;
-    else
+        return true;
+    }
+    if (move->reason == REASON_CALLED_OFF) // an event did it, which somebody posted
         return false;
-    return true;
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++)
+        if (move->to == endings[i].to) {
+            *ret = endings[i].kind;
+            return true;
+        }
+    return false;
 }
 
 static AuditEntry of_move(const Fact *fact, const AuditKnown *known)

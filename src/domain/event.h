@@ -56,8 +56,8 @@ Err event_build(Arena *arena, const Json *body, Event *ret, Error *error) MUST_U
 extern const Shape event_item_shape;
 Err event_build_item(Arena *arena, Str kind, const Json *item, Event *ret, Error *error) MUST_USE;
 
-// event_build_row is for what came as columns (store/inbox.h): ret holds its texts, payload is JSON.
-// Texts that no body could hold are refused as event_build() would.
+// event_build_row is for what came as columns (store/inbox.h): ret holds its texts, payload is
+// JSON. Texts that no body could hold are refused as event_build() would.
 Err event_build_row(Arena *arena, Str payload, Event *ret, Error *error) MUST_USE;
 
 // event_check_size refuses an event that is too long for its row, with ERR_TOO_LARGE. Every door

@@ -46,7 +46,7 @@ extern const Shape template_shape, template_warning_shape;
 
 // template_compile and template_parse are as for triggers; ERR_TEMPLATE_INVALID lists every
 // problem.
-Err template_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+Err template_compile(Arena *arena, const Json *json, Trigger *ret, Error *error) MUST_USE;
 Err template_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
 
 // template_names lists the placeholders of all its phrases, each once.

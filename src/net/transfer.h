@@ -59,8 +59,8 @@ typedef struct TransferResult {
     int status;       // as soon as the answer's head was in, though the rest may not have come; 0
     Str body;         // up to response_max; lives as long as the callback
     Str retry_after;  // the header as sent; none
-    Str webhook_delivery_id; // the header as sent; none
-    Str message_id;          // X-Message-Id, likewise
+    Str webhook_delivery_id;  // the header as sent; none
+    Str message_id;           // X-Message-Id, likewise
     const SmtpReply *replies; // of a mail: to each recipient, though there was a problem; or NULL
     Span took;
 } TransferResult;

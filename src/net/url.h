@@ -9,8 +9,8 @@
 // nothing.
 const char *url_problem(Str url);
 
-// url_mail_problem says the same of a mail server's: smtp or smtps, and as its path at most the name
-// that it is greeted with.
+// url_mail_problem says the same of a mail server's: smtp or smtps, and as its path at most the
+// name that it is greeted with.
 const char *url_mail_problem(Str url);
 
 // url_is_plain: TLS is not there from the start.

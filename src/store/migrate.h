@@ -2,8 +2,9 @@
 // transaction.
 //
 // The files are one text for both databases; the few types that differ are {TOKENS}. What only
-// PostgreSQL can do lies in files that end with .postgres.sql, of which SQLite only notes the number. A database
-// that is newer than this program is refused: never write to tables one does not know.
+// PostgreSQL can do lies in files that end with .postgres.sql, of which SQLite only notes the
+// number. A database that is newer than this program is refused: never write to tables one does not
+// know.
 //
 // On PostgreSQL the tables live in schema `peal`, which the first run makes; every connection looks
 // there alone (store/postgres). Tables of the same names in other schemas are somebody else's.

@@ -8,9 +8,10 @@ static const Statement insert = {
     .name = "tenant_insert",
     .scope = STATEMENT_SYSTEM,
     .params = "ttii",
-    .sql = "INSERT INTO tenant (tenant, id, name, is_hidden, has_preferences, created_at, generation)"
-           " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, 0, 0, $3, $4 FROM tenant WHERE 1 = 1"
-           " ON CONFLICT (id) DO NOTHING RETURNING tenant",
+    .sql =
+        "INSERT INTO tenant (tenant, id, name, is_hidden, has_preferences, created_at, generation)"
+        " SELECT COALESCE(MAX(tenant), 0) + 1, $1, $2, 0, 0, $3, $4 FROM tenant WHERE 1 = 1"
+        " ON CONFLICT (id) DO NOTHING RETURNING tenant",
 };
 static const Statement find = {
     .name = "tenant_find",

@@ -107,8 +107,8 @@ static void a_bad_text_is_refused_with_its_line(void)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         Error error = { .arena = &arena };
         CHECK_AT(rows[i].text, !phrase_compile(&arena, str_from(rows[i].text), S("/body"), &error));
-        CHECK_AT(rows[i].text, error.count >= 1 &&
-                         str_contains(error.problems[0].message, str_from(rows[i].message)));
+        CHECK_AT(rows[i].text, error.count >= 1 && str_contains(error.problems[0].message,
+                                                                str_from(rows[i].message)));
         CHECK_AT(rows[i].text, str_eq(error.problems[0].path, S("/body")));
     }
     arena_done(&arena);
@@ -171,7 +171,8 @@ static void what_is_no_date_is_told(void)
         Event event = event_of(str_z(&arena, str_format(&arena, "{\"d\":%s}", values[i])));
         Filling filling = { .event = &event };
         Str filled;
-        CHECK_AT(values[i], phrase_fill(phrase, &arena, &filling, false, &filled, &error) == ERR_INVALID);
+        CHECK_AT(values[i],
+                 phrase_fill(phrase, &arena, &filling, false, &filled, &error) == ERR_INVALID);
         CHECK_AT(values[i], str_contains(str_from(error.detail), S("{{d}} is no date")));
     }
     arena_done(&arena);

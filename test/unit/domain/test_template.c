@@ -114,8 +114,9 @@ static void a_bad_template_is_refused_with_its_place(void)
         Trigger trigger;
         Error error = { .arena = &arena };
         CHECK_AT(rows[i].body, template_parse(&arena, quoted(rows[i].body), &trigger, &error) ==
-                         ERR_TEMPLATE_INVALID);
-        CHECK_AT(rows[i].body, error.count >= 1 && str_eq(error.problems[0].path, str_from(rows[i].path)));
+                                   ERR_TEMPLATE_INVALID);
+        CHECK_AT(rows[i].body,
+                 error.count >= 1 && str_eq(error.problems[0].path, str_from(rows[i].path)));
     }
     arena_done(&arena);
 }
