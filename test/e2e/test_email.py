@@ -200,8 +200,8 @@ def send_to_three(ctx, server):
     id = ingest_one(ctx.peal, mail_to())
     ctx.peal.stop()
     for n, name in enumerate(("ada", "bob", "eve"), 1):
-        ctx.sql("INSERT INTO target (tenant, delivery, n, address, send)"
-                f" SELECT tenant, id, {n}, '{name}@example.net', 0 FROM delivery")
+        ctx.sql("INSERT INTO target (tenant, delivery, n, address, send, round, verdict)"
+                f" SELECT tenant, id, {n}, '{name}@example.net', 0, 0, 3 FROM delivery")
     ctx.peal.start()
     return id
 
