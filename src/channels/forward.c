@@ -14,7 +14,6 @@ enum {
     KEY_MAX = 200,
     PARCEL_MAX = 4000,
     ANSWER_MAX = 8 << 20, // a row takes a hundred bytes, some hundred where it was refused
-    DETAIL_MAX = 500,
 };
 
 static void check(const Members *members, void *value);
@@ -104,18 +103,18 @@ static void keep_all(const Parcel *parcel, Outcome outcome, Str detail)
 }
 
 // judge_row reads what central says of one row; false where it says nothing that is known.
-static bool judge_row(const Message *message, const Json *row)
+static bool judge_row(Arena *arena, const Message *message, const Json *row)
 {
     Str word = json_str(json_get(row, S("outcome")));
     Outcome outcome = { .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED, .code = 200 };
     if (str_eq(word, S("rejected"))) {
         outcome.verdict = VERDICT_PERMANENT;
         outcome.reason = REASON_REFUSED;
-        outcome.detail = json_str(json_get(json_get(row, S("error")), S("message")));
+        outcome.detail =
+            judge_detail(arena, json_str(json_get(json_get(row, S("error")), S("message"))));
     } else if (!str_eq(word, S("accepted")) && !str_eq(word, S("duplicate"))) {
         return false;
     }
-    outcome.detail.len = outcome.detail.len < DETAIL_MAX ? outcome.detail.len : DETAIL_MAX;
     message_judge(message, &outcome);
     return true;
 }
@@ -135,7 +134,7 @@ static void judge(const Parcel *parcel, const TransferResult *result)
         return;
     }
     for (JsonIter it = json_each(rows); json_next(&it);)
-        if (!judge_row(&parcel->messages[it.index - 1], it.value)) {
+        if (!judge_row(parcel->arena, &parcel->messages[it.index - 1], it.value)) {
             keep_all(parcel, whole, S("central tells of a row what is not known here"));
             return;
         }

@@ -61,6 +61,22 @@ static void each_row_is_judged_by_what_is_told_of_it(void)
     arena_done(&rig.arena);
 }
 
+// What a row was refused for is kept as text that any database takes, however long it is.
+static void a_long_refusal_is_cut_between_characters(void)
+{
+    Rig rig;
+    rig_open(&rig);
+    Buf body = buf_new(&rig.arena, BUF_WHOLE);
+    buf_add(&body, S("{\"rows\":[{\"outcome\":\"rejected\",\"error\":{\"message\":\"x"));
+    for (int i = 0; i < RESPONSE_KEPT_MAX; i++)
+        buf_add(&body, S("é"));
+    buf_add(&body, S("\"}},{\"outcome\":\"accepted\"},{\"outcome\":\"accepted\"}]}"));
+    channel_forward.judge(&rig.parcel, &(TransferResult){ .status = 200, .body = buf_str(&body) });
+    Str detail = rig.targets[0].outcome.detail;
+    CHECK(detail.len > 0 && detail.len <= RESPONSE_KEPT_MAX && str_ends(detail, S("é")));
+    arena_done(&rig.arena);
+}
+
 // Nothing but central's own word about a row ends it: all else may pass.
 static void whatever_else_comes_back_keeps_the_rows(void)
 {
@@ -104,6 +120,7 @@ static void whatever_else_comes_back_keeps_the_rows(void)
 static const Test tests[] = {
     TEST(rows_go_behind_one_another_in_one_request),
     TEST(each_row_is_judged_by_what_is_told_of_it),
+    TEST(a_long_refusal_is_cut_between_characters),
     TEST(whatever_else_comes_back_keeps_the_rows),
 };
 TEST_MAIN(tests)
