@@ -78,7 +78,7 @@ Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, 
 // inbox_filter_read reads a filter that lies at pointer: what may be replayed at once, rows that
 // failed.
 extern const Shape inbox_filter_shape;
-Err inbox_filter_read(const Json *source, Str pointer, InboxFilter *ret, Error *error) MUST_USE;
+Err inbox_filter_read(const Json *given, Str pointer, InboxFilter *ret, Error *error) MUST_USE;
 
 // inbox_walk gives the ids of rows up to the id until, oldest first.
 Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, Uuid until,

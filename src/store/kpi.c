@@ -307,7 +307,8 @@ Err kpi_read(Db *db, Arena *arena, int64_t tenant, const KpiFilter *filter, Inst
     TRY(read_live(db, arena, tenant, &look, &is_exact, error));
     *ret = (KpiReport){ .total.oldest = look.oldest, .is_exact = is_exact };
     ret->sites = ARENA_ARRAY(arena, Kpi, look.count + 1);
-    qsort(look.kpis, look.count, sizeof *look.kpis, by_number);
+    if (look.count > 0)
+        qsort(look.kpis, look.count, sizeof *look.kpis, by_number);
     for (size_t i = 0; i < look.count; i++) {
         add_up(&ret->total, &look.kpis[i]);
         if (look.kpis[i].number == 0)

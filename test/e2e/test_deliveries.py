@@ -283,9 +283,10 @@ def test_the_targets_of_a_delivery_are_shown_where_it_has_several(ctx):
     # Nothing that is taken in today makes them.
     rows = [(1, "ada@example.org", 1, 0, 1, 250, "'theirs'", "NULL", 1778735554000000),
             (2, "bob@example.org", 1, 2, 2, 550, "NULL", "'no such mailbox'", 1778735554000000),
-            (3, "cleo@example.org", 0, "NULL", "NULL", "NULL", "NULL", "NULL", "NULL")]
+            (3, "cleo@example.org", 0, 3, "NULL", "NULL", "NULL", "NULL", "NULL")]
     for n, address, *told in rows:
-        ctx.sql(f"INSERT INTO target SELECT tenant, id, {n}, '{address}',"
+        ctx.sql("INSERT INTO target (tenant, delivery, n, address, round, send, verdict, reason, code,"
+                f" provider_id, detail, told_at) SELECT tenant, id, {n}, '{address}', 0,"
                 f" {', '.join(str(one) for one in told)} FROM delivery")
     ctx.peal.start()
     at = "2026-05-14T05:12:34.000Z"
