@@ -280,7 +280,7 @@ def test_the_targets_of_a_delivery_are_shown_where_it_has_several(ctx):
     settle(ctx.peal)
     assert "targets" not in delivery(ctx.peal, id)
     ctx.peal.stop()
-    # Nothing that is taken in today makes them.
+    # A list makes them; here they are as different as they can be.
     rows = [(1, "ada@example.org", 1, 0, 1, 250, "'theirs'", "NULL", 1778735554000000),
             (2, "bob@example.org", 1, 2, 2, 550, "NULL", "'no such mailbox'", 1778735554000000),
             (3, "cleo@example.org", 0, 3, "NULL", "NULL", "NULL", "NULL", "NULL")]
@@ -290,13 +290,14 @@ def test_the_targets_of_a_delivery_are_shown_where_it_has_several(ctx):
                 f" {', '.join(str(one) for one in told)} FROM delivery")
     ctx.peal.start()
     at = "2026-05-14T05:12:34.000Z"
+    nobody = {"name": None, "locale": None}  # that is known of
     equal(delivery(ctx.peal, id)["targets"], [
         {"address": "ada@example.org", "at": at, "outcome": "delivered", "reason": "accepted",
-         "code": 250, "providerId": "theirs", "detail": None},
+         "code": 250, "providerId": "theirs", "detail": None, **nobody},
         {"address": "bob@example.org", "at": at, "outcome": "permanent", "reason": "refused",
-         "code": 550, "providerId": None, "detail": "no such mailbox"},
+         "code": 550, "providerId": None, "detail": "no such mailbox", **nobody},
         {"address": "cleo@example.org", "at": None, "outcome": None, "reason": None, "code": None,
-         "providerId": None, "detail": None}])
+         "providerId": None, "detail": None, **nobody}])
     assert "targets" not in deliveries(ctx.peal)[0]
 
 
