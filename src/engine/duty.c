@@ -11,6 +11,7 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_EXPIRE] = { "expire", 0, 0, true, expire_run, sweep_take },
     [DUTY_OPERATE] = { "operate", 0, 0, false, operate_run, NULL },
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, 0, true, purge_run, NULL },
+    [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
     [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },

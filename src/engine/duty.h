@@ -23,6 +23,7 @@
     X(SEAL)           \
     X(SAMPLE)         \
     X(PURGE)          \
+    X(UPKEEP)         \
     X(DRAIN)
 // clang-format on
 
@@ -79,5 +80,6 @@ Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
-// purge.c: what was kept for a time that is over.
+// purge.c: what was kept for a time that is over, and what costs as much when there is nothing.
 Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

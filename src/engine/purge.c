@@ -10,7 +10,8 @@
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
 // counts for nothing already. It is a quiet duty, so that a clock that jumped deletes nothing. Each
 // round does a slice of each row below, no more, so that sending goes on meanwhile: what is kept
-// for hours or days goes within a minute, the rest in one run a day (store/purge.h).
+// for hours or days goes within a minute, the rest in one run a day (store/purge.h). The upkeep's
+// rows look through what they keep each time, so they are not asked for every slice of a run.
 
 typedef struct Purge {
     const char *what;
@@ -76,23 +77,36 @@ static Err of_ended(Tx *tx, const EngineOptions *options, int limit, PurgeReport
     return purge_walk(tx, &times, limit, ret, error);
 }
 
-static const Purge rows[] = {
+static const Purge purge_rows[] = {
     { "idempotency keys", 500, of_keys },
     { "samples", 500, of_samples },
     { "paces", 500, of_paces },
     { "members of lists that were replaced", 500, of_members },
-    { "counters of the gone", 0, of_counters },
-    { "journal and its numbers", 1000, of_history },
     { "all that has ended", PURGE_SLICE, of_ended },
 };
+static const Purge upkeep_rows[] = {
+    { "counters of the gone", 0, of_counters },
+    { "journal and its numbers", 1000, of_history },
+};
 
-Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+static Err run_all(const Purge *rows, size_t count, Tx *tx, const EngineOptions *options,
+                   DutyReport *ret, Error *error)
 {
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < count; i++) {
         PurgeReport report = { 0 };
         TRY(rows[i].run(tx, options, rows[i].limit, &report, error));
         ret->tally.purged += report.gone;
         ret->has_more |= report.has_more;
     }
     return ERR_OK;
+}
+
+Err purge_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    return run_all(purge_rows, ARRAY_LEN(purge_rows), tx, options, ret, error);
+}
+
+Err upkeep_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    return run_all(upkeep_rows, ARRAY_LEN(upkeep_rows), tx, options, ret, error);
 }
