@@ -62,7 +62,8 @@ static void text_and_html_are_alternatives(void)
     MimeMail mail = usual();
     mail.html = S("<p>Too hot.</p>");
     Str bytes = bytes_of(&arena, &mail);
-    const char *plain = strstr(bytes.at, "text/plain"), *html = strstr(bytes.at, "text/html");
+    const char *text = str_z(&arena, bytes);
+    const char *plain = strstr(text, "text/plain"), *html = strstr(text, "text/html");
     CHECK(str_contains(bytes, S("multipart/alternative; boundary=\"=_peal_alternative\"")));
     CHECK(plain && html && plain < html);
     CHECK(str_ends(bytes, S("\r\n--=_peal_alternative--\r\n")));
