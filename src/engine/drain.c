@@ -1,9 +1,8 @@
 #include "engine/state.h"
 
 #include "store/accept.h"
-#include "store/act.h"
-#include "store/delivery.h"
 #include "store/inbox.h"
+#include "store/message.h"
 
 // The drain makes of the inbox's rows what they are to become (domain/inbox.h), many in one
 // transaction, in the order of each source. It runs when it is told of something, which a commit of
@@ -19,8 +18,6 @@
 #define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
 #define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
 #define CANCELLED_BY S("peal.cancel")
-
-enum { CANCEL_SLICE = 500 };
 
 // Draining is rows of one transaction that become events together.
 typedef struct Draining {
@@ -169,22 +166,16 @@ static Err flush(Draining *draining, Error *error)
     return ERR_OK;
 }
 
-// cancel calls off what lives of an entity.
+// cancel calls off what lives of an entity, slice by slice; an entity that nobody knows has
+// nothing.
 static Err cancel(Tx *tx, const InboxRow *row, Error *error)
 {
-    DeliveryFilter filter = delivery_filter_any();
-    Walk walk = { .after = STR_NONE, .limit = CANCEL_SLICE };
-    IdsSeen found = { .has_more = true };
-    filter.is_live = true;
-    filter.entity = row->entity;
-    while (found.has_more) {
-        TRY(delivery_walk(tx->db, &tx->arena, row->tenant, &filter, uuid_ceiling(INSTANT_NONE),
-                          &walk, &found, error));
-        Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found.count + 1);
-        TRY(act_all(tx, row->tenant, found.ids, found.count, DELIVERY_ACTION_CANCEL, CANCELLED_BY,
-                    acted, error));
-        walk.after = walk_place(&tx->arena, found.next);
-    }
+    EntityCancel slice = { .tenant = row->tenant, .entity = row->entity, .note = CANCELLED_BY };
+    do {
+        Err err = entity_cancel(tx, &slice, error);
+        if (err != ERR_OK)
+            return err == ERR_NOT_FOUND ? ERR_OK : err;
+    } while (slice.is_cut && slice.cancelled > 0);
     return ERR_OK;
 }
 

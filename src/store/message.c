@@ -130,7 +130,8 @@ Err entity_cancel(Tx *tx, EntityCancel *cancel, Error *error)
     Acted *acted = ARENA_ARRAY(&tx->arena, Acted, count + 1);
     for (size_t i = 0; i < count; i++)
         ids[i] = value_to_uuid(rows_at(&rows, i));
-    TRY(act_all(tx, cancel->tenant, ids, count, DELIVERY_ACTION_CANCEL, STR_NONE, acted, error));
+    TRY(act_all(tx, cancel->tenant, ids, count, DELIVERY_ACTION_CANCEL, cancel->note, acted,
+                error));
     cancel->cancelled = 0;
     for (size_t i = 0; i < count; i++)
         cancel->cancelled += acted[i].err == ERR_OK;

@@ -33,6 +33,7 @@ Err entity_events(Db *db, Arena *arena, int64_t tenant, Str entity, Event **ret,
 typedef struct EntityCancel {
     int64_t tenant;
     Str entity, event_kind, channel;
+    Str note;          // why; none
     int64_t cancelled; // result
     bool is_cut;       // result: there is more than ENTITY_CANCEL_MAX
 } EntityCancel;
