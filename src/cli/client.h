@@ -16,8 +16,12 @@
 #define CLIENT_URL_DEFAULT "http://" LISTEN_DEFAULT
 #define CLIENT_KEY_FILE "peal-data/admin.key"
 
-// CLIENT_OPTIONS ends the table of options of every client command.
+// CLIENT_OPTIONS ends the table of options of every client command; PAGE_OPTIONS are those of one
+// that lists.
 // clang-format off
+#define PAGE_OPTIONS                                                                               \
+    { "limit", "N", "how many to list; 50 unless said" },                                          \
+    { "cursor", "C", "go on from there" }
 #define CLIENT_OPTIONS                                                                             \
     { "json", NULL, "print what the server says, as JSON" },                                       \
     { "url", "URL", "where Peal listens (PEAL_URL; default " CLIENT_URL_DEFAULT ")" },             \

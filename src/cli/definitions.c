@@ -423,8 +423,7 @@ static const CommandVerb tenants_verbs[] = {
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "change it only if it is still at this version" },
-    { "limit", "N", "how many to list; 50 unless said" },
-    { "cursor", "C", "go on from there" },
+    PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
 
@@ -433,8 +432,7 @@ static const CommandOption channel_options[] = {
     { "if-version", "N", "change it only if it is still at this version" },
     { "value", "VALUE", "the new secret; a signing secret is made where none is given" },
     { "overlap", "SPAN", "so long the last signing secret stays good; 24h unless said" },
-    { "limit", "N", "how many to list; 50 unless said" },
-    { "cursor", "C", "go on from there" },
+    PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
 
@@ -444,15 +442,13 @@ static const CommandOption key_options[] = {
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },
     { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z, or never; else never" },
-    { "limit", "N", "how many to list; 50 unless said" },
-    { "cursor", "C", "go on from there" },
+    PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
 
 static const CommandOption tenant_options[] = {
     { "name", "NAME", "what it is called" },
-    { "limit", "N", "how many to list; 50 unless said" },
-    { "cursor", "C", "go on from there" },
+    PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
 
