@@ -502,7 +502,8 @@ static Err take_ways(Batch *batch, Error *error)
     for (size_t i = 0; i < count; i++) {
         const Trigger *trigger = pairs[i]->decision.trigger;
         Str instead = preference_instead(asks[i].found.channel, trigger->channel);
-        int64_t lane = registry_lane_of(tx->registry, asks[i].tenant, instead);
+        // What has no channel has a lane too, by no name: that one stands in for nothing.
+        int64_t lane = instead.len ? registry_lane_of(tx->registry, asks[i].tenant, instead) : 0;
         pairs[i]->lane = lane ? lane : trigger->rule.lane;
     }
     return ERR_OK;

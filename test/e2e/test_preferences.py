@@ -95,8 +95,12 @@ def test_another_channel_stands_in(ctx):
     like(delivery_of(ctx.peal, "3"), {"state": "cancelled", "channel": "memory:sms"})
     prefer(ctx.peal, channel={"memory:default": "memory:nobody"})
     like(delivery_of(ctx.peal, "4"), {"state": "parked", "reason": "no-channel"})
-    ctx.peal.delete(path(), expect=204)
+    # A wish for something else leaves the way as it is, also where something has no channel at all.
+    prefer(ctx.peal, channel={"email:other": "memory:sms"})
+    ctx.peal.post("/v1/notifications", {"list": "nobody", "body": "x"}, expect=202)
     like(delivery_of(ctx.peal, "5"), {"state": "delivered", "channel": "memory:default"})
+    ctx.peal.delete(path(), expect=204)
+    like(delivery_of(ctx.peal, "6"), {"state": "delivered", "channel": "memory:default"})
 
 
 def delivery_of(peal, entity):
