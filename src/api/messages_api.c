@@ -263,6 +263,18 @@ static Err make_items(Call *call, Tx *tx, Resending *resending, Error *error)
     return ERR_OK;
 }
 
+// check_chosen refuses a request that sends nothing: who asks would wait for it.
+static Err check_chosen(const Resending *resending, Error *error)
+{
+    const Accept *accept = &resending->accept;
+    for (size_t i = 0; i < accept->count; i++)
+        if (accept->items[i].created_count > 0)
+            return ERR_OK;
+    return fail(error, ERR_NOT_FOUND,
+                "no active template through %.*s has the language and scope of the events of %.*s",
+                STR_ARG(resending->body.channel), STR_ARG(resending->body.entity));
+}
+
 // note_requests writes who asked, for what was asked now.
 static void note_requests(Tx *tx, const Resending *resending)
 {
@@ -326,6 +338,7 @@ Err message_resend(Call *call, Tx *tx, Error *error)
         resending->body.request = uuid_dup(call->arena, uuid_new(tx->now, tx->random));
     TRY(make_items(call, tx, resending, error));
     TRY(accept_decide(accept, tx->registry, tx->random, error));
+    TRY(check_chosen(resending, error));
     TRY(accept_write(tx, &accept, 1, error));
     note_requests(tx, resending);
     TRY(read_made(call, tx, resending, error));

@@ -114,6 +114,8 @@ def test_what_cannot_be_resent_is_told(ctx):
     resend(ctx.peal, entity="nobody", expect=404)
     resend(ctx.peal, template="nobody", expect=404)
     resend(ctx.peal, channel="memory:nobody", expect=404)
+    make_template(ctx.peal, "ar", name="ar", language="ar")  # one that the event's language does not choose
+    equal("language and scope" in resend(ctx.peal, template="ar", expect=404)["detail"], True)
     for body in ({}, {"entity": "12345"}, {"entity": "12345", "channel": "x", "who": 1}, {"entity": 5, "channel": "x"}):
         equal(ctx.peal.post("/v1/messages/resend", body).status, 422, body)
     equal(make_user(ctx.peal, "read").post("/v1/messages/resend", {}).status, 403)
