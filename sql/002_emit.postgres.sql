@@ -230,6 +230,36 @@ BEGIN
                           NULL, NULL, 0);
 END $$;
 
+-- notify asks for a notification to a list, by the rules of domain/notification.c, and returns its
+-- id: the same id twice is one. Whether there is such a list is found out later, for it may be made
+-- in the meantime.
+CREATE FUNCTION notify(list TEXT, subject TEXT, body TEXT, type TEXT DEFAULT NULL,
+                       type_data JSONB DEFAULT NULL, id UUID DEFAULT NULL, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    named UUID := NULLIF(id, '00000000-0000-0000-0000-000000000000');
+    asked JSONB;
+    made UUID;
+BEGIN
+    IF list IS NULL OR list !~ '^[a-zA-Z0-9._:-]{1,100}$' OR type !~ '^[a-zA-Z0-9._:-]{1,50}$' THEN
+        RAISE EXCEPTION 'list and type may have letters, digits and . _ : - only, at most 100 and 50'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF body IS NULL OR body = '' OR octet_length(subject) > 2000 THEN
+        RAISE EXCEPTION 'body must be given, and subject may have 2000 bytes' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF jsonb_typeof(type_data) <> 'object' THEN
+        RAISE EXCEPTION 'type_data must be a JSON object' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT jsonb_object_agg(m.name, m.value) INTO asked
+      FROM (VALUES ('id', to_jsonb(named)), ('list', to_jsonb(list)), ('subject', to_jsonb(subject)),
+                   ('body', to_jsonb(body)), ('type', to_jsonb(type)), ('typeData', type_data)) m (name, value)
+     WHERE m.value IS NOT NULL;
+    made := peal.inbox_put(peal.inbox_tenant(tenant), CAST(2 AS SMALLINT), 'notification', asked, NULL, NULL,
+                           NULL, NULL, 0);
+    RETURN COALESCE(named, made);
+END $$;
+
 -- allow lets a role call the functions for a tenant; disallow takes that back. They are the owner's.
 CREATE FUNCTION allow(role TEXT, tenant TEXT) RETURNS VOID LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$

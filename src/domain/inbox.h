@@ -16,7 +16,8 @@
 #define INBOX_KIND_TABLE(X)                                              \
     /* name     text       what becomes of it                         */ \
     X(EVENT,    "event",   "an event")                                   \
-    X(CANCEL,   "cancel",  "what is unsent of its entity is called off")
+    X(CANCEL,   "cancel",  "what is unsent of its entity is called off") \
+    X(NOTIFY,   "notify",  "a notification to a list")
 
 #define INBOX_STATUS_TABLE(X)  \
     /* name       shown as  */ \
@@ -29,7 +30,8 @@
     X(NONE,      "none",                 "nothing is wrong")                                 \
     X(UNUSABLE,  "unusable",             "it cannot become an event")                        \
     X(UNTAKEN,   "template not found",   "no rule took the event")                           \
-    X(UNWRITTEN, "cannot be written",    "the store refused what it makes, three times")
+    X(UNWRITTEN, "cannot be written",    "the store refused what it makes, three times")     \
+    X(UNLISTED,  "list not found",       "the notification is for a list that is not there")
 // clang-format on
 
 typedef enum InboxKind {

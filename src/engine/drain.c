@@ -3,6 +3,7 @@
 #include "store/accept.h"
 #include "store/inbox.h"
 #include "store/message.h"
+#include "store/notification.h"
 
 // The drain makes of the inbox's rows what they are to become (domain/inbox.h), many in one
 // transaction, in the order of each source. It runs when it is told of something, which a commit of
@@ -95,11 +96,9 @@ static void blame(Tx *tx, const InboxTaken *taken, const char *fault)
     }
 }
 
-static Err build(const Draining *draining, const InboxRow *row, AcceptItem *item, Error *error)
+static Err build_event(Arena *arena, const InboxRow *row, Event *ret, Error *error)
 {
-    Event *event = &item->event;
-    *event = (Event){
-        .id = row->id,
+    *ret = (Event){
         .kind = row->event_kind,
         .source = row->source,
         .identity = row->external_id,
@@ -107,11 +106,44 @@ static Err build(const Draining *draining, const InboxRow *row, AcceptItem *item
         .correlation_id = row->correlation_id,
         .topic = row->topic,
         .schema_version = row->schema_version,
-        .received_at = earlier(row->received_at, draining->tx->now), // whatever its server's clock
         .occurred_at = INSTANT_NONE,
     };
-    TRY(event_build_row(&draining->tx->arena, row->body, event, error));
-    return event_check_size(event, draining->options->payload_max, error);
+    return event_build_row(arena, row->body, ret, error);
+}
+
+// build_notification reads a row as a posted body is read; one that names no id goes by the row's.
+static Err build_notification(Arena *arena, const InboxRow *row, Event *ret, Error *error)
+{
+    const Json *body;
+    Notification notification;
+    TRY(json_parse(arena, row->body, &body, error));
+    TRY(notification_read(arena, body, S(""), &notification, error));
+    if (uuid_is_none(notification.id))
+        notification.id = row->id;
+    return notification_event(arena, &notification, row->received_at, ret, error);
+}
+
+static Err build(const Draining *draining, const InboxRow *row, Event *ret, Error *error)
+{
+    Arena *arena = &draining->tx->arena;
+    bool is_event = row->kind == INBOX_EVENT;
+    TRY((is_event ? build_event : build_notification)(arena, row, ret, error));
+    ret->id = row->id;
+    ret->received_at = earlier(row->received_at, draining->tx->now); // whatever its server's clock
+    return event_check_size(ret, draining->options->payload_max, error);
+}
+
+// name finds the list of a notification. Who posts one to a list that is not there may not hear of
+// it, so that is kept and parked; here there is a row to say so, which can be replayed.
+static Err name(Tx *tx, InboxRow *row, Accept *accept, Error *error)
+{
+    Notification of = { 0 };
+    notification_of(accept->items[0].event.payload_json, &of);
+    if (registry_rule(tx->registry, row->tenant, RULE_NOTIFY, of.list))
+        return notifications_name_now(tx, accept, error);
+    end(tx, row, INBOX_FAILED, INBOX_REASON_UNLISTED,
+        str_format(&tx->arena, "there is no list \"%.*s\"", STR_ARG(of.list)));
+    return ERR_OK;
 }
 
 // add decides the event that a row becomes; one that cannot become any fails. Of one that was set
@@ -128,7 +160,11 @@ static Err add(Draining *draining, InboxRow *row, Error *error)
     *accept = (Accept){
         .arena = &tx->arena, .tenant = row->tenant, .items = item, .count = 1, .now = tx->now
     };
-    Err err = build(draining, row, item, &why);
+    Err err = build(draining, row, &item->event, &why);
+    if (err == ERR_OK && row->kind == INBOX_NOTIFY)
+        TRY(name(tx, row, accept, error));
+    if (row->status == INBOX_FAILED)
+        return ERR_OK;
     if (err == ERR_OK)
         err = accept_decide(accept, tx->registry, tx->random, &why);
     if (err != ERR_OK) {
@@ -183,6 +219,7 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
 {
     switch ((InboxKind) row->kind) {
     case INBOX_EVENT:
+    case INBOX_NOTIFY:
         return add(draining, row, error);
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it

@@ -1,5 +1,6 @@
 #include "rig.h"
 
+#include "store/definition.h"
 #include "store/inbox.h"
 
 // What store/inbox.h and the drain promise, on the real engine and store: rows become what they are
@@ -290,6 +291,60 @@ static void a_replay_decides_anew_and_what_fired_does_not_fire_again(void)
     CHECK(ask_i64(store, "SELECT COUNT(*) FROM event") == 1);
 }
 
+// Notifications
+
+static InboxRow notification(Store *store, const char *body)
+{
+    InboxRow ret = row(store, "sql", NULL);
+    ret.kind = INBOX_NOTIFY;
+    ret.event_kind = S("notification");
+    ret.body = json_compact(store, body);
+    return ret;
+}
+
+static Err apply_list(Tx *tx, void *with, Error *error)
+{
+    Definition made;
+    const Str *body = with;
+    return definition_create(tx, TENANT, DEFINITION_LIST, S("ops"), *body, &made, error);
+}
+
+static void a_notification_is_read_as_a_posted_one_and_is_one_by_its_id(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    rig.status = 200;
+    http(&rig, "out", "", "");
+    const char *const bodies[] = {
+        "{'list':'ops','body':'first'}",
+        "{'list':'ops','body':'b','id':'0198a1f0-0000-7000-8000-000000000001'}",
+        "{'list':'ops','body':'again','id':'0198a1f0-0000-7000-8000-000000000001'}",
+        "{'list':'ops'}",
+        "{'list':'ops','body':'b','bdoy':'b'}",
+        "[]",
+    };
+    Uuid ids[ARRAY_LEN(bodies)];
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++)
+        ids[i] = put_row(store, notification(store, bodies[i]));
+    Uuid neighbour = put_row(store, row(store, "sql", "good"));
+    lapse(&rig, SPAN_SECOND);
+    CHECK(found(store, neighbour).status == INBOX_PUBLISHED && rig.sent_count == 1);
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        InboxRow failed = found(store, ids[i]);
+        CHECK(failed.status == INBOX_FAILED && failed.attempts == 0 && failed.error.len > 0);
+        CHECK(failed.reason == (i < 3 ? INBOX_REASON_UNLISTED : INBOX_REASON_UNUSABLE));
+    }
+    Str list = json_compact(store, "{'id':'ops','channels':['http:out']}");
+    MUST(store, writer_run(store->writer, apply_list, &list, &store->error));
+    for (size_t i = 0; i < 3; i++) {
+        replay(&rig, ids[i]);
+        CHECK(found(store, ids[i]).status == INBOX_PUBLISHED);
+    }
+    CHECK(rig.sent_count == 3 && ask_i64(store, "SELECT COUNT(*) FROM event") == 3);
+    replay(&rig, ids[0]);
+    CHECK(found(store, ids[0]).status == INBOX_PUBLISHED && rig.sent_count == 3);
+}
+
 static const Test tests[] = {
     TEST(rows_become_events_in_the_order_of_their_source),
     TEST(a_take_has_rows_of_every_source),
@@ -299,6 +354,7 @@ static const Test tests[] = {
     TEST(a_death_in_the_middle_frees_what_was_taken),
     TEST(two_drains_skip_each_other),
     TEST(a_replay_decides_anew_and_what_fired_does_not_fire_again),
+    TEST(a_notification_is_read_as_a_posted_one_and_is_one_by_its_id),
 };
 
 PART(inbox_part, tests);
