@@ -146,6 +146,7 @@ static void put_counts(JsonOut *json, const TargetCounts *counts)
     json_put_i64(json, S("all"), counts->all);
     json_put_i64(json, S("delivered"), counts->delivered);
     json_put_i64(json, S("refused"), counts->refused);
+    json_put_i64(json, S("optedOut"), counts->opted_out);
     json_close(json, '}');
 }
 

@@ -382,7 +382,8 @@ const Shape notification_taken_shape = SHAPE("NotificationTaken", notification_t
 static const Field target_counts_rows[] = {
     { "all",       FIELD_COUNT, ALWAYS, .help = "Who was found on the list so far" },
     { "delivered", FIELD_COUNT, ALWAYS },
-    { "refused",   FIELD_COUNT, ALWAYS },
+    { "refused",   FIELD_COUNT, ALWAYS, .help = "For good" },
+    { "optedOut",  FIELD_COUNT, ALWAYS, .help = "Who does not want it: they count as neither" },
 };
 static const Shape target_counts_shape = SHAPE("TargetCounts", target_counts_rows);
 

@@ -28,7 +28,8 @@ static CircuitSign sign_of_host(const Outcome *outcome)
     if (reason == REASON_NO_CONNECTION || reason == REASON_NO_ANSWER)
         return CIRCUIT_BAD;
     bool is_asked = reason != REASON_BAD_REQUEST && reason != REASON_ADDRESS_FORBIDDEN &&
-                    reason != REASON_NO_RECIPIENT && outcome->verdict != VERDICT_UNKNOWN;
+                    reason != REASON_NO_RECIPIENT && reason != REASON_OPTED_OUT &&
+                    outcome->verdict != VERDICT_UNKNOWN;
     return is_asked ? CIRCUIT_GOOD : CIRCUIT_SILENT;
 }
 

@@ -316,6 +316,15 @@ static Settlement stay(Live live)
     return (Settlement){ .live = live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
 }
 
+// refuse parks what trying again cannot help; what nobody wants is cancelled, for there is nothing
+// to decide about it.
+static Settlement refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now)
+{
+    if (reason == REASON_OPTED_OUT)
+        return end(live, DELIVERY_CANCELLED, reason);
+    return park(live, plan, reason, now);
+}
+
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,
                            const Outcome *outcome, Instant now, double jitter)
 {
@@ -327,7 +336,7 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
     case VERDICT_UNKNOWN:
         return retry(live, plan, policy, outcome, now, jitter);
     case VERDICT_PERMANENT:
-        return park(live, plan, outcome->reason, now);
+        return refuse(live, plan, outcome->reason, now);
     case VERDICT_ELSEWHERE:
         assert(outcome->lease > 0);
         return stay(lend(live, now + outcome->lease));
@@ -350,9 +359,7 @@ Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason re
     assert(live->state == DELIVERY_SENDING && live->attempt > 0);
     Live untried = *live;
     untried.attempt--;
-    if (reason == REASON_OPTED_OUT)
-        return end(&untried, DELIVERY_CANCELLED, reason);
-    return park(&untried, plan, reason, now);
+    return refuse(&untried, plan, reason, now);
 }
 
 Settlement delivery_park(const Live *live, DeliveryReason reason)

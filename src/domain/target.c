@@ -8,18 +8,23 @@ bool target_is_done(const Target *target, int send)
     return target->send == send && (verdict == VERDICT_DELIVERED || verdict == VERDICT_PERMANENT);
 }
 
-// Weights say which of several outcomes is the attempt's: the heaviest.
+// Weights say which of several outcomes is the attempt's: the heaviest. Who opted out has none.
 static const int weights[] = {
     [VERDICT_DELIVERED] = 0, [VERDICT_PERMANENT] = 1, [VERDICT_UNKNOWN] = 2,
     [VERDICT_TRANSIENT] = 3, [VERDICT_ELSEWHERE] = 4,
 };
 _Static_assert(ARRAY_LEN(weights) == TABLE_ROWS(VERDICT_TABLE), "each verdict has its weight");
 
+static int weigh(const Outcome *outcome)
+{
+    return outcome->reason == REASON_OPTED_OUT ? -1 : weights[outcome->verdict];
+}
+
 static const Outcome *heaviest(const Target *targets, size_t count)
 {
     const Outcome *found = &targets[0].outcome;
     for (size_t i = 1; i < count; i++)
-        if (weights[targets[i].outcome.verdict] > weights[found->verdict])
+        if (weigh(&targets[i].outcome) > weigh(found))
             found = &targets[i].outcome;
     return found;
 }
@@ -61,18 +66,24 @@ static Str tell(Arena *arena, const Fold *fold)
     return buf_str(&buf);
 }
 
-// refused_reason is the reason that all refusals share, and partly-delivered where some took it.
+// refused_reason is the reason that all refusals share, and partly-delivered where some took it;
+// opted-out where there are no other refusals.
 static DeliveryReason refused_reason(const Fold *fold)
 {
     const TargetsElse *others = &fold->others;
-    DeliveryReason shared = others->refused ? others->reason : fold->targets[0].outcome.reason;
+    DeliveryReason shared = others->refused ? others->reason : REASON_OPTED_OUT;
     if (fold->delivered > 0)
         return REASON_PARTLY_DELIVERED;
     if (others->refused && others->least_reason != others->reason)
         return REASON_REFUSED;
-    for (size_t i = 0; i < fold->count; i++)
-        if (fold->targets[i].outcome.reason != shared)
+    for (size_t i = 0; i < fold->count; i++) {
+        DeliveryReason reason = fold->targets[i].outcome.reason;
+        if (reason == REASON_OPTED_OUT || reason == shared)
+            continue;
+        if (shared != REASON_OPTED_OUT)
             return REASON_REFUSED;
+        shared = reason;
+    }
     return shared;
 }
 
@@ -81,10 +92,13 @@ static void weigh_others(const TargetsElse *others, Outcome *folded)
 {
     static const Outcome refused = { .verdict = VERDICT_PERMANENT, .reason = REASON_REFUSED };
     static const Outcome may_pass = { .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL };
-    const Outcome *asked = others->refused > 0 ? &refused : NULL;
-    if (others->count > others->delivered + others->refused)
+    static const Outcome delivered = { .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED };
+    const Outcome *asked = others->delivered > 0 ? &delivered : NULL;
+    if (others->refused > 0)
+        asked = &refused;
+    if (others->count > others->delivered + others->refused + others->opted_out)
         asked = &may_pass;
-    if (!asked || weights[asked->verdict] <= weights[folded->verdict])
+    if (!asked || weigh(asked) <= weigh(folded))
         return;
     folded->verdict = asked->verdict;
     folded->reason = asked->reason;

@@ -26,7 +26,8 @@ typedef struct Target {
 // TargetsElse are those targets of a delivery that an attempt does not carry, since they are done
 // or have been tried already: how many, and a few of those that have it not.
 typedef struct TargetsElse {
-    int64_t count, delivered, refused;   // the rest may pass
+    int64_t count, delivered, refused;   // the rest may pass, but for …
+    int64_t opted_out;                   // … those who do not want it
     DeliveryReason least_reason, reason; // of those refused: the same where they share it
     const Target *told;                  // of those that have it not, the first few
     size_t told_count;
@@ -38,7 +39,8 @@ bool target_is_done(const Target *target, int send);
 
 // outcome_fold is what its targets make of an attempt: elsewhere while one of them is; else
 // transient while one may pass (unknown, where nothing but that is the matter); else permanent
-// where one was refused, and partly-delivered where another was not; else delivered. The detail
-// says how each fared that has it not, by its number: addresses are not everybody's to read. others
-// may be NULL: the attempt carries all there are.
+// where one was refused, and partly-delivered where another was not; else delivered. Who opted out
+// counts for nothing, unless all did: then nobody wants it. The detail says how each fared that has
+// it not, by its number: addresses are not everybody's to read. others may be NULL: the attempt
+// carries all there are.
 Outcome outcome_fold(Arena *arena, const Target *targets, size_t count, const TargetsElse *others);

@@ -5,6 +5,7 @@
 // Verdicts in the SQL below are domain/delivery.h's.
 _Static_assert(VERDICT_DELIVERED == 0 && VERDICT_PERMANENT == 2 && VERDICT_UNKNOWN == 3,
                "the SQL names verdicts by number");
+_Static_assert(REASON_OPTED_OUT == 24, "the SQL names it by number");
 _Static_assert(TARGETS_MAX == 100, "the SQL reads one more");
 
 #define INSERTED "tenant, delivery, n, address, name, locale, send, round, verdict"
@@ -84,11 +85,12 @@ static const Statement open_of_list = {
 };
 // What is not carried, of lists whose last targets are: a look at every row.
 #define TOLD_OF(row) " WHERE t.tenant = " row "tenant AND t.delivery = " row "delivery"
+#define IF_REFUSED "CASE WHEN t.verdict = 2 AND t.send > 0 AND COALESCE(t.reason, 0) <> 24 THEN "
 #define COUNTED                                                                                    \
     "COUNT(*), COALESCE(SUM(CASE WHEN t.verdict = 0 THEN 1 ELSE 0 END), 0),"                       \
-    " COALESCE(SUM(CASE WHEN t.verdict = 2 AND t.send > 0 THEN 1 ELSE 0 END), 0),"                 \
-    " COALESCE(MIN(CASE WHEN t.verdict = 2 AND t.send > 0 THEN t.reason END), 0),"                 \
-    " COALESCE(MAX(CASE WHEN t.verdict = 2 AND t.send > 0 THEN t.reason END), 0)"
+    " COALESCE(SUM(" IF_REFUSED "1 ELSE 0 END), 0),"                                               \
+    " COALESCE(SUM(CASE WHEN t.reason = 24 AND t.send > 0 THEN 1 ELSE 0 END), 0),"                 \
+    " COALESCE(MIN(" IF_REFUSED "t.reason END), 0), COALESCE(MAX(" IF_REFUSED "t.reason END), 0)"
 static const Statement tally = {
     .name = "target_tally",
     .scope = STATEMENT_TENANT,
@@ -162,9 +164,10 @@ static const Columns loaded_columns =
     COLUMNS(Target, COLUMN(Target, n), COLUMN(Target, address), COLUMN(Target, name),
             COLUMN(Target, locale), COLUMN(Target, send), COLUMN(Target, outcome.verdict),
             COLUMN(Target, outcome.reason), COLUMN_SOME(Target, outcome.code));
-static const Columns counted_columns = COLUMNS(
-    TargetsElse, COLUMN(TargetsElse, count), COLUMN(TargetsElse, delivered),
-    COLUMN(TargetsElse, refused), COLUMN(TargetsElse, least_reason), COLUMN(TargetsElse, reason));
+static const Columns counted_columns =
+    COLUMNS(TargetsElse, COLUMN(TargetsElse, count), COLUMN(TargetsElse, delivered),
+            COLUMN(TargetsElse, refused), COLUMN(TargetsElse, opted_out),
+            COLUMN(TargetsElse, least_reason), COLUMN(TargetsElse, reason));
 
 #define TOLD_COLUMNS                                                                               \
     COLUMN(TargetRow, tenant), COLUMN(TargetRow, delivery), COLUMN(TargetRow, target.n),           \
@@ -223,8 +226,10 @@ Err targets_load(Tx *tx, Arena *arena, TargetsOf *of, size_t count, Error *error
 static void note_else(TargetsElse *others, const Target *target)
 {
     const Outcome *outcome = &target->outcome;
-    bool is_refused = outcome->verdict == VERDICT_PERMANENT;
+    bool is_opted_out = outcome->reason == REASON_OPTED_OUT;
+    bool is_refused = outcome->verdict == VERDICT_PERMANENT && !is_opted_out;
     others->count++;
+    others->opted_out += is_opted_out;
     others->delivered += outcome->verdict == VERDICT_DELIVERED;
     if (!is_refused)
         return;
@@ -383,6 +388,6 @@ Err targets_count(Db *db, Arena *arena, int64_t tenant, Uuid delivery, TargetCou
     Value args[] = { value_i64(tenant), value_uuid(&delivery) };
     TRY(db_query(db, arena, &count_all, args, &rows, error));
     columns_read(&counted_columns, rows_at(&rows, 0), &all);
-    *ret = (TargetCounts){ all.count, all.delivered, all.refused };
+    *ret = (TargetCounts){ all.count, all.delivered, all.refused, all.opted_out };
     return ERR_OK;
 }

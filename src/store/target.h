@@ -68,7 +68,7 @@ Err target_page(Db *db, Arena *arena, int64_t tenant, Uuid delivery, const Walk 
 
 // TargetCounts is how many targets a delivery has, by what was last told of them.
 typedef struct TargetCounts {
-    int64_t all, delivered, refused;
+    int64_t all, delivered, refused, opted_out;
 } TargetCounts;
 Err targets_count(Db *db, Arena *arena, int64_t tenant, Uuid delivery, TargetCounts *ret,
                   Error *error) MUST_USE;

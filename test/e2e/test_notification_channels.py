@@ -2,7 +2,7 @@
 from harness import equal, like, main
 from mailserver import MailServer
 from providers import Slack, Teams, Twilio, told
-from steps import advance, settle
+from steps import advance, delivery, settle
 from test_notification_lists import make_list
 from test_notifications import notify, shown
 from test_preferences import prefer
@@ -61,19 +61,30 @@ def test_one_that_refuses_is_left_to_a_person(ctx):
     like(shown(ctx.peal, id), {"status": "Delivered"})
 
 
-def test_who_opted_out_is_refused_alone(ctx):
+def test_who_opted_out_holds_up_nobody(ctx):
     server = mailing(ctx)
     prefer(ctx.peal, "BOB@example.org", optOut=["email"])
     id = notify(ctx.peal)["id"]
     settle(ctx.peal)
-    like(shown(ctx.peal, id), {"status": "Parked", "reason": "partly-delivered"})
+    like(shown(ctx.peal, id), {"status": "Delivered", "lastError": None, "targetCounts":
+                               {"all": 3, "delivered": 2, "refused": 0, "optedOut": 1}})
     equal(outcomes(shown(ctx.peal, id))[BOB], ("permanent", "opted-out"))
     equal([one.recipients for one in server.wait_for(1)], [[ADA, EVE]])
+
+
+def test_who_opted_in_again_gets_it_by_a_retry(ctx):
+    server = mailing(ctx)
+    server.answer_next("rcpt", "550 5.1.1 no such user", about=EVE)
+    prefer(ctx.peal, BOB, optOut=["email"])
+    id = notify(ctx.peal)["id"]
+    settle(ctx.peal)
+    like(shown(ctx.peal, id), {"status": "Parked", "reason": "partly-delivered", "targetCounts":
+                               {"all": 3, "delivered": 1, "refused": 1, "optedOut": 1}})
     prefer(ctx.peal, BOB)
     ctx.peal.post(f"/v1/notifications/{id}/retry", expect=200)
     settle(ctx.peal)
     like(shown(ctx.peal, id), {"status": "Delivered"})
-    equal([one.recipients for one in server.wait_for(2)], [[ADA, EVE], [BOB]])
+    equal([one.recipients for one in server.wait_for(2)], [[ADA], [BOB, EVE]])
 
 
 def test_it_is_asked_before_each_send_to_a_target(ctx):
@@ -83,7 +94,7 @@ def test_it_is_asked_before_each_send_to_a_target(ctx):
     settle(ctx.peal)
     prefer(ctx.peal, BOB, optOut=["email:ops"])
     advance(ctx.peal, "1m")
-    like(shown(ctx.peal, id), {"status": "Parked", "reason": "partly-delivered"})
+    like(shown(ctx.peal, id), {"status": "Delivered", "retryCount": 0})
     equal(outcomes(shown(ctx.peal, id))[BOB], ("permanent", "opted-out"))
     equal(server.count(), 1)
 
@@ -94,8 +105,11 @@ def test_where_all_opted_out_nobody_is_asked(ctx):
         prefer(ctx.peal, address, optOut=["email"])
     id = notify(ctx.peal)["id"]
     settle(ctx.peal)
-    like(shown(ctx.peal, id), {"status": "Parked", "reason": "opted-out",
-                               "targetCounts": {"all": 3, "delivered": 0, "refused": 3}})
+    row = shown(ctx.peal, id)
+    like(row, {"status": "Discarded", "reason": "opted-out", "targetCounts":
+               {"all": 3, "delivered": 0, "refused": 0, "optedOut": 3}})
+    equal(set(outcomes(row).values()), {("permanent", "opted-out")})
+    like(delivery(ctx.peal, row["deliveryId"]), {"state": "cancelled", "reason": "opted-out"})
     equal(server.sessions, 0)
 
 

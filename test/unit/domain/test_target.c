@@ -23,6 +23,16 @@ static Target target_of(int n, Verdict verdict)
                                   .lease = verdict == VERDICT_ELSEWHERE ? n * SPAN_HOUR : 0 } };
 }
 
+static Target lettered(int n, char letter)
+{
+    Target target = target_of(n, letter == 'd'   ? VERDICT_DELIVERED
+                                 : letter == 't' ? VERDICT_TRANSIENT
+                                                 : VERDICT_PERMANENT);
+    if (letter == 'o')
+        target.outcome.reason = REASON_OPTED_OUT;
+    return target;
+}
+
 static int count_of(const Target *targets, size_t count, Verdict verdict)
 {
     int found = 0;
@@ -106,6 +116,48 @@ static void the_detail_tells_of_each_that_has_it_not(void)
     CHECK(outcome_fold(&arena, targets, 3, NULL).reason == REASON_GONE);
 }
 
+// Letters: d delivered, t transient, p permanent, o opted out; carried / besides.
+static void who_opted_out_counts_for_nothing(void)
+{
+    static const struct {
+        const char *carried, *others;
+        Verdict verdict;
+        DeliveryReason reason;
+    } cases[] = {
+        { "o", "", VERDICT_PERMANENT, REASON_OPTED_OUT },
+        { "ooo", "", VERDICT_PERMANENT, REASON_OPTED_OUT },
+        { "o", "oo", VERDICT_PERMANENT, REASON_OPTED_OUT },
+        { "odo", "", VERDICT_DELIVERED, REASON_ACCEPTED },
+        { "d", "oo", VERDICT_DELIVERED, REASON_ACCEPTED },
+        { "oo", "d", VERDICT_DELIVERED, REASON_ACCEPTED },
+        { "op", "", VERDICT_PERMANENT, REASON_REFUSED },
+        { "po", "", VERDICT_PERMANENT, REASON_REFUSED },
+        { "o", "p", VERDICT_PERMANENT, REASON_REFUSED },
+        { "o", "pd", VERDICT_PERMANENT, REASON_PARTLY_DELIVERED },
+        { "opd", "", VERDICT_PERMANENT, REASON_PARTLY_DELIVERED },
+        { "ot", "d", VERDICT_TRANSIENT, REASON_UNWELL },
+        { "od", "t", VERDICT_TRANSIENT, REASON_UNWELL },
+        { "o", "t", VERDICT_TRANSIENT, REASON_UNWELL },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Target targets[3];
+        TargetsElse others = { .count = (int64_t) strlen(cases[i].others),
+                               .least_reason = REASON_REFUSED,
+                               .reason = REASON_REFUSED };
+        size_t count = strlen(cases[i].carried);
+        for (size_t n = 0; n < count; n++)
+            targets[n] = lettered((int) n + 1, cases[i].carried[n]);
+        for (const char *at = cases[i].others; *at; at++) {
+            others.delivered += *at == 'd';
+            others.refused += *at == 'p';
+            others.opted_out += *at == 'o';
+        }
+        Outcome folded = outcome_fold(&arena, targets, count, &others);
+        CHECK(folded.verdict == cases[i].verdict && folded.reason == cases[i].reason);
+    }
+}
+
 static void the_detail_has_an_end(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -144,6 +196,7 @@ static const Test tests[] = {
     TEST(one_target_speaks_for_the_attempt),
     TEST(the_longest_wait_and_the_longest_lease_count),
     TEST(the_detail_tells_of_each_that_has_it_not),
+    TEST(who_opted_out_counts_for_nothing),
     TEST(the_detail_has_an_end),
     TEST(what_is_done_is_not_sent_again),
 };
