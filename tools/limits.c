@@ -253,7 +253,7 @@ static void print_sending(void)
     row("attempts under way when Peal stops", "have %s to end", span(SERVE_STOP_GRACE));
     row("requests open to one host and port",
         "%d per node from all channels of a tenant, or as many as one of them has as its own "
-        "`concurrency`",
+        "`concurrency`; with `--host-concurrency` no more than that",
         HOST_CONCURRENCY);
     row("circuit of a host",
         "opens after 5 connection-level failures in a row; probes after 5 s, doubling to 5 min. Of "

@@ -163,6 +163,8 @@ Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Defin
     else
         TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, ret,
                                error));
+    // What stands there already makes no version, and is not what was given.
+    edit->is_changed = ret->body.at == text.at;
     return of->touch ? of->touch(edit, error) : ERR_OK;
 }
 

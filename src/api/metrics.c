@@ -5,16 +5,24 @@
 #include "base/usage.h"
 #include "engine/engine.h"
 #include "engine/measure.h"
+#include "store/health.h"
 
 // /metrics: each row of base/metric.h in Prometheus' text format. What is counted as Peal runs is
-// in memory; how deep lanes are is asked of the store, by a thread with nothing else to do, and
-// left out while the store is away. Who has no key learns how many there are, not whose; a key sees
-// its own tenant, and the system every one. METRIC_LANES_SHOWN lanes are shown by name, those with
-// the most to do; the rest are summed under OTHERS.
+// in memory; how deep lanes are, and what holds them, is asked of the store, by a thread with
+// nothing else to do, and left out while the store is away. Who has no key learns how many there
+// are, not whose; a key sees its own tenant, and the system every one. METRIC_LANES_SHOWN lanes are
+// shown by name, those with the most to do; the rest are summed under OTHERS.
 
 enum { TEXT_BYTES_MAX = 16 << 20, CLASSES = 8 };
 
 #define OTHERS S("(others)")
+
+// Held are the lanes that something holds at a time.
+typedef struct Held {
+    Health *rows;
+    size_t count;
+    Instant now;
+} Held;
 
 void metrics_request(const Route *route, int status)
 {
@@ -205,10 +213,10 @@ static size_t shown_depths(const Call *call, const Depths *depths, const Depth *
     return count;
 }
 
-static Buf lane_labels(Call *call, const Depth *depth)
+static Buf lane_labels(Call *call, int64_t lane)
 {
     Buf labels = buf_new(call->arena, 1024);
-    if (call->key && !label_lane(call, depth->lane, &labels)) {
+    if (call->key && !label_lane(call, lane, &labels)) {
         metric_label(&labels, "tenant", call_tenant_id(call)); // the rest of its own
         metric_label(&labels, "channel", OTHERS);
     }
@@ -223,7 +231,7 @@ static void put_depths(Call *call, const Depths *depths, Buf *out)
     metric_head(out, METRIC_DELIVERIES);
     for (size_t i = 0; i < count; i++) {
         for (DeliveryState state = 0; state < DELIVERY_STATE_COUNT; state++) {
-            Buf labels = lane_labels(call, shown[i]);
+            Buf labels = lane_labels(call, shown[i]->lane);
             metric_label(&labels, "state", str_from(delivery_state_text(state)));
             if (shown[i]->known & 1u << state)
                 metric_put(out, METRIC_DELIVERIES, buf_str(&labels), (double) shown[i]->n[state]);
@@ -231,10 +239,40 @@ static void put_depths(Call *call, const Depths *depths, Buf *out)
     }
     metric_head(out, METRIC_QUEUE_OLDEST);
     for (size_t i = 0; i < count; i++) {
-        Buf labels = lane_labels(call, shown[i]);
+        Buf labels = lane_labels(call, shown[i]->lane);
         metric_put(out, METRIC_QUEUE_OLDEST, buf_str(&labels),
                    shown[i]->due_at < now ? seconds(now - shown[i]->due_at) : 0);
     }
+}
+
+static bool is_held_by(Metric metric, const Health *health, Instant now)
+{
+    if (metric == METRIC_CHANNEL_CIRCUIT)
+        return health->circuit != CIRCUIT_CLOSED;
+    return health->paused_until != INSTANT_NONE && health->paused_until > now;
+}
+
+// put_held names the channels that something holds, of those that the call may see; without a key
+// it tells how many there are.
+static void put_held(Call *call, const Held *held, Metric metric, Buf *out)
+{
+    size_t shown = 0, others = 0;
+    metric_head(out, metric);
+    for (size_t i = 0; i < held->count; i++) {
+        int64_t lane = held->rows[i].lane;
+        if (!is_held_by(metric, &held->rows[i], held->now) || (call->key && !lane_of(call, lane)))
+            continue;
+        if (!call->key || shown == METRIC_LANES_SHOWN) {
+            others++;
+            continue;
+        }
+        Buf labels = lane_labels(call, lane);
+        metric_put(out, metric, buf_str(&labels), 1);
+        shown++;
+    }
+    Buf labels = lane_labels(call, METRIC_OTHERS);
+    if (!call->key || others)
+        metric_put(out, metric, buf_str(&labels), (double) others);
 }
 
 // put_backlog tells what a site still has to hand on.
@@ -247,14 +285,16 @@ static void put_backlog(const Site *site, const Depths *depths, Buf *out)
     put_alone(out, METRIC_SITE_BACKLOG, (double) backlog);
 }
 
-// answer writes what is known; depths is NULL where the store cannot be asked.
-static void answer(Call *call, const Depths *depths)
+// answer writes what is known; depths and held are NULL where the store cannot be asked.
+static void answer(Call *call, const Depths *depths, const Held *held)
 {
     Buf out = buf_new(call->arena, TEXT_BYTES_MAX);
     put_process(call, &out);
     put_alone(&out, METRIC_STORE_UP, depths != NULL);
     if (depths)
         put_depths(call, depths, &out);
+    for (Metric metric = METRIC_CHANNEL_CIRCUIT; held && metric <= METRIC_CHANNEL_PAUSED; metric++)
+        put_held(call, held, metric, &out);
     if (depths && call->api->site)
         put_backlog(call->api->site, depths, &out);
     if (call->registry)
@@ -275,7 +315,9 @@ static Err run(Read *read, Db *db, Error *error)
     Call *call = call_of_read(read);
     Api *api = call->api;
     TRY(depths_renew(&api->depths, db, api->clock, error));
-    answer(call, &api->depths);
+    Held held = { .now = clock_now(api->clock) };
+    TRY(health_held(db, call->arena, held.now, &held.rows, &held.count, error));
+    answer(call, &api->depths, &held);
     return ERR_OK;
 }
 
@@ -284,7 +326,7 @@ static void done(Read *read, Err err, const Error *error)
     Call *call = call_of_read(read);
     (void) error;
     if (err != ERR_OK)
-        answer(call, NULL);
+        answer(call, NULL, NULL);
     call_reply(call);
 }
 
@@ -300,6 +342,6 @@ void metrics_get(Call *call)
         reader_submit(call->api->watcher, &call->read);
         return;
     }
-    answer(call, NULL);
+    answer(call, NULL, NULL);
     call_reply(call);
 }

@@ -56,10 +56,12 @@ static Err touch_list(Edit *edit, Error *error)
 
 static Err touch_channel(Edit *edit, Error *error)
 {
-    // It is tried at once, whatever the far side asked of the one before.
-    health_lift(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("key"))));
-    return lane_ensure(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("key"))),
-                       error);
+    Str key = json_str(json_get(edit->body, S("key")));
+    // It is tried at once, whatever the far side asked of the one before; nodes hear of it by its
+    // version.
+    if (edit->is_changed)
+        health_lift(edit->tx, edit->call->tenant, key);
+    return lane_ensure(edit->tx, edit->call->tenant, key, error);
 }
 
 static const ChannelType *type_of(const Json *body)

@@ -23,7 +23,8 @@ typedef struct Edit {
     const Json *old;  // as it is stored; NULL for a new one
     const EditWarning *warnings;
     size_t warning_count;
-    Span overlap; // so long a secret that is rotated stays good; 0 for none
+    bool is_changed; // once it is saved: there is a new version of it
+    Span overlap;    // so long a secret that is rotated stays good; 0 for none
 } Edit;
 
 // edit_warn adds a warning; placeholder is none where it is of none.

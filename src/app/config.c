@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "domain/event.h"
+#include "engine/engine.h"
 #include "net/listen.h"
 #include "net/url.h"
 #include "store/purge.h"
@@ -41,6 +42,8 @@ enum { CA_FILE_MAX = 4 << 20 };
     { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default " MACRO_TEXT(BODY_MAX_MIB) "M)" },                      \
     { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default " MACRO_TEXT(BODIES_MAX_MIB) "M)" },     \
     { "keep", "SPAN", "how long what has ended is kept: 7d to 3660d (PEAL_KEEP; default 365d; see docs/retention.md)" },     \
+    { "host-concurrency", "N", "requests open at once to one host, of all channels of a tenant, from this node"             \
+      " (PEAL_HOST_CONCURRENCY; default " MACRO_TEXT(HOST_CONCURRENCY) ", or a channel's own concurrency where that is more)" }, \
     { "node-name", "NAME", "name of this node (PEAL_NODE_NAME; default the host's name)" },                                \
     { "log-level", "LEVEL", "debug, info, warn, error or off (PEAL_LOG_LEVEL; default info)" },                            \
     { "config", "FILE", "settings in YAML, by the names of these options (PEAL_CONFIG)" }
@@ -183,6 +186,18 @@ static Err read_kept(const Sources *sources, Config *config, Error *error)
     return ERR_OK;
 }
 
+static Err read_host_max(const Sources *sources, Config *config, Error *error)
+{
+    enum { MOST = 10000 };
+    Str text = option(sources, "host-concurrency");
+    int64_t number = 0;
+    if (text.at && !str_to_i64(text, 1, MOST, &number))
+        return fail(error, ERR_SETUP, "--host-concurrency is from 1 to %d, not \"%.*s\"", MOST,
+                    STR_ARG(text));
+    config->host_max = (int) number;
+    return ERR_OK;
+}
+
 // read_network reads how others reach this node.
 static Err read_network(const Sources *sources, Config *config, Error *error)
 {
@@ -303,6 +318,7 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
 
     TRY(read_limits(&sources, ret, error));
     TRY(read_kept(&sources, ret, error));
+    TRY(read_host_max(&sources, ret, error));
     TRY(read_network(&sources, ret, error));
     TRY(read_trust(&sources, ret, error));
     Str level = option(&sources, "log-level");

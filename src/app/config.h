@@ -33,6 +33,7 @@ typedef struct Config {
     Str table_folder;    // below which SQLite files may be table sources; none
     size_t payload_max, body_max, bodies_max; // bytes of one event, one request, all requests
     Span kept;                                // what has ended
+    int host_max; // requests to one host at once; 0: as the engine has it
     Str url_template;
     Str node_name;
     bool is_dev;

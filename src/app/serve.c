@@ -307,6 +307,7 @@ static Err open_store(Program *program, Error *error)
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
         .flights_max = program->descriptors.flights_max,
+        .host_max = config->host_max,
         .payload_max = config->payload_max,
         .url_template = config->url_template,
         .kept = config->kept,

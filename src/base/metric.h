@@ -31,6 +31,8 @@ enum {
     X(HELD,              GAUGE,     0,                     "peal_held",                        "",                     "1 while nothing is sent") \
     X(DELIVERIES,        GAUGE,     0,                     "peal_deliveries",                  "tenant,channel,state", "Deliveries by state, of all nodes") \
     X(QUEUE_OLDEST,      GAUGE,     0,                     "peal_queue_oldest_seconds",        "tenant,channel",       "How long the oldest send that is due has been so, of all nodes") \
+    X(CHANNEL_CIRCUIT,   GAUGE,     0,                     "peal_channel_circuit_open",        "tenant,channel",       "1 for each channel whose circuit is not closed, by what a node told last") \
+    X(CHANNEL_PAUSED,    GAUGE,     0,                     "peal_channel_paused",              "tenant,channel",       "1 for each channel that pauses because its far side asked for it, on all nodes") \
     X(SITE_BACKLOG,      GAUGE,     0,                     "peal_site_backlog",                "",                     "At a site: rows that central has not acknowledged yet") \
     X(EVENTS,            COUNTER,   1,                     "peal_events_total",                "",                     "Events taken in") \
     X(CREATED,           COUNTER,   1,                     "peal_deliveries_created_total",    "",                     "Deliveries made of events") \

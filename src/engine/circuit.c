@@ -165,7 +165,10 @@ static void go_to(Engine *engine, LaneState *lane, Str url)
     lane->host = host_at(engine, lane->tenant, name);
     lane->beside = lane->host->lanes;
     lane->host->lanes = lane;
-    if (was_held || !is_closed(host_circuit(lane)))
+    bool is_held = !is_closed(host_circuit(lane));
+    if (is_held && lane->beside)
+        health_share(lane, lane->beside);
+    if (was_held || is_held)
         health_note(engine, lane);
 }
 
@@ -237,6 +240,13 @@ static void told(Engine *engine, LaneState *lane, const Outcome *outcome)
     wake(engine, lane);
 }
 
+// host_most is what a host takes at once, where a lane has so many slots of its own.
+static int64_t host_most(const Engine *engine, int own)
+{
+    int most = engine->options.host_max;
+    return most ? most : later(own, HOST_CONCURRENCY);
+}
+
 void circuit_leave(Flight *first, LaneState *lane)
 {
     Host *host = first->host;
@@ -247,7 +257,7 @@ void circuit_leave(Flight *first, LaneState *lane)
     if (!host)
         return;
     assert(host->running > 0);
-    bool was_full = host->running-- >= first->engine->options.host_max;
+    bool was_full = host->running-- >= host_most(first->engine, 0);
     for (LaneState *at = host->lanes; at && was_full; at = at->beside)
         lane_freed(first->engine, at);
     host_let_go(first->engine, host);
@@ -294,9 +304,8 @@ void circuit_changed(Engine *engine, LaneState *lane, bool is_ordered)
 
 int host_free_slots(const Engine *engine, const LaneState *lane, int own)
 {
-    int64_t most = later(own, engine->options.host_max);
     if (!lane->host)
         return own;
-    int64_t left = later(most - lane->host->running, 0);
+    int64_t left = later(host_most(engine, own) - lane->host->running, 0);
     return (int) earlier(own, lane->running + left);
 }

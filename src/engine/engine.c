@@ -256,8 +256,6 @@ Engine *engine_new(const EngineOptions *options)
     engine->options = *options;
     if (engine->options.flights_max == 0 || engine->options.flights_max > WINDOW_ROWS)
         engine->options.flights_max = WINDOW_ROWS;
-    if (engine->options.host_max == 0)
-        engine->options.host_max = HOST_CONCURRENCY;
     if (!engine->options.types)
         engine->options.types = channel_types;
     if (engine->options.payload_max == 0)

@@ -23,8 +23,8 @@
 typedef struct Engine Engine;
 
 // A host takes so many parcels at once from all channels of a tenant that go there, or as many as
-// one of them may have by itself.
-enum { HOST_CONCURRENCY = 100 };
+// one of them may have by itself; where the operator says how many, that is the most.
+#define HOST_CONCURRENCY 100
 
 typedef struct EngineOptions {
     Writer *writer;
@@ -37,7 +37,7 @@ typedef struct EngineOptions {
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures
     size_t flights_max; // deliveries claimed and not yet settled; 0: WINDOW_ROWS, which is the most
-    int host_max;       // parcels under way to one host of a tenant; 0: HOST_CONCURRENCY
+    int host_max;       // parcels under way to one host of a tenant; 0: as above
     size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX
     Str url_template;   // {publicId}; none
     Span kept;          // what has ended; 0: PURGE_KEPT (store/purge.h)

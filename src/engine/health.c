@@ -6,6 +6,12 @@
 // nodes show it; and what a far side asked of all of them, to pause, comes from there with every
 // look at all lanes.
 
+//
+// The store has the last word on pauses: whoever changes a channel ends its pause there, and a node
+// whose own has been told and is not there any more ends it too.
+
+#define UNTOLD UINT64_MAX // of a pause that this node was asked for
+
 enum { ERROR_KEPT_MAX = 500, DETAIL_KEPT_MAX = 400 };
 
 // cut keeps whole characters.
@@ -39,6 +45,14 @@ void health_remember(LaneState *lane, const Outcome *outcome)
     lane->error = text_keep(buf_str(&text));
 }
 
+void health_share(LaneState *lane, const LaneState *with)
+{
+    if (!with->error)
+        return;
+    free(lane->error);
+    lane->error = text_keep(str_from(with->error));
+}
+
 static Instant shown(Instant at)
 {
     return at ? at : INSTANT_NONE;
@@ -58,7 +72,8 @@ static Health health_of(Arena *arena, const LaneState *lane)
                      .probe_at = shown(circuit->probe_at),
                      .error =
                          is_held && lane->error ? str_dup(arena, str_from(lane->error)) : STR_NONE,
-                     .paused_until = shown(lane->paused_until) };
+                     .paused_until =
+                         lane->pause_told == UNTOLD ? shown(lane->paused_until) : INSTANT_NONE };
 }
 
 static int by_lane(const void *a, const void *b)
@@ -90,20 +105,51 @@ void health_apply(Tx *tx, Round *round)
         health_pauses(tx->db, &round->arena, tx->now, &round->pauses);
 }
 
-static void pause(Engine *engine, LaneState *lane, Instant until)
+// pause: told is since when the store knows of it.
+static void pause(Engine *engine, LaneState *lane, Instant until, uint64_t told)
 {
     if (until <= lane->paused_until)
         return;
     lane->paused_until = until;
+    lane->pause_told = told;
     lane_block(engine, lane, until);
+}
+
+static void lift(Engine *engine, LaneState *lane)
+{
+    if (!lane->paused_until)
+        return;
+    lane->paused_until = 0;
+    lane_block(engine, lane, 0);
+}
+
+// take_pauses takes in which lanes pause, by number. What the store knew of before the round left,
+// and does not show, is over or was lifted.
+static void take_pauses(Engine *engine, const Round *round)
+{
+    size_t at = 0, count = round->pauses.count;
+    for (size_t i = 0; i < count; i++)
+        lane_at(engine, health_pause(&round->pauses, i).lane); // another node's may be new
+    for (size_t number = 0; number < engine->lanes.room; number++) {
+        LaneState *lane = engine->lanes.at[number];
+        if (!lane)
+            continue;
+        if (at < count && health_pause(&round->pauses, at).lane == lane->number)
+            pause(engine, lane, health_pause(&round->pauses, at++).paused_until, 0);
+        else if (lane->pause_told <= round->news)
+            lift(engine, lane);
+    }
 }
 
 void health_take(Engine *engine, const Round *round)
 {
-    for (size_t i = 0; round->probes_all && i < round->pauses.count; i++) {
-        Health health = health_pause(&round->pauses, i);
-        pause(engine, lane_at(engine, health.lane), health.paused_until);
+    for (size_t i = 0; i < round->health_count; i++) {
+        LaneState *lane = lane_at(engine, round->healths[i].lane);
+        if (round->healths[i].paused_until == lane->paused_until)
+            lane->pause_told = ++engine->news;
     }
+    if (round->probes_all)
+        take_pauses(engine, round);
 }
 
 void health_failed(Engine *engine, const Round *round)
@@ -136,6 +182,6 @@ void health_land(const Flight *first, LaneState *lane)
         return;
     first->engine->pauses++;
     health_remember(lane, outcome);
-    pause(first->engine, lane, clock_now(first->engine->options.clock) + asked);
+    pause(first->engine, lane, clock_now(first->engine->options.clock) + asked, UNTOLD);
     health_note(first->engine, lane);
 }

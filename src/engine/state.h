@@ -111,6 +111,7 @@ typedef struct LaneState {
     Host *host;            // that its requests go to; NULL: not known yet, or of no concern
     struct LaneState *beside; // another lane that goes there
     Instant paused_until;     // the far side asked for it; 0: it did not
+    uint64_t pause_told;      // since when the store knows, in engine->news; UINT64_MAX: not yet
     char *error;              // what it last failed of; NULL
     bool is_noted;            // among those whose health goes to the store
     char *origin;             // of the last request: the URL up to its path
@@ -315,6 +316,7 @@ void hosts_free(Engine *engine);
 // health.c
 void health_note(Engine *engine, LaneState *lane); // it goes to the store with the next round
 void health_remember(LaneState *lane, const Outcome *outcome);
+void health_share(LaneState *lane, const LaneState *with); // what the one failed of holds the other
 void health_land(const Flight *first, LaneState *lane); // a parcel was judged
 bool health_ask(Engine *engine, Round *round);
 void health_apply(Tx *tx, Round *round);

@@ -34,14 +34,21 @@ static const Statement list = {
            " h.paused_until, l.channel FROM health h JOIN lane l ON l.lane = h.lane"
            " WHERE h.tenant = $1 AND (h.circuit <> 0 OR h.paused_until > $2) ORDER BY l.channel",
 };
+static const Statement held = {
+    .name = "health_held",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "SELECT lane, circuit, paused_until FROM health"
+           " WHERE circuit <> 0 OR paused_until > $1 ORDER BY lane",
+};
 static const Statement pauses = {
     .name = "health_pauses",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
-    .sql = "SELECT lane, paused_until FROM health WHERE paused_until > $1",
+    .sql = "SELECT lane, paused_until FROM health WHERE paused_until > $1 ORDER BY lane",
 };
 
-const Statement *const health_statements[] = { &put, &lift, &list, &pauses, NULL };
+const Statement *const health_statements[] = { &put, &lift, &list, &held, &pauses, NULL };
 
 static const Columns columns =
     COLUMNS(Health, COLUMN(Health, tenant), COLUMN(Health, lane), COLUMN(Health, circuit),
@@ -51,6 +58,9 @@ static const Columns put_columns =
     COLUMNS(Health, COLUMN(Health, tenant), COLUMN(Health, lane), COLUMN(Health, circuit),
             COLUMN(Health, failures), COLUMN_TIME(Health, since), COLUMN_TIME(Health, probe_at),
             COLUMN(Health, error), COLUMN_TIME(Health, paused_until));
+
+static const Columns held_columns = COLUMNS(Health, COLUMN(Health, lane), COLUMN(Health, circuit),
+                                            COLUMN_TIME(Health, paused_until));
 
 void health_put(Tx *tx, const Health *rows, size_t count)
 {
@@ -64,21 +74,33 @@ void health_lift(Tx *tx, int64_t tenant, Str channel)
     db_send(tx->db, &tx->arena, &lift, args, NULL);
 }
 
-Err health_list(Db *db, Arena *arena, int64_t tenant, Instant now, Health **ret, size_t *ret_count,
-                Error *error)
+static Err read_held(Db *db, Arena *arena, const Statement *statement, const Value *args,
+                     const Columns *of, Health **ret, size_t *ret_count, Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(now) };
-    TRY(db_query(db, arena, &list, args, &rows, error));
+    TRY(db_query(db, arena, statement, args, &rows, error));
     *ret = ARENA_ARRAY(arena, Health, rows.count + 1);
     *ret_count = rows.count;
     for (size_t i = 0; i < rows.count; i++) {
         Health *health = &(*ret)[i];
-        columns_read(&columns, rows_at(&rows, i), health);
+        columns_read(of, rows_at(&rows, i), health);
         if (health->circuit >= TABLE_ROWS(CIRCUIT_STATE_TABLE))
             health->circuit = CIRCUIT_OPEN; // somebody damaged the row
     }
     return ERR_OK;
+}
+
+Err health_list(Db *db, Arena *arena, int64_t tenant, Instant now, Health **ret, size_t *ret_count,
+                Error *error)
+{
+    Value args[] = { value_i64(tenant), value_i64(now) };
+    return read_held(db, arena, &list, args, &columns, ret, ret_count, error);
+}
+
+Err health_held(Db *db, Arena *arena, Instant now, Health **ret, size_t *ret_count, Error *error)
+{
+    Value args[] = { value_i64(now) };
+    return read_held(db, arena, &held, args, &held_columns, ret, ret_count, error);
 }
 
 void health_pauses(Db *db, Arena *arena, Instant now, Rows *ret)

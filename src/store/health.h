@@ -29,7 +29,12 @@ void health_lift(Tx *tx, int64_t tenant, Str channel);
 Err health_list(Db *db, Arena *arena, int64_t tenant, Instant now, Health **ret, size_t *ret_count,
                 Error *error) MUST_USE;
 
-// health_pauses sends the question which lanes pause; health_pause reads a row of the answer.
+// health_held reads those of all tenants, by number: lane, circuit and pause alone.
+Err health_held(Db *db, Arena *arena, Instant now, Health **ret, size_t *ret_count,
+                Error *error) MUST_USE;
+
+// health_pauses sends the question which lanes pause, by number; health_pause reads a row of the
+// answer.
 void health_pauses(Db *db, Arena *arena, Instant now, Rows *ret);
 Health health_pause(const Rows *rows, size_t at);
 

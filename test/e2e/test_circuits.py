@@ -2,10 +2,10 @@
 import threading
 import time
 
-from harness import equal, eventually, like, main, only
+from harness import equal, eventually, like, main, only, run_peal
 from postgres import free_port
 from process import PATIENCE
-from steps import (advance, attempts, deliveries, ingest, ingest_one, make_trigger, moment, settle,
+from steps import (advance, attempts, deliveries, ingest, make_tenant, make_trigger, moment, settle,
                    visit)
 
 CLOSED = {"circuit": "closed", "since": None, "failures": 0, "nextProbeAt": None, "lastError": None,
@@ -32,6 +32,13 @@ def visits(peal, kind, count):
 
 def health(peal, name):
     return peal.get(f"/v1/channels/http:{name}", expect=200).json["health"]
+
+
+def held(peal, what):
+    """The lines of a gauge of what holds channels, behind its name."""
+    name = f"peal_channel_{what}"
+    return [line[len(name):] for line in peal.get("/metrics", expect=200).text.splitlines()
+            if line.startswith(name)]
 
 
 def standing(peal, channel, state):
@@ -76,9 +83,61 @@ def test_all_who_look_see_the_circuit(ctx):
         assert part in line, shown
     metrics = peal.get("/metrics", expect=200).text
     assert "\npeal_circuits_open 1\n" in metrics and "\npeal_circuits_opened_total 1\n" in metrics
+    equal(held(peal, "circuit_open"), ['{tenant="default",channel="http:dead"} 1'])
+    equal((held(peal, "paused"), held(peal.with_key(None), "circuit_open")), ([], [" 1"]))
     equal(peal.get("/readyz").status, 200)
     equal({one["reason"] for one in peal.get("/v1/causes?state=retrying", expect=200).json["items"]},
           {"no-connection"})
+
+
+def test_a_channel_that_is_new_to_a_dead_host_says_why_it_waits(ctx):
+    peal, url = ctx.peal, dead_url()
+    make_way(peal, "dead", url, concurrency=1)
+    visits(peal, "dead", 6)
+    settle(peal)
+    make_way(peal, "new", url + "/new")
+    visits(peal, "new", 3)
+    settle(peal)
+    like(health(peal, "new"), {"circuit": "open", "lastError": health(peal, "dead")["lastError"]})
+    equal(standing(peal, "new", "pending"), 3)
+    equal(held(peal, "circuit_open"), [f'{{tenant="default",channel="http:{name}"}} 1'
+                                       for name in ("dead", "new")])
+
+
+def test_who_watches_sees_own_channels_alone(ctx):
+    peal, receiver = ctx.peal, ctx.receiver()
+    make_way(peal, "busy", receiver.url, concurrency=1)
+    receiver.answer(429, headers={"Retry-After": "60"})
+    visits(peal, "busy", 2)
+    settle(peal)
+    equal((held(peal, "paused"), held(peal, "circuit_open")),
+          (['{tenant="default",channel="http:busy"} 1'], []))
+    equal(held(make_tenant(peal, "other"), "paused"), [])
+    equal(held(peal.with_key(None), "paused"), [" 1"])
+    advance(peal, "60s")
+    equal(held(peal.with_key(None), "paused"), [" 1"])  # asked anew
+    receiver.answer(200)
+    advance(peal, "60s")
+    equal((held(peal, "paused"), held(peal.with_key(None), "paused")), ([], [" 0"]))
+
+
+def test_an_operator_limits_what_one_host_gets_at_once(ctx):
+    peal, receiver, gate = ctx.start(args=["--host-concurrency", "3"]), ctx.receiver(), threading.Event()
+    receiver.answer(200, hold=gate)
+    for name in ("one", "two"):
+        make_way(peal, name, f"{receiver.url}/{name}")
+        visits(peal, name, 1)
+    receiver.wait_for(2)
+    for name in ("one", "two"):
+        visits(peal, name, 20)
+    receiver.wait_for(3)
+    eventually(lambda: standing(peal, "one", "sending") + standing(peal, "two", "sending") == 3)
+    equal(receiver.count(), 3)
+    gate.set()
+    receiver.wait_for(42)
+    for wrong in ("0", "many", "10001"):
+        refused = run_peal("serve", "--store", f"sqlite:{ctx.folder}/none.db", "--host-concurrency", wrong)
+        assert refused.code and "from 1 to 10000" in refused.err, refused
 
 
 def test_a_far_side_that_asks_for_it_is_left_alone(ctx):
@@ -107,6 +166,23 @@ def test_a_pause_ends_when_the_channel_is_changed(ctx):
     peal.patch("/v1/channels/http:busy", {"concurrency": 2}, expect=200)
     settle(peal)
     equal((receiver.count(), health(peal, "busy")), (5, CLOSED))
+
+
+def test_a_channel_that_is_saved_as_it_is_keeps_its_pause(ctx):
+    """Whoever applies the same definitions every minute does not wear a far side down."""
+    peal, receiver = ctx.peal, ctx.receiver()
+    make_way(peal, "busy", receiver.url, concurrency=1)
+    receiver.answer_next(429, headers={"Retry-After": "3600"})
+    visits(peal, "busy", 3)
+    settle(peal)
+    body = {"key": "http:busy", "type": "http", "config": {"url": receiver.url}, "concurrency": 1}
+    before = health(peal, "busy")
+    equal(peal.put("/v1/channels/http:busy", body, expect=200).json["version"], 1)
+    settle(peal)
+    equal((receiver.count(), health(peal, "busy")), (1, before))
+    peal.put("/v1/channels/http:busy", {**body, "concurrency": 2}, expect=200)
+    settle(peal)
+    equal((receiver.count(), health(peal, "busy")), (3, CLOSED))
 
 
 def test_an_ordered_channel_keeps_its_order(ctx):
@@ -160,6 +236,30 @@ def test_a_peer_that_hangs_and_one_that_drops_delay_nobody_else(ctx):
         assert health(peal, name)["lastError"].startswith("no-answer"), health(peal, name)
     assert hangs.count() < 40 and drops.count() < 40, (hangs.count(), drops.count())
     gate.set()
+
+
+@only("postgres")
+def test_a_save_lifts_a_pause_on_every_node_or_on_none(ctx):
+    receiver = ctx.receiver()
+    one, other = ctx.start(clock="system"), ctx.start(clock="system")
+    make_way(one, "busy", receiver.url, concurrency=1)
+    receiver.answer_next(429, headers={"Retry-After": "3600"})
+    ingest_one_of(one, "busy")
+    receiver.wait_for(1)
+    eventually(lambda: health(other, "busy")["pausedUntil"])
+    time_to_hear(other, one)
+    body = {"key": "http:busy", "type": "http", "config": {"url": receiver.url}, "concurrency": 1}
+    one.put("/v1/channels/http:busy", body, expect=200)
+    for peal in (one, other):
+        visits(peal, "busy", 5)
+    time_to_hear(other, one)
+    equal((receiver.count(), bool(health(other, "busy")["pausedUntil"])), (1, True))
+    one.put("/v1/channels/http:busy", {**body, "concurrency": 2}, expect=200)
+    receiver.wait_for(11)
+    one.kill9()
+    visits(other, "busy", 5)
+    receiver.wait_for(16)
+    equal(health(other, "busy"), CLOSED)
 
 
 @only("postgres")

@@ -162,6 +162,8 @@ static void a_channel_that_is_new_to_a_dead_host_is_held_unspent(void)
     lapse(&rig, SPAN_SECOND);
     CHECK(sent_to(&rig, "http://one.test/b") == 0 && attempts(&rig) == 5);
     CHECK(in_state(&rig, DELIVERY_PENDING) == 7);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit = 1"
+                              " AND error = 'no-answer: no answer'") == 2);
 }
 
 static void another_tenants_circuit_is_its_own(void)
@@ -218,6 +220,30 @@ static void hosts_take_so_much_at_once_from_all_channels(void)
     rig.status = 200;
     lapse(&rig, 5 * SPAN_SECOND);
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 205 && attempts(&rig) == 205);
+}
+
+static void an_operators_limit_of_a_host_is_the_most(void)
+{
+    RIG(rig);
+    rig.host_max = 3;
+    restart(&rig);
+    way(&rig, "http", "a", "http://one.test/a", ",'timeout':'5m'");
+    way(&rig, "http", "b", "http://one.test/b", ",'timeout':'5m'");
+    visits(&rig, "a", 1); // where a channel goes is known from its first request
+    visits(&rig, "b", 1);
+    turn(&rig);
+    visits(&rig, "a", 9);
+    visits(&rig, "b", 9);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 3);
+    answer(&rig, 0, 200);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 4);
+    rig.status = 200;
+    for (int i = 1; i < 4; i++)
+        answer(&rig, i, 200);
+    lapse(&rig, 5 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 20 && attempts(&rig) == 20);
 }
 
 // Bulk
@@ -426,6 +452,13 @@ static Err apply_pause(Tx *tx, void *with, Error *error)
     return tx_sync(tx, error);
 }
 
+static Err apply_lift(Tx *tx, void *with, Error *error)
+{
+    (void) with;
+    health_lift(tx, TENANT, S("http:busy"));
+    return tx_sync(tx, error);
+}
+
 static void a_pause_that_another_node_was_asked_for_holds_here(void)
 {
     RIG(rig);
@@ -439,6 +472,27 @@ static void a_pause_that_another_node_was_asked_for_holds_here(void)
     CHECK(rig.sent_count == 0 && in_state(&rig, DELIVERY_PENDING) == 3);
     lapse(&rig, 20 * SPAN_SECOND);
     CHECK(rig.sent_count == 3);
+}
+
+static void a_pause_that_is_lifted_in_the_store_ends_here(void)
+{
+    RIG(rig);
+    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
+    rig.status = 429;
+    rig.retry_after = "3600";
+    rig.broken = "health_put";
+    visits(&rig, "busy", 4);
+    lapse(&rig, 20 * SPAN_SECOND); // what the store does not know yet is not lifted
+    CHECK(rig.sent_count == 1 && ask_i64(&rig.store, "SELECT COUNT(*) FROM health") == 0);
+    rig.broken = NULL;
+    rig.status = 200;
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(rig.sent_count == 1 && ask_i64(&rig.store, "SELECT COUNT(*) FROM health"
+                                                     " WHERE paused_until IS NOT NULL") == 1);
+    MUST(&rig.store, writer_run(rig.store.writer, apply_lift, NULL, &rig.store.error));
+    lapse(&rig, 6 * SPAN_SECOND);
+    CHECK(rig.sent_count == 4 && in_state(&rig, DELIVERY_DELIVERED) == 3);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE paused_until IS NOT NULL") == 0);
 }
 
 static Err apply_share(Tx *tx, void *with, Error *error)
@@ -535,6 +589,7 @@ static void what_holds_a_lane_is_told_when_the_store_is_back(void)
 static const Test tests[] = {
     TEST(a_far_side_that_names_a_time_pauses_its_lane),
     TEST(a_pause_that_another_node_was_asked_for_holds_here),
+    TEST(a_pause_that_is_lifted_in_the_store_ends_here),
     TEST(a_rate_is_shared_with_the_other_nodes),
     TEST(a_window_that_is_over_is_not_opened_again),
     TEST(what_holds_a_lane_is_told_to_all),
@@ -546,6 +601,7 @@ static const Test tests[] = {
     TEST(another_tenants_circuit_is_its_own),
     TEST(an_edited_channel_is_tried_at_once),
     TEST(hosts_take_so_much_at_once_from_all_channels),
+    TEST(an_operators_limit_of_a_host_is_the_most),
     TEST(a_single_message_does_not_wait_behind_a_batch),
     TEST(a_refused_login_holds_its_channel_at_once),
     TEST(an_ordered_lane_sends_one_parcel_at_a_time_in_order),

@@ -84,6 +84,7 @@ static void start_engine(Rig *rig)
         .node = ++rig->node,
         .is_only_node = !suite_is_postgres(),
         .flights_max = rig->flights_max,
+        .host_max = rig->host_max,
         .types = rig->types,
     };
     rig->engine = engine_new(&options);

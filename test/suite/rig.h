@@ -33,6 +33,7 @@ typedef struct Rig {
     const char *retry_after; // of every answer; NULL: none
     int64_t node;
     size_t flights_max;              // from the next restart() on; 0: the engine's own
+    int host_max;                    // likewise
     const ChannelType *const *types; // likewise; NULL: Peal's own
     Carriers carriers;               // of programs, once there is one
     const char *broken;              // a statement that fails whenever it is sent; NULL
