@@ -99,12 +99,22 @@ def cost_of(peal, count, work):
     return (peal.cpu_ms() - before) * 1000 / count
 
 
-def quickest(peal, path, tries):
-    """The quickest of a few calls in ms, their mean CPU in ms, and the last answer."""
+def verified(peal):
+    """The verdict on the chain; that on a long one comes by an operation."""
+    answer = peal.call("GET", "/v1/audit/verify")
+    path = f"/v1/operations/{answer.get('id')}"
+    while "ok" not in answer:
+        time.sleep(0.01)
+        answer = peal.call("GET", path)
+    return answer
+
+
+def quickest(peal, ask, tries):
+    """The quickest of a few tries in ms, their mean CPU in ms, and the last answer."""
     taken, before = [], peal.cpu_ms()
     for _ in range(tries):
         started = time.monotonic()
-        answer = peal.call("GET", path)
+        answer = ask()
         taken.append((time.monotonic() - started) * 1000)
     return min(taken), (peal.cpu_ms() - before) / tries, answer
 
@@ -129,7 +139,7 @@ def audit(program, kind, report):
             sealed = cost_of(peal, count, lambda: wait_until(
                 lambda: peal.call("GET", "/v1/audit/head")["seq"] >= count * ROWS_OF_ONE))
             report(f"audit_{kind}_sealing_cpu_us", sealed, None, None)
-            taken, cpu, verdict = quickest(peal, "/v1/audit/verify", VERIFY_TRIES)
+            taken, cpu, verdict = quickest(peal, lambda: verified(peal), VERIFY_TRIES)
             assert verdict["ok"], verdict
             rate = verdict["rows"] * 1000 / taken
             report(f"audit_{kind}_verify_rows_a_cpu_second", verdict["rows"] * 1000 / cpu, None, VERIFY_AIM)
@@ -162,7 +172,7 @@ def kpi(program, kind, report):
             store.settle()
         with start() as peal:
             for path, name in (("/v1/kpis?site=plant-7", "site_ms"), ("/v1/kpis", "ms")):
-                taken, cpu, figures = quickest(peal, path, KPI_TRIES)
+                taken, cpu, figures = quickest(peal, lambda path=path: peal.call("GET", path), KPI_TRIES)
                 report(f"kpi_{kind}_{name}", taken, None, KPI_AIM_MS)
                 report(f"kpi_{kind}_{name.replace('ms', 'cpu_ms')}", cpu, None, KPI_AIM_MS)
             print(f"kpi_{kind} {json.dumps({**figures, 'bySite': len(figures['bySite'])})}", flush=True)

@@ -545,7 +545,8 @@ CREATE TABLE idempotency (
 ) {STRICT_KEYED};
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- A bulk action: counted, then carried out, in slices; position is the last delivery it came to.
+-- A bulk action: counted, then carried out, in slices; position is the last delivery it came to. One that verifies the audit has its place in the chain instead,
+-- the chain's head as it stood outside, and the first bad row with what is wrong with it (domain/audit.h).
 CREATE TABLE operation (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -563,6 +564,12 @@ CREATE TABLE operation (
     position {ID} NOT NULL,
     created_at {I64} NOT NULL,
     finished_at {I64},
+    chain_seq {I64},
+    chain_link {BYTES},
+    outside_seq {I64},
+    outside_link {BYTES},
+    problem {SMALL},
+    bad {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
 CREATE INDEX operation_running ON operation (slices, created_at, id) WHERE state <> 'done';

@@ -303,6 +303,9 @@ static void print_lists(void)
         "any number of deliveries, %s in one transaction, taking turns with other operations; a "
         "reason of %s bytes",
         count(OPERATION_SLICE), count(OPERATION_REASON_MAX));
+    row("`GET /v1/audit/verify`",
+        "%s rows in a call; more by an operation, %s rows in one transaction",
+        count(AUDIT_VERIFY_MAX), count(OPERATION_SLICE * OPERATION_VERIFIES));
     row("metrics by channel",
         "%s named in `peal_deliveries` and `peal_queue_oldest_seconds`, those with the most to do; "
         "%s in what is counted by channel; the rest are summed as `(others)` "

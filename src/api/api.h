@@ -1,7 +1,7 @@
 // api.h - one request being served: who asks, what row of the route table answers, and how.
 //
 // A route's work says where its handler runs. READ handlers run on a reader's thread with a
-// connection. WRITE handlers run inside the writer's transaction, may be replayed, and are answered
+// connection; one that ends without an answer goes on with its route's write(). WRITE handlers run inside the writer's transaction, may be replayed, and are answered
 // after the commit; they check before they write, so that a refusal leaves nothing behind. Calls of
 // a WRITE route with a RouteSet are written together, as many as one transaction holds. START
 // handlers must not block and answer later by themselves, or end with call_write(), which does the

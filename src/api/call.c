@@ -291,11 +291,18 @@ static Err run_read(Read *read, Db *db, Error *error)
     return reply_conclude(served, err, error);
 }
 
+static bool has_no_answer(const Served *served)
+{
+    return served->call.reply.status == 0 && served->refused == ERR_OK;
+}
+
 static void read_done(Read *read, Err err, const Error *error)
 {
     Served *served = (Served *) call_of_read(read);
     if (served->is_across)
         across_note(served, err, error);
+    else if (err == ERR_OK && served->call.route->run.write && has_no_answer(served))
+        call_write(&served->call);
     else
         reply_finish(&served->call, err, error);
 }
@@ -310,8 +317,7 @@ static Err run_look(Read *read, Db *db, Error *error)
 static void look_done(Read *read, Err err, const Error *error)
 {
     Call *call = call_of_read(read);
-    const Served *served = (const Served *) call;
-    if (err == ERR_OK && call->reply.status == 0 && served->refused == ERR_OK)
+    if (err == ERR_OK && has_no_answer((const Served *) call))
         call->route->run.start(call);
     else
         reply_finish(call, err, error);

@@ -110,12 +110,15 @@ Err kpi_get(Call *call, Db *db, Error *error);
 extern const Param audit_params[];
 Err audit_list(Call *call, Db *db, Error *error);
 Err audit_check(Call *call, Db *db, Error *error);
+Err audit_check_later(Call *call, Tx *tx, Error *error);
 extern const Param audit_export_params[];
 Err audit_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error);
 Err audit_head_get(Call *call, Db *db, Error *error);
 
 // operations_api.c
 Err operation_create(Call *call, Tx *tx, Error *error);
+// operation_begun tells of the operation that was begun, which is call->with.
+Err operation_begun(Call *call, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);
 
 // forward_api.c

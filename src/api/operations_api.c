@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "api/shapes.h"
+#include "api/shown.h"
 #include "store/operation.h"
 
 static void put_id(JsonOut *json, Uuid id)
@@ -23,7 +24,7 @@ static Err read_request(const Call *call, Operation *ret, Error *error)
     return operation_check(ret, body.filter, error);
 }
 
-static Err tell_begun(Call *call, Error *error)
+Err operation_begun(Call *call, Error *error)
 {
     const Operation *operation = call->with;
     (void) error;
@@ -50,8 +51,29 @@ Err operation_create(Call *call, Tx *tx, Error *error)
     operation.created_at = tx->now;
     operation_add(tx, &operation);
     call->with = arena_copy(call->arena, &operation, sizeof operation);
-    call_later(call, tell_begun);
+    call_later(call, operation_begun);
     return ERR_OK;
+}
+
+static void put_operation(const Call *call, JsonOut *json, const Operation *operation)
+{
+    put_id(json, operation->id);
+    json_put_str(json, S("action"), str_from(operation_text(operation)));
+    json_put_raw(json, S("filter"), operation->filter);
+    json_put_str(json, S("reason"), operation->reason);
+    json_put_bool(json, S("dryRun"), operation->is_dry);
+    if (operation->state == OPERATION_COUNTING)
+        json_put_null(json, S("matched"));
+    else
+        json_put_i64(json, S("matched"), operation->matched);
+    json_put_i64(json, S("done"), operation->done);
+    json_put_i64(json, S("skipped"), operation->skipped);
+    json_put_i64(json, S("failed"), operation->failed);
+    json_put_str(json, S("state"), str_from(operation_state_text(operation->state)));
+    json_put_time(json, S("createdAt"), operation->created_at);
+    json_put_time(json, S("finishedAt"), operation->finished_at);
+    if (operation->kind == OPERATION_VERIFY && operation->state == OPERATION_DONE)
+        put_verdict(call, json, &operation->verdict);
 }
 
 Err operation_get(Call *call, Db *db, Error *error)
@@ -60,23 +82,11 @@ Err operation_get(Call *call, Db *db, Error *error)
     Operation operation;
     TRY(call_id(call, 0, &id, error));
     TRY(operation_row(db, call->arena, call->tenant, id, &operation, error));
+    if (call->key->role == ROLE_AUDIT_EXPORT && operation.kind != OPERATION_VERIFY)
+        return fail(error, ERR_NOT_FOUND, "there is no verification with this id");
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
-    put_id(json, operation.id);
-    json_put_str(json, S("action"), str_from(operation_text(&operation)));
-    json_put_raw(json, S("filter"), operation.filter);
-    json_put_str(json, S("reason"), operation.reason);
-    json_put_bool(json, S("dryRun"), operation.is_dry);
-    if (operation.state == OPERATION_COUNTING)
-        json_put_null(json, S("matched"));
-    else
-        json_put_i64(json, S("matched"), operation.matched);
-    json_put_i64(json, S("done"), operation.done);
-    json_put_i64(json, S("skipped"), operation.skipped);
-    json_put_i64(json, S("failed"), operation.failed);
-    json_put_str(json, S("state"), str_from(operation_state_text(operation.state)));
-    json_put_time(json, S("createdAt"), operation.created_at);
-    json_put_time(json, S("finishedAt"), operation.finished_at);
+    put_operation(call, json, &operation);
     json_close(json, '}');
     return ERR_OK;
 }

@@ -19,6 +19,7 @@
 
 // clang-format off
 #define READS(handler)  { .work = WORK_READ, .read = handler }
+#define READS_THEN(handler, then) { .work = WORK_READ, .read = handler, .write = then }
 #define WRITES(handler) { .work = WORK_WRITE, .write = handler }
 #define FIRST(handler)  { .work = WORK_WRITE, .write = handler, .is_first = true }
 #define FIRST_THEN(handler, then) { .work = WORK_WRITE, .write = handler, .is_first = true, .after = then }
@@ -148,13 +149,14 @@ const Route routes[] = {
       "The audit in its order, a JSON object a line, to its end", .params = audit_export_params, .status = 200, .type = "application/x-ndjson" },
     { "GET",    "/v1/audit/head",               AUDITORS,  READS(audit_head_get),
       "Where the audit chain ends, inside the database and outside", GIVES(200, audit_head_shape) },
-    { "GET",    "/v1/audit/verify",             AUDITORS,  READS(audit_check),
-      "Whether the audit chain is whole, and else which row is the first bad one", GIVES(200, audit_verdict_shape) },
+    { "GET",    "/v1/audit/verify",             AUDITORS,  READS_THEN(audit_check, audit_check_later),
+      "Whether the audit chain is whole, and else which row is the first bad one; of more than 100,000 rows by an operation (202)",
+      GIVES(200, audit_verdict_shape), .other_status = 202, .else_gives = &operation_begun_shape },
     { "POST",   "/v1/operations",               OPERATORS, WRITES(operation_create),
       "Act on all deliveries that a filter names, or replay rows of the outbox", POSTED(operation_body_shape), GIVES(202, operation_begun_shape),
       .example = "{\"action\":\"retry\",\"filter\":{\"state\":\"parked\"}}" },
-    { "GET",    "/v1/operations/{id}",          READERS,   READS(operation_get),
-      "How far an operation has come", GIVES(200, operation_shape) },
+    { "GET",    "/v1/operations/{id}",          AUDITORS,  READS(operation_get),
+      "How far an operation has come; audit-export sees those that verify", GIVES(200, operation_shape) },
 
     DEFINITION_TABLE(DEFINITION_ROUTES)
     { "POST",   "/v1/channels/{id}/rotate",     AUTHORS,   WRITES(channel_rotate),

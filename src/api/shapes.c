@@ -49,7 +49,10 @@ static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
 // clang-format off
 static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
 static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
-const char *const operation_words[] = { "retry", "discard", "cancel", "replay", NULL };
+#define OPERATION_WORDS "retry", "discard", "cancel", "replay"
+const char *const operation_words[] = { OPERATION_WORDS, NULL };
+static const char *const operation_shown_words[] = { OPERATION_WORDS, "verify", NULL };
+#undef OPERATION_WORDS
 
 // A reason is null where none is needed: the first of its words is empty.
 #define REASON(flags)       { "reason", FIELD_WORD, flags, .min = REASON_NONE + 1, .words = reason_words }
@@ -528,13 +531,13 @@ static const Field audit_bad_rows[] = {
     { "problem", FIELD_WORD,  ALWAYS, .min = AUDIT_PROBLEM_NONE + 1, .words = audit_problems },
 };
 static const Shape audit_bad_shape = SHAPE("AuditProblem", audit_bad_rows);
-static const Field audit_verdict_rows[] = {
-    { "ok",          FIELD_BOOL,   ALWAYS },
-    { "rows",        FIELD_COUNT,  ALWAYS, .help = "That were looked at" },
-    { "checkpoints", FIELD_COUNT,  ALWAYS, .help = "Whole thousands of them" },
-    { "head",        FIELD_TEXT,   ALWAYS, .help = "The hash of the last sound row" },
-    { "firstBad",    FIELD_OBJECT, SOMETIMES, .inside = &audit_bad_shape },
-};
+#define VERDICT_ROWS(flags) \
+    { "ok",          FIELD_BOOL,   flags }, \
+    { "rows",        FIELD_COUNT,  flags, .help = "That were looked at" }, \
+    { "checkpoints", FIELD_COUNT,  flags, .help = "Whole thousands of them" }, \
+    { "head",        FIELD_TEXT,   flags, .help = "The hash of the last sound row" }, \
+    { "firstBad",    FIELD_OBJECT, SOMETIMES, .inside = &audit_bad_shape }
+static const Field audit_verdict_rows[] = { VERDICT_ROWS(ALWAYS) };
 const Shape audit_verdict_shape = SHAPE("AuditVerdict", audit_verdict_rows);
 static const Field audit_place_rows[] = {
     { "seq",  FIELD_COUNT, ALWAYS },
@@ -570,7 +573,7 @@ const Shape operation_begun_shape = SHAPE("OperationBegun", operation_begun_rows
 static const char *const progress_words[] = { "counting", "running", "done", NULL };
 static const Field operation_rows[] = {
     { "id",         FIELD_ID,     ALWAYS },
-    { "action",     FIELD_WORD,   ALWAYS, .words = operation_words },
+    { "action",     FIELD_WORD,   ALWAYS, .words = operation_shown_words },
     { "filter",     FIELD_OBJECT, ALWAYS },
     { "reason",     FIELD_TEXT,   OR_NULL },
     { "dryRun",     FIELD_BOOL,   ALWAYS },
@@ -581,8 +584,10 @@ static const Field operation_rows[] = {
     { "state",      FIELD_WORD,   ALWAYS, .words = progress_words },
     { "createdAt",  FIELD_TIME,   ALWAYS },
     { "finishedAt", FIELD_TIME,   OR_NULL },
+    VERDICT_ROWS(SOMETIMES), // of one that verifies, at its end
 };
 const Shape operation_shape = SHAPE("Operation", operation_rows);
+#undef VERDICT_ROWS
 
 #define TENANT_NAME { "name", FIELD_TEXT, ALWAYS, offsetof(TenantBody, name), .max = TENANT_NAME_MAX, .help = "Its id unless said" }
 static const Field tenant_rows[] = {

@@ -1,7 +1,8 @@
-// shown.h - what answers about deliveries, messages and notifications have in common.
+// shown.h - what answers about deliveries, messages, notifications and the audit have in common.
 #pragma once
 
 #include "api/api.h"
+#include "store/audit.h"
 #include "store/target.h"
 
 #define STUCK_AFTER (10 * SPAN_MINUTE) // due for so long and not sent
@@ -13,3 +14,6 @@ void put_targets(const Call *call, JsonOut *json, Str name, const TargetRow *tar
 // first_targets reads the first TARGETS_MAX targets of a delivery; there may be more.
 Err first_targets(const Call *call, Db *db, Uuid id, TargetRow **ret, size_t *ret_count,
                   Error *error) MUST_USE;
+
+// put_verdict writes the members of what was found along an audit chain.
+void put_verdict(const Call *call, JsonOut *json, const AuditVerdict *verdict);

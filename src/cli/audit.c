@@ -70,11 +70,29 @@ static int print_verdict(const Client *client, const Json *answer)
                     .hint = S("compare it with an export or a backup: docs/audit.md") });
 }
 
+// wait_for looks at the operation that verifies until it is over, however long that takes: the
+// verdict is what was asked for. Who asks again meanwhile is given the same operation.
+static int wait_for(const Client *client, Answer *answer)
+{
+    Str id = json_str(json_get(answer->json, S("id")));
+    Str path = client_path(client->arena, "/v1/operations", str_z(client->arena, id), NULL);
+    struct timespec pause = { .tv_nsec = 200L * 1000 * 1000 };
+    fprintf(stderr, "Many rows: operation %.*s verifies them.\n", STR_ARG(id));
+    for (;;) {
+        int status = client_get(client, path, answer);
+        if (status != EXIT_DONE || json_get(answer->json, S("ok")))
+            return status;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static int verify(CommandArgs *args)
 {
     Client client = client_open(args);
     Answer answer = { 0 };
     int status = client_get(&client, S("/v1/audit/verify"), &answer);
+    if (status == EXIT_DONE && answer.status == 202)
+        status = wait_for(&client, &answer);
     if (status != EXIT_DONE)
         return status;
     if (!client.json)
@@ -147,7 +165,8 @@ const Command command_audit = {
     .details =
         "Rows are linked by their hashes; verify walks along the chain and names the first\n"
         "row that was changed, is missing, was put elsewhere or was cut off. It exits with 1\n"
-        "where there is one.\n\n"
+        "where there is one. More than 100,000 rows are verified by an operation, which it\n"
+        "waits for.\n\n"
         "Examples:\n"
         "  peal audit --delivery 01975e3c-7a4b-7000-8000-2c9d3f5b1a60\n"
         "  peal audit --channel email:ops --errors-only --from 2026-05-14T00:00:00Z\n"

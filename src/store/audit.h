@@ -19,7 +19,7 @@
 
 enum {
     AUDIT_CHECKPOINT = 1000,    // rows
-    AUDIT_VERIFY_MAX = 2000000, // rows that a call verifies
+    AUDIT_VERIFY_MAX = 100000,  // rows that a call verifies; more are an operation's
 };
 
 // audit_seal seals up to limit facts, of the chains that waited longest. Each gets its share.

@@ -6,17 +6,20 @@
 
 #define OPERATION_COLUMNS                                                                          \
     "SELECT tenant, id, action, filter, reason, actor, is_dry, matched, done, skipped, failed,"    \
-    " state, slices, position, created_at, finished_at FROM operation"
+    " state, slices, position, created_at, finished_at, chain_seq, chain_link, outside_seq,"       \
+    " outside_link, problem, bad FROM operation"
 #define OPERATION_NEXT                                                                             \
     OPERATION_COLUMNS " WHERE state <> 'done' ORDER BY slices, created_at, id LIMIT 1"
 
 static const Statement add = {
     .name = "operation_add",
     .scope = STATEMENT_TENANT,
-    .params = "iutttuiui",
-    .sql = "INSERT INTO operation (tenant, id, action, filter, reason, actor, is_dry, matched,"
-           " done, skipped, failed, state, slices, position, created_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, 'counting', 0, $8, $9)",
+    .params = "iutttuitiuiibib",
+    .sql = "INSERT INTO operation (tenant, id, action, filter, reason, actor, is_dry, state,"
+           " matched, position, created_at, chain_seq, chain_link, outside_seq, outside_link,"
+           " done, skipped, failed, slices)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,"
+           " 0, 0, 0, 0)",
 };
 static const Statement one = {
     .name = "operation_row",
@@ -34,14 +37,25 @@ static const Statement next = {
 static const Statement advance = {
     .name = "operation_advance",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiitiui",
+    .params = "iuiiiitiuiibii",
     .sql = "UPDATE operation SET matched = $3, done = $4, skipped = $5, failed = $6, state = $7,"
-           " slices = $8, position = $9, finished_at = $10 WHERE tenant = $1 AND id = $2",
+           " slices = $8, position = $9, finished_at = $10, chain_seq = $11, chain_link = $12,"
+           " problem = $13, bad = $14 WHERE tenant = $1 AND id = $2",
+};
+static const Statement under_way = {
+    .name = "operation_verify_under_way",
+    .scope = STATEMENT_TENANT,
+    .params = "i",
+    .sql = "SELECT id FROM operation WHERE tenant = $1 AND action = 'verify' AND state <> 'done'"
+           " LIMIT 1",
 };
 
-const Statement *const operation_statements[] = { &add, &one, &next, &advance, NULL };
+const Statement *const operation_statements[] = { &add, &one, &next, &advance, &under_way, NULL };
 
-#define REPLAY "replay"
+static const char *const kind_texts[] = {
+    [OPERATION_REPLAY] = "replay",
+    [OPERATION_VERIFY] = "verify",
+};
 
 bool operation_action(Str text, Operation *ret)
 {
@@ -49,17 +63,25 @@ bool operation_action(Str text, Operation *ret)
                                               DELIVERY_ACTION_CANCEL };
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         if (str_eq(text, str_from(delivery_action_text(actions[i])))) {
+            ret->kind = OPERATION_ACT;
             ret->action = actions[i];
             return true;
         }
     }
-    ret->is_replay = str_eq(text, S(REPLAY));
-    return ret->is_replay;
+    for (OperationKind kind = OPERATION_ACT + 1; kind < ARRAY_LEN(kind_texts); kind++) {
+        if (str_eq(text, str_from(kind_texts[kind]))) {
+            ret->kind = kind;
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *operation_text(const Operation *operation)
 {
-    return operation->is_replay ? REPLAY : delivery_action_text(operation->action);
+    assert(operation->kind < ARRAY_LEN(kind_texts));
+    return operation->kind == OPERATION_ACT ? delivery_action_text(operation->action)
+                                            : kind_texts[operation->kind];
 }
 
 static const char *const state_texts[] = {
@@ -107,7 +129,7 @@ Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *
     return ERR_OK;
 }
 
-// Wanted is what an operation is for: rows of the outbox where it is a replay, else deliveries.
+// Wanted is what an operation acts on: rows of the outbox where it is a replay, else deliveries.
 typedef union Wanted {
     DeliveryFilter deliveries;
     InboxFilter rows;
@@ -115,7 +137,7 @@ typedef union Wanted {
 
 static Err filter_of(const Operation *operation, const Json *source, Wanted *ret, Error *error)
 {
-    if (operation->is_replay)
+    if (operation->kind == OPERATION_REPLAY)
         return inbox_filter_read(source, S("/filter"), &ret->rows, error);
     return operation_filter(operation->action, source, &ret->deliveries, error);
 }
@@ -130,6 +152,7 @@ Err operation_check(const Operation *operation, const Json *source, Error *error
 typedef struct OperationRow {
     Operation operation;
     Str action, state;
+    bool is_verify;
 } OperationRow;
 
 static const Columns added_columns =
@@ -137,7 +160,12 @@ static const Columns added_columns =
             COLUMN(OperationRow, operation.id), COLUMN(OperationRow, action),
             COLUMN(OperationRow, operation.filter), COLUMN(OperationRow, operation.reason),
             COLUMN(OperationRow, operation.actor), COLUMN(OperationRow, operation.is_dry),
-            COLUMN(OperationRow, operation.position), COLUMN(OperationRow, operation.created_at));
+            COLUMN(OperationRow, state), COLUMN(OperationRow, operation.matched),
+            COLUMN(OperationRow, operation.position), COLUMN(OperationRow, operation.created_at),
+            COLUMN_IF(OperationRow, is_verify, operation.verdict.head.seq),
+            COLUMN_IF(OperationRow, is_verify, operation.verdict.head.link),
+            COLUMN_IF(OperationRow, is_verify, operation.outside.seq),
+            COLUMN_IF(OperationRow, is_verify, operation.outside.link));
 static const Columns row_columns = COLUMNS(
     OperationRow, COLUMN(OperationRow, operation.tenant), COLUMN(OperationRow, operation.id),
     COLUMN(OperationRow, action), COLUMN(OperationRow, operation.filter),
@@ -146,18 +174,27 @@ static const Columns row_columns = COLUMNS(
     COLUMN(OperationRow, operation.done), COLUMN(OperationRow, operation.skipped),
     COLUMN(OperationRow, operation.failed), COLUMN(OperationRow, state),
     COLUMN(OperationRow, operation.slices), COLUMN(OperationRow, operation.position),
-    COLUMN(OperationRow, operation.created_at), COLUMN_TIME(OperationRow, operation.finished_at));
+    COLUMN(OperationRow, operation.created_at), COLUMN_TIME(OperationRow, operation.finished_at),
+    COLUMN(OperationRow, operation.verdict.head.seq),
+    COLUMN(OperationRow, operation.verdict.head.link), COLUMN(OperationRow, operation.outside.seq),
+    COLUMN(OperationRow, operation.outside.link), COLUMN(OperationRow, operation.verdict.problem),
+    COLUMN(OperationRow, operation.verdict.bad));
 static const Columns advanced_columns = COLUMNS(
     OperationRow, COLUMN(OperationRow, operation.tenant), COLUMN(OperationRow, operation.id),
     COLUMN(OperationRow, operation.matched), COLUMN(OperationRow, operation.done),
     COLUMN(OperationRow, operation.skipped), COLUMN(OperationRow, operation.failed),
     COLUMN(OperationRow, state), COLUMN(OperationRow, operation.slices),
-    COLUMN(OperationRow, operation.position), COLUMN_TIME(OperationRow, operation.finished_at));
+    COLUMN(OperationRow, operation.position), COLUMN_TIME(OperationRow, operation.finished_at),
+    COLUMN_IF(OperationRow, is_verify, operation.verdict.head.seq),
+    COLUMN_IF(OperationRow, is_verify, operation.verdict.head.link),
+    COLUMN_IF(OperationRow, is_verify, operation.verdict.problem),
+    COLUMN_IF(OperationRow, is_verify, operation.verdict.bad));
 
 static OperationRow row_of(const Operation *operation)
 {
     return (OperationRow){ .operation = *operation,
                            .action = str_from(operation_text(operation)),
+                           .is_verify = operation->kind == OPERATION_VERIFY,
                            .state = str_from(operation_state_text(operation->state)) };
 }
 
@@ -179,6 +216,7 @@ static Err read_operation(const Value *at, Operation *ret, Error *error)
     if (!operation_action(row.action, operation) || !read_state(row.state, &operation->state))
         return fail(error, ERR_CORRUPT, "operation %.*s has an unknown action or state",
                     STR_ARG(uuid_text(operation->id, text)));
+    operation->verdict.rows = operation->done;
     *ret = *operation;
     return ERR_OK;
 }
@@ -194,6 +232,31 @@ Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
                     STR_ARG(uuid_text(id, text)));
     }
     return read_operation(rows_at(&rows, 0), ret, error);
+}
+
+Err operation_verify(Tx *tx, int64_t tenant, const AuditHead *outside, Uuid *ret, Error *error)
+{
+    Rows rows;
+    AuditChain chain;
+    Value args[] = { value_i64(tenant) };
+    TRY(tx_query(tx, &under_way, args, &rows, error));
+    if (rows.count > 0) {
+        *ret = value_to_uuid(rows_at(&rows, 0));
+        return ERR_OK;
+    }
+    TRY(audit_chain(tx->db, &tx->arena, tenant, &chain, error));
+    Operation operation = { .tenant = tenant,
+                            .id = uuid_new(tx->now, tx->random),
+                            .kind = OPERATION_VERIFY,
+                            .filter = S("{}"),
+                            .state = OPERATION_RUNNING,
+                            .matched = chain.head.seq - chain.anchor.seq,
+                            .verdict.head = chain.anchor,
+                            .outside = *outside,
+                            .created_at = tx->now };
+    operation_add(tx, &operation);
+    *ret = operation.id;
+    return ERR_OK;
 }
 
 // finish ends an operation; of one that acted, each delivery that it matched is accounted for. What
@@ -222,7 +285,7 @@ static Err find(Tx *tx, Operation *operation, const Wanted *filter, int64_t limi
                 Error *error)
 {
     Walk walk = { .after = walk_place(&tx->arena, operation->position), .limit = limit };
-    if (operation->is_replay)
+    if (operation->kind == OPERATION_REPLAY)
         TRY(inbox_walk(tx->db, &tx->arena, operation->tenant, &filter->rows, operation->id, &walk,
                        ret, error));
     else
@@ -251,12 +314,12 @@ static Err act(Tx *tx, Operation *operation, const IdsSeen *found, Error *error)
 {
     int64_t done = 0;
     Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found->count + 1);
-    if (operation->is_replay)
+    if (operation->kind == OPERATION_REPLAY)
         TRY(inbox_replay(tx, operation->tenant, found->ids, found->count, &done, error));
     else
         TRY(act_all(tx, operation->tenant, found->ids, found->count, operation->action,
                     operation->reason, acted, error));
-    for (size_t i = 0; i < found->count && !operation->is_replay; i++)
+    for (size_t i = 0; i < found->count && operation->kind != OPERATION_REPLAY; i++)
         done += acted[i].err == ERR_OK;
     operation->done += done;
     operation->skipped += (int64_t) found->count - done;
@@ -282,9 +345,25 @@ static Err run_slice(Tx *tx, Operation *operation, const Wanted *filter, int lim
     return ERR_OK;
 }
 
+// verify_slice looks at the next rows of the chain. What was sealed since it began is part of it.
+static Err verify_slice(Tx *tx, Operation *operation, int limit, Error *error)
+{
+    bool has_more;
+    TRY(audit_verify(tx->db, operation->tenant, &operation->outside,
+                     (int64_t) limit * OPERATION_VERIFIES, &operation->verdict, &has_more, error));
+    operation->done = operation->verdict.rows;
+    cover(operation);
+    if (!has_more)
+        finish(tx, operation);
+    return ERR_OK;
+}
+
 static Err carry_on(Tx *tx, Operation *operation, int limit, Error *error)
 {
     Wanted filter;
+    operation->slices++;
+    if (operation->kind == OPERATION_VERIFY)
+        return verify_slice(tx, operation, limit, error);
     Error unread = { .arena = &tx->arena };
     // The filter was valid when it was stored. One that is not any more ends its operation, for
     // otherwise it would stand in the way of all others.
@@ -295,7 +374,6 @@ static Err carry_on(Tx *tx, Operation *operation, int limit, Error *error)
         finish(tx, operation);
         return ERR_OK;
     }
-    operation->slices++;
     if (operation->state == OPERATION_COUNTING)
         return count_slice(tx, operation, &filter, error);
     return run_slice(tx, operation, &filter, limit, error);

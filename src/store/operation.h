@@ -1,4 +1,5 @@
-// operation.h - one action on all deliveries, or on all rows of the outbox, that a filter names.
+// operation.h - one action on all deliveries, or on all rows of the outbox, that a filter names; or
+// a walk along the whole audit chain.
 //
 // An operation is a row with a place in the order of ids; the engine carries it out in slices, so
 // that a million deliveries neither hold the writer nor get lost when a node dies: the next slice
@@ -6,11 +7,27 @@
 // dry ends there. What is made after it is not part of it, and what no longer stands as it must
 // when its turn comes is skipped, also where it had left the filter by then. At the end of one that
 // is not dry, matched = done + skipped + failed.
+//
+// One that verifies acts on nothing: what it matched is known at its start, what it has done are
+// the rows that it looked at, and its verdict is what it found. Whoever asks while one is under way
+// is given that one.
 #pragma once
 
+#include "store/audit.h"
 #include "store/delivery.h"
 
-enum { OPERATION_REASON_MAX = 500, OPERATION_SLICE = 500 };
+enum {
+    OPERATION_REASON_MAX = 500,
+    OPERATION_SLICE = 500,
+    OPERATION_VERIFIES = 10, // rows of the chain in the time of one action
+};
+
+// OperationKind is what an operation is about.
+typedef enum OperationKind {
+    OPERATION_ACT,    // deliveries
+    OPERATION_REPLAY, // rows of the outbox (store/inbox.h)
+    OPERATION_VERIFY, // the audit chain
+} OperationKind;
 
 typedef enum OperationState {
     OPERATION_COUNTING,
@@ -21,8 +38,8 @@ typedef enum OperationState {
 typedef struct Operation {
     int64_t tenant;
     Uuid id;
-    bool is_replay;        // of rows of the outbox (store/inbox.h) and not of deliveries
-    DeliveryAction action; // RETRY, DISCARD or CANCEL, where it is not
+    OperationKind kind;
+    DeliveryAction action; // RETRY, DISCARD or CANCEL, of OPERATION_ACT
     Str filter;            // JSON, as it was given
     Str reason;            // none
     Uuid actor;            // who made it: its slices are that one's doing
@@ -33,10 +50,12 @@ typedef struct Operation {
     int slices;    // that it was given: who had fewest is next
     Uuid position; // of the last delivery it looked at
     Instant created_at, finished_at;
+    AuditVerdict verdict; // of OPERATION_VERIFY: how far it came, and what it found
+    AuditHead outside;    // the chain's head as it stood outside when it began
 } Operation;
 
-// operation_action reads "retry", "discard", "cancel" or "replay" into ret; operation_text is its
-// word.
+// operation_action reads "retry", "discard", "cancel", "replay" or "verify" into ret;
+// operation_text is its word.
 bool operation_action(Str text, Operation *ret);
 const char *operation_text(const Operation *operation);
 const char *operation_state_text(OperationState state);
@@ -53,8 +72,14 @@ void operation_add(Tx *tx, const Operation *operation);
 Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
                   Error *error) MUST_USE;
 
+// operation_verify begins one that verifies the tenant's audit chain, or joins the one that is
+// under way. outside is the chain's head as it stands outside the database (audit_outside.h).
+Err operation_verify(Tx *tx, int64_t tenant, const AuditHead *outside, Uuid *ret,
+                     Error *error) MUST_USE;
+
 // operation_step gives a slice to the operation that had fewest: it counts as far as one walk
-// looks, or acts on at most limit deliveries. ret_more is false when there was none to carry on.
+// looks, acts on at most limit deliveries, or verifies OPERATION_VERIFIES times as many rows.
+// ret_more is false when there was none to carry on.
 Err operation_step(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
 
 extern const Statement *const operation_statements[]; // ends with NULL

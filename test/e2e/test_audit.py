@@ -4,7 +4,7 @@ import socket
 import uuid
 from urllib.parse import quote, urlsplit
 
-from harness import equal, like, main
+from harness import equal, eventually, like, main, slow
 from steps import deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
 
 
@@ -208,6 +208,67 @@ def test_a_cut_is_found_by_the_head_outside(ctx):
     ctx.peal.start()
     like(verify(ctx.peal), {"ok": False, "firstBad": {"seq": cut + 1, "problem": "cut"}})
     equal(ctx.peal.cli("audit", "verify").code, 1)
+
+
+VERIFIED_AT_ONCE = 100_000  # rows; store/audit.h
+
+
+def grow_chain(peal, triggers=25, calls=4):
+    """So long a chain that a call does not verify it; nothing is sent."""
+    for n in range(triggers):
+        make_trigger(peal, f"later-{n}", eventKind="later", schedule={"initialDelay": "9d"})
+    each = VERIFIED_AT_ONCE // triggers // calls
+    for _ in range(calls):
+        ingest(peal, *(visit() for _ in range(each)), kind="later")
+    settle(peal)
+    eventually(lambda: peal.get("/v1/audit/head", expect=200).json["seq"] > VERIFIED_AT_ONCE, 120)
+
+
+def operation(peal, id):
+    return peal.get(f"/v1/operations/{id}", expect=200).json
+
+
+def ended(peal, id):
+    return eventually(lambda: operation(peal, id)["state"] == "done" and operation(peal, id), 60)
+
+
+def tables(ctx):
+    return "peal." if ctx.store == "postgres" else ""
+
+
+@slow
+def test_a_long_chain_is_verified_by_an_operation(ctx):
+    grow_chain(ctx.peal)
+    answer = ctx.peal.get("/v1/audit/verify", expect=202)
+    id = answer.json["id"]
+    equal(answer.headers["Location"], f"/v1/operations/{id}")
+    ctx.peal.kill9()
+    ctx.peal.start()
+    done = ended(ctx.peal, id)
+    head = ctx.peal.get("/v1/audit/head", expect=200).json
+    like(done, {"action": "verify", "state": "done", "ok": True, "rows": done["done"],
+                "matched": done["done"], "checkpoints": done["done"] // 1000})
+    assert VERIFIED_AT_ONCE < done["rows"] <= head["seq"], (done, head)
+
+    exporter = make_user(ctx.peal, "audit-export")
+    own = exporter.get("/v1/audit/verify", expect=202).json["id"]
+    equal(ended(exporter, own)["ok"], True)
+    other = ctx.peal.post("/v1/operations", {"action": "retry", "filter": {}}, expect=202).json["id"]
+    exporter.get(f"/v1/operations/{other}", expect=404)
+    make_tenant(ctx.peal, "acme").get(f"/v1/operations/{own}", expect=404)
+    ctx.peal.post("/v1/operations", {"action": "verify", "filter": {}}, expect=422)
+
+    ran = ctx.peal.cli("audit", "verify")
+    assert ran.code == 0 and "is whole" in ran.out, ran
+    settle(ctx.peal)
+    ctx.peal.stop()
+    gone = int(ctx.sql(f"SELECT seq FROM {tables(ctx)}chain WHERE tenant = 1")[0][0]) + 1
+    ctx.sql(f"UPDATE {tables(ctx)}chain SET seq = seq + 5 WHERE tenant = 1")  # as if rows were cut
+    ctx.peal.start()
+    ran = ctx.peal.cli("audit", "verify", "--json")
+    equal(ran.code, 1)
+    like(json.loads(ran.out), {"ok": False, "firstBad": {"seq": gone}})
+    assert "broken" in ctx.peal.cli("audit", "verify").err
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "store/audit.h"
+#include "store/operation.h"
 #include "store/sequence.h"
 #include "store/site.h"
 
@@ -238,6 +238,83 @@ static void any_change_is_found_and_named(void)
     run(&store, "DROP TABLE kept");
 }
 
+// Verification is an operation that verifies, in steps of ten rows.
+typedef struct Verification {
+    AuditHead outside;
+    Uuid id;
+    bool begins, dies, has_more;
+} Verification;
+
+static Err do_verification(Tx *tx, void *with, Error *error)
+{
+    Verification *verification = with;
+    if (verification->begins)
+        TRY(operation_verify(tx, TENANT, &verification->outside, &verification->id, error));
+    else
+        TRY(operation_step(tx, 1, &verification->has_more, error));
+    return verification->dies ? fail(error, ERR_CONFLICT, "died before the commit") : ERR_OK;
+}
+
+static Uuid begin_verification(Store *store, const AuditHead *outside)
+{
+    Verification one = { .outside = *outside, .begins = true };
+    MUST(store, writer_run(store->writer, do_verification, &one, &store->error));
+    return one.id;
+}
+
+static Operation look(Store *store, Uuid id)
+{
+    Operation operation;
+    MUST(store, operation_row(store->db, &store->arena, TENANT, id, &operation, &store->error));
+    return operation;
+}
+
+// carry_verification_on dies in every step once, and returns how many there were.
+static int carry_verification_on(Store *store, Uuid id)
+{
+    Verification step = { .has_more = true };
+    int steps = 0;
+    while (look(store, id).state != OPERATION_DONE && steps < 100) {
+        step.dies = true;
+        CHECK(writer_run(store->writer, do_verification, &step, &store->error) == ERR_CONFLICT);
+        step.dies = false;
+        MUST(store, writer_run(store->writer, do_verification, &step, &store->error));
+        steps++;
+    }
+    return steps;
+}
+
+static void a_long_chain_is_verified_by_an_operation(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 10; i++)
+        deliver(&store);
+    seal(&store, SLICE);
+    static const AuditHead none;
+    AuditVerdict plain = verify(&store, NULL);
+    Uuid id = begin_verification(&store, &none);
+    CHECK(same_id(begin_verification(&store, &none), id)); // who asks meanwhile is given the same
+    Operation begun = look(&store, id);
+    CHECK(begun.state == OPERATION_RUNNING && begun.matched == plain.rows && begun.done == 0);
+    deliver(&store);
+    seal(&store, SLICE);
+    plain = verify(&store, NULL);
+    CHECK(carry_verification_on(&store, id) == plain.rows / 10 + 1);
+    Operation done = look(&store, id);
+    CHECK(done.kind == OPERATION_VERIFY && done.verdict.rows == plain.rows);
+    CHECK(done.matched == plain.rows && done.skipped == 0 && !done.verdict.problem);
+    CHECK(memcmp(&done.verdict.head, &plain.head, sizeof plain.head) == 0);
+
+    AuditHead outside = plain.head;
+    outside.seq = 12; // its link is another row's
+    id = begin_verification(&store, &outside);
+    CHECK(carry_verification_on(&store, id) == 2);
+    done = look(&store, id);
+    CHECK(done.verdict.problem == AUDIT_PROBLEM_CHANGED && done.verdict.bad == 12);
+    CHECK(done.done == 12 && done.skipped == done.matched - 12);
+}
+
 static void a_broken_audit_changes_no_delivery_and_is_made_up_for(void)
 {
     STORE(store);
@@ -333,6 +410,7 @@ static const Test tests[] = {
     TEST(what_is_sealed_in_small_slices_is_the_same_chain),
     TEST(who_dies_in_between_leaves_nothing),
     TEST(any_change_is_found_and_named),
+    TEST(a_long_chain_is_verified_by_an_operation),
     TEST(a_broken_audit_changes_no_delivery_and_is_made_up_for),
     TEST(what_sites_bring_is_told_once),
     TEST(filters_find_what_they_name),
