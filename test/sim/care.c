@@ -5,9 +5,27 @@
 // node was told: one bad word more than it may have, and nothing goes out but probes, one at a
 // time, each not before its time.
 
-enum { FAILURES_MAX = 5 };
-#define FIRST_WAIT ((Span) 5 * SPAN_SECOND)
-#define LONGEST_WAIT ((Span) 5 * SPAN_MINUTE)
+// Patience is what a circuit of a kind has with its far side: of a host, and of an ordered lane.
+typedef struct Patience {
+    int failures;
+    Span first, longest;
+} Patience;
+
+static const Patience of_host = { 5, 5 * SPAN_SECOND, 5 * SPAN_MINUTE };
+static const Patience of_order = { 1, SPAN_SECOND, SPAN_MINUTE };
+
+static const Patience *patience_of(const Lane *lane)
+{
+    return lane->is_ordered ? &of_order : &of_host;
+}
+
+// is_bad: a host is when it brings no answer; an ordered lane, when what is first in it must wait.
+static bool is_bad(const Lane *lane, const Send *send)
+{
+    bool is_over = send->answer == ANSWER_TAKEN || send->answer == ANSWER_REFUSED ||
+                   send->answer == ANSWER_GONE;
+    return lane->is_ordered ? !is_over : send->answer >= ANSWER_NO_CONNECTION;
+}
 
 static Shadow *shadow_of(Sim *sim, int node, int lane)
 {
@@ -95,17 +113,22 @@ static void wait_for(Sim *sim, Shadow *shadow, const Send *send, Span wait)
           (long long) (wait / SPAN_SECOND));
 }
 
+static void pause_lane(Sim *sim, const Send *send)
+{
+    Instant *until = &sim->nodes[send->node].paused_until[send->lane];
+    Lane *lane = &sim->lanes[send->lane];
+    *until = later(*until, send->told_at + send->retry_after);
+    lane->paused_until = later(lane->paused_until, sim->now + send->retry_after);
+}
+
 void care_on_told(Sim *sim, const Send *send)
 {
     Shadow *shadow = shadow_of(sim, send->node, send->lane);
-    bool is_bad = send->answer >= ANSWER_NO_CONNECTION;
-    if (send->retry_after && !is_bad) {
-        Instant *until = &sim->nodes[send->node].paused_until[send->lane];
-        Lane *lane = &sim->lanes[send->lane];
-        *until = later(*until, send->told_at + send->retry_after);
-        lane->paused_until = later(lane->paused_until, sim->now + send->retry_after);
-    }
-    if (!is_bad) {
+    const Lane *lane = &sim->lanes[send->lane];
+    const Patience *patience = patience_of(lane);
+    if (send->retry_after && send->answer < ANSWER_NO_CONNECTION)
+        pause_lane(sim, send);
+    if (!is_bad(lane, send)) {
         if (shadow->is_open)
             shadow->closed_at = sim->now;
         *shadow = (Shadow){ .closed_at = shadow->closed_at };
@@ -113,9 +136,9 @@ void care_on_told(Sim *sim, const Send *send)
     }
     shadow->failures++;
     if (shadow->probe == send)
-        wait_for(sim, shadow, send, earlier(shadow->wait * 2, LONGEST_WAIT));
-    else if (!shadow->is_open && shadow->failures >= FAILURES_MAX)
-        wait_for(sim, shadow, send, FIRST_WAIT);
+        wait_for(sim, shadow, send, earlier(shadow->wait * 2, patience->longest));
+    else if (!shadow->is_open && shadow->failures >= patience->failures)
+        wait_for(sim, shadow, send, patience->first);
 }
 
 void care_on_channel(Sim *sim, int lane)

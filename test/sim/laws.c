@@ -15,14 +15,14 @@ static const Node *node_numbered(const Sim *sim, int64_t number)
     return NULL;
 }
 
-static int name_of(const Sim *sim, const Track *track)
+int name_of(const Sim *sim, const Track *track)
 {
     return (int) (track - sim->tracks);
 }
 
 // could_lapse: whether others could rightly take this node's lease for over, since then. Alone, a
 // node that lives never loses what is its own, however long it stood still or the store was away.
-static bool could_lapse(const Sim *sim, const Node *node, Instant since)
+bool could_lapse(const Sim *sim, const Node *node, Instant since)
 {
     if (!is_several(sim))
         return false;
@@ -42,7 +42,7 @@ static bool is_orphan(const Sim *sim, const Send *send)
 }
 
 // I19: a message comes twice only where nobody could know what became of the first.
-static bool is_explained(const Sim *sim, const Send *send)
+bool is_explained(const Sim *sim, const Send *send)
 {
     return send->answer == ANSWER_LOST || is_orphan(sim, send) ||
            could_lapse(sim, &sim->nodes[send->node], send->started_at);
@@ -163,6 +163,7 @@ void laws_on_send(Sim *sim, Send *send)
     i18_concurrency(sim, send);
     i19_twice(sim, send);
     care_on_send(sim, send);
+    order_on_send(sim, send);
     track->sends[send->attempt] = send;
 }
 
@@ -183,9 +184,12 @@ static void on_claim(Sim *sim, Track *track, const Row *was, const Row *is)
     bool is_again = was && was->state == DELIVERY_SENDING && is->attempt == was->attempt;
     if (!is_again) // else given back and claimed again at once
         track->before = was ? *was : *is;
+    else
+        order_gives_back(sim, track, was);
     track->is_claimed[is->attempt] = true;
     track->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     track->claimed_at[is->attempt] = sim->now;
+    track->claimed_in[is->attempt] = sim->commits;
     if (is->state == DELIVERY_SENDING)
         i25_doubted(sim, track, "claimed");
 }
@@ -284,7 +288,7 @@ static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
     const Row *before = &track->before;
     if (is->attempt != was->attempt - 1)
         return false;
-    if (track->sends[was->attempt])
+    if (!order_gives_back(sim, track, was) && track->sends[was->attempt])
         broken(sim, "I11", "track %d is given back, but was sent", name_of(sim, track));
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
     bool is_refused = is->state == DELIVERY_PARKED || is->state == DELIVERY_EXPIRED;
@@ -327,7 +331,9 @@ static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
         i19_own(sim, track, was);
         i16_outcome(sim, track, was, is);
     }
-    if (is->state == DELIVERY_RETRYING)
+    if (is_ordered(sim, track))
+        order_on_settle(sim, track, was, is);
+    else if (is->state == DELIVERY_RETRYING)
         i15_retry(sim, track, was, is);
     if (is->state == DELIVERY_WAITING)
         i21_plan(sim, track, was, is);
@@ -363,8 +369,10 @@ static void i14_moved(Sim *sim, Track *track, const Row *was, const Row *is)
     if (delivery_is_final(was->state) && is->state != was->state)
         broken(sim, "I14", "track %d goes from %s to %s", name_of(sim, track),
                delivery_state_text(was->state), delivery_state_text(is->state));
-    // One that was called off before it was sent loses the attempt that was never made.
-    bool is_untried = track->closed_in_flight == was->attempt && !track->sends[was->attempt];
+    // One that was called off before it was sent loses the attempt that was never made; in an
+    // ordered lane also one that failed.
+    bool is_untried = track->closed_in_flight == was->attempt &&
+                      (!track->sends[was->attempt] || is_ordered(sim, track));
     bool may_lose = was->state == DELIVERY_SENDING || is_untried;
     if (is->attempt < was->attempt - may_lose || is->fence < was->fence)
         broken(sim, "I11", "track %d: attempt %d after %d, fence %d after %d", name_of(sim, track),

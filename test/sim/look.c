@@ -156,6 +156,7 @@ static void look_at(Sim *sim, const Value *values)
     if (!is_new && memcmp(&was, &row, sizeof row) == 0)
         return;
     track->row = row;
+    track->moved = sim->commits;
     laws_on_change(sim, track, is_new ? NULL : &was, &track->row);
 }
 

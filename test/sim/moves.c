@@ -52,6 +52,11 @@ const Pattern patterns[] = {
       .expires_after = 60 * SPAN_SECOND,
       .wait = SPAN_SECOND,
       .is_recalled = true },
+    { .id = "turned", // its lane is ordered: that it may be tried once only counts for nothing
+      .kind = "e",
+      .json = "{'id':'turned','eventKind':'e','channel':'http:3',"
+              "'retry':{'policy':'fixed','interval':'3s','max':0}}",
+      .lane = ORDERED_LANE },
 };
 const size_t pattern_count = ARRAY_LEN(patterns);
 
@@ -183,7 +188,7 @@ static Str quoted(Sim *sim, const char *text)
 
 static void draw_event(Sim *sim, Event *ret)
 {
-    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d" };
+    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e" };
     Error error = { 0 };
     const Json *body;
     int key = draw(sim, KEYS), identity = draw(sim, 40);
@@ -282,12 +287,13 @@ static Str channel_body(Sim *sim, const Lane *lane)
                    ? str_format(&sim->arena, ",'rate':{'per':'%llds','max':%d}",
                                 (long long) (lane->rate_per / SPAN_SECOND), lane->rate_max)
                    : S("");
-    Str text = str_format(&sim->arena,
-                          "{'key':'%s','type':'http','config':{'url':'http://far%d.test/%s'},"
-                          "'concurrency':%d,'timeout':'%llds','enabled':%s%.*s}",
-                          lane->key, lane->host, lane->key, lane->concurrency,
-                          (long long) (lane->timeout / SPAN_SECOND),
-                          lane->is_enabled ? "true" : "false", STR_ARG(rate));
+    Str text =
+        str_format(&sim->arena,
+                   "{'key':'%s','type':'http','config':{'url':'http://far%d.test/%s'},"
+                   "'concurrency':%d,'timeout':'%llds','enabled':%s,'ordered':%s%.*s}",
+                   lane->key, lane->host, lane->key, lane->concurrency,
+                   (long long) (lane->timeout / SPAN_SECOND), lane->is_enabled ? "true" : "false",
+                   lane->is_ordered ? "true" : "false", STR_ARG(rate));
     return quoted(sim, text.at);
 }
 

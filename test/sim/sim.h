@@ -12,6 +12,7 @@
 //   far.c      the far side: a scripted Transport and its record of what reached it
 //   look.c     the store as rows, the only SQL of the simulation
 //   care.c     what far sides are spared: circuits
+//   order.c    what an ordered lane promises
 //   laws.c     what each invariant says; checked after every commit, at every send and at the end
 //
 // Nodes. SQLite lets one process write. A run with several nodes gives each its own connection to
@@ -32,8 +33,9 @@
 enum {
     OUR_TENANT = 1,
     NODES_MAX = 3,
-    LANES_MAX = 3,
-    HOSTS_MAX = 2,
+    LANES_MAX = 4,
+    ORDERED_LANE = 3,
+    HOSTS_MAX = 3,
     WINDOWS_MAX = 8, // of a rate: nodes' clocks are apart by less
     KEYS = 6,
     TRACKS_MAX = 1024,
@@ -103,7 +105,8 @@ typedef struct Track {
     int key;
     Row row;
     bool is_there;
-    int seen;             // when it was last looked at
+    int seen;             // when it was last looked at …
+    int moved;            // … and found to have changed
     int by_hand;          // acts of people that were asked for and may have moved it
     Instant closed_at;    // when it was seen cancelled, completed or the like; INSTANT_NONE
     int closed_in_flight; // the attempt that was under way then; 0: none
@@ -113,6 +116,7 @@ typedef struct Track {
     bool is_claimed[ATTEMPTS_MAX];
     int64_t claimed_by[ATTEMPTS_MAX];
     Instant claimed_at[ATTEMPTS_MAX];
+    int claimed_in[ATTEMPTS_MAX]; // the commit
     struct Send *sends[ATTEMPTS_MAX];
 } Track;
 
@@ -209,6 +213,7 @@ typedef struct Lane {
     int64_t number; // in the store
     int concurrency, rate_max;
     Span rate_per, timeout;
+    bool is_ordered;
     bool is_enabled;
     bool was_off;                // ever, by a person or a 410
     Instant gone_at, changed_at; // 410 was answered; the channel was published
@@ -304,6 +309,13 @@ void care_on_channel(Sim *sim, int lane); // it was published
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since);
 bool care_holds_all(const Sim *sim, int lane, Instant since); // of every node
 
+// order.c
+void order_on_send(Sim *sim, const Send *send);
+void order_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is);
+// order_gives_back: what was sent in an ordered lane and may pass goes back, unspent.
+bool order_gives_back(Sim *sim, Track *track, const Row *was);
+bool is_ordered(const Sim *sim, const Track *track);
+
 // look.c
 void look_open(Sim *sim);
 void look_close(Sim *sim);
@@ -324,6 +336,11 @@ int64_t look_lane(Sim *sim, const char *key);
 bool look_agrees(Sim *sim); // what test/suite wants of every store: counters, places, columns
 
 // laws.c
+int name_of(const Sim *sim, const Track *track);
+// could_lapse: whether others could rightly take this node's lease for over, since then.
+bool could_lapse(const Sim *sim, const Node *node, Instant since);
+// is_explained: nobody could know what became of it, and so it may come twice.
+bool is_explained(const Sim *sim, const Send *send);
 void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is);
 void laws_on_vanish(Sim *sim, const Track *track);
 void laws_on_send(Sim *sim, Send *send);
