@@ -21,16 +21,23 @@ const char *circuit_state_text(CircuitState state)
     return states[state];
 }
 
-// sign_of_host: whatever the far side answered, it is there. What was never asked says nothing.
+// was_asked: what is known before it is sent, and what nobody knows, says nothing of a far side.
+static bool was_asked(const Outcome *outcome)
+{
+    DeliveryReason reason = outcome->reason;
+    bool is_ours = reason == REASON_BAD_REQUEST || reason == REASON_ADDRESS_FORBIDDEN ||
+                   reason == REASON_NO_RECIPIENT || reason == REASON_OPTED_OUT ||
+                   reason == REASON_RENDER_FAILED;
+    return !is_ours && outcome->verdict != VERDICT_UNKNOWN;
+}
+
+// sign_of_host: whatever the far side answered, it is there.
 static CircuitSign sign_of_host(const Outcome *outcome)
 {
     DeliveryReason reason = outcome->reason;
     if (reason == REASON_NO_CONNECTION || reason == REASON_NO_ANSWER)
         return CIRCUIT_BAD;
-    bool is_asked = reason != REASON_BAD_REQUEST && reason != REASON_ADDRESS_FORBIDDEN &&
-                    reason != REASON_NO_RECIPIENT && reason != REASON_OPTED_OUT &&
-                    outcome->verdict != VERDICT_UNKNOWN;
-    return is_asked ? CIRCUIT_GOOD : CIRCUIT_SILENT;
+    return was_asked(outcome) ? CIRCUIT_GOOD : CIRCUIT_SILENT;
 }
 
 // sign_of_login: one that was taken or refused for good came past the login.

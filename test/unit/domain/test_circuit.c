@@ -76,7 +76,9 @@ static void an_outcome_is_a_sign_for_each_kind(void)
         { "login refused", { VERDICT_TRANSIENT, REASON_LOGIN_REFUSED }, GOOD, BAD, BAD },
         { "bad request", { VERDICT_PERMANENT, REASON_BAD_REQUEST }, SILENT, SILENT, GOOD },
         { "forbidden", { VERDICT_PERMANENT, REASON_ADDRESS_FORBIDDEN }, SILENT, SILENT, GOOD },
+        { "no recipient", { VERDICT_PERMANENT, REASON_NO_RECIPIENT }, SILENT, SILENT, GOOD },
         { "opted out", { VERDICT_PERMANENT, REASON_OPTED_OUT }, SILENT, SILENT, GOOD },
+        { "not rendered", { VERDICT_PERMANENT, REASON_RENDER_FAILED }, SILENT, SILENT, GOOD },
         { "unknown", { VERDICT_UNKNOWN, REASON_LEASE_LAPSED }, SILENT, SILENT, BAD },
 #undef BAD
 #undef GOOD
