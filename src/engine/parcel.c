@@ -381,6 +381,7 @@ static Verdict settle_flight(Flight *flight)
     // The clock may have been put back since, by a little.
     Instant now = later(clock_now(flight->engine->options.clock), row.live.started_at);
     if (keeps_place(flight, &outcome) && !is_partly_done(flight)) {
+        flight->rate_window = 0; // it was sent: what it has of a rate is spent
         flight_unclaim(flight);
         return outcome.verdict;
     }

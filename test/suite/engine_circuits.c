@@ -534,6 +534,17 @@ static void a_rate_is_shared_with_the_other_nodes(void)
     CHECK(rig.sent_count == 12 && attempts(&rig) == 12);
 }
 
+// What failed in an ordered lane spends no attempt, but its far side was asked.
+static void an_ordered_lane_keeps_its_rate_while_it_fails(void)
+{
+    RIG(rig);
+    http(&rig, "line", ",'ordered':true,'rate':{'per':'1h','max':3}", "");
+    rig.status = 503;
+    visits(&rig, "line", 3);
+    lapse(&rig, 5 * SPAN_MINUTE);
+    CHECK(rig.sent_count == 3 && attempts(&rig) == 0);
+}
+
 static void a_window_that_is_over_is_not_opened_again(void)
 {
     RIG(rig);
@@ -591,6 +602,7 @@ static const Test tests[] = {
     TEST(a_pause_that_another_node_was_asked_for_holds_here),
     TEST(a_pause_that_is_lifted_in_the_store_ends_here),
     TEST(a_rate_is_shared_with_the_other_nodes),
+    TEST(an_ordered_lane_keeps_its_rate_while_it_fails),
     TEST(a_window_that_is_over_is_not_opened_again),
     TEST(what_holds_a_lane_is_told_to_all),
     TEST(what_holds_a_lane_is_told_when_the_store_is_back),
