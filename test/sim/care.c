@@ -24,7 +24,8 @@ static bool is_bad(const Lane *lane, const Send *send)
 {
     bool is_over = send->answer == ANSWER_TAKEN || send->answer == ANSWER_REFUSED ||
                    send->answer == ANSWER_GONE;
-    return lane->is_ordered ? !is_over : send->answer >= ANSWER_NO_CONNECTION;
+    bool is_answered = send->answer < ANSWER_NO_CONNECTION || mail_was_answered(send);
+    return lane->is_ordered ? !is_over : !is_answered;
 }
 
 static Shadow *shadow_of(Sim *sim, int node, int lane)

@@ -79,6 +79,11 @@ static void read_request(Sim *sim, const Transfer *transfer, Send *ret)
     ret->track = is_good ? track_of(sim, id, false) : NULL;
 }
 
+bool is_mail(const Send *send)
+{
+    return send->lane == MAIL_LANE;
+}
+
 static int lane_of_url(const Sim *sim, Str url)
 {
     for (int i = 0; i < sim->lane_count; i++)
@@ -119,8 +124,13 @@ static void start(void *with, const Transfer *transfer, TransferDone *done, void
                     .started_at = sim->now,
                     .done = done,
                     .with = done_with };
-    read_request(sim, transfer, send);
+    if (is_mail(send))
+        mail_read(sim, transfer, send);
+    else
+        read_request(sim, transfer, send);
     script(sim, transfer, send);
+    if (is_mail(send))
+        mail_script(sim, send);
     laws_on_send(sim, send);
 }
 
@@ -160,6 +170,8 @@ static void tell(const Node *node, Send *send)
         result.problem = TRANSFER_NO_ANSWER;
     if (send->retry_after)
         result.retry_after = str_from(retry);
+    if (is_mail(send))
+        mail_tell(send, &result);
     send->done(send->with, &result);
 }
 

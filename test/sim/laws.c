@@ -50,6 +50,8 @@ bool is_explained(const Sim *sim, const Send *send)
 
 static void i19_twice(Sim *sim, const Send *send)
 {
+    if (is_mail(send))
+        return; // each of its recipients has his own (list.c)
     for (int a = 1; a < send->attempt && a < ATTEMPTS_MAX; a++) {
         const Send *before = send->track->sends[a];
         if (!before || before->send != send->send)
@@ -164,6 +166,7 @@ void laws_on_send(Sim *sim, Send *send)
     i19_twice(sim, send);
     care_on_send(sim, send);
     order_on_send(sim, send);
+    list_on_send(sim, send);
     track->sends[send->attempt] = send;
 }
 
@@ -294,6 +297,8 @@ static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
     bool is_refused = is->state == DELIVERY_PARKED || is->state == DELIVERY_EXPIRED;
     if (is_called_off || is_refused)
         return true; // in the same batch, or there was no way out, or time for one
+    if (track->by_hand > 0 && is->due_at > was->started_at)
+        return true; // there was no way out, and a person had it tried again at once
     if (before->state == DELIVERY_SENDING)
         return true; // it was settled and claimed again at once: nobody saw it between the two
     if (is->state != before->state || is->due_at != before->due_at || is->send != before->send ||
@@ -329,9 +334,12 @@ static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
     if (!is_called_off) {
         i19_own(sim, track, was);
-        i16_outcome(sim, track, was, is);
+        if (!track->post)
+            i16_outcome(sim, track, was, is);
     }
-    if (is_ordered(sim, track))
+    if (track->post)
+        list_on_settle(sim, track, was, is);
+    else if (is_ordered(sim, track))
         order_on_settle(sim, track, was, is);
     else if (is->state == DELIVERY_RETRYING)
         i15_retry(sim, track, was, is);
@@ -540,6 +548,7 @@ void laws_often(Sim *sim)
     for (size_t i = 0; i < count; i++)
         i11_unknown(sim, &tried[i]);
     i1_events(sim);
+    list_often(sim);
     if (!look_agrees(sim))
         broken(sim, "I30", "the rows do not agree with each other: see above");
 }
@@ -575,6 +584,7 @@ static void i20_prompt(Sim *sim, const Node *node, size_t at)
     if (!is_waiting || row->step != STEP_SEND || row->due_at >= since || lane->rate_max ||
         (lane->changed_at != INSTANT_NONE && lane->changed_at >= since) ||
         !is_idle(sim, (int) (lane - sim->lanes), since) ||
+        order_is_busy(sim, (int) (lane - sim->lanes)) ||
         care_holds(sim, node, (int) (lane - sim->lanes), since))
         return;
     broken(sim, "I20", "track %zu is due since %lld ms, and n%d does nothing", at,

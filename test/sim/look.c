@@ -57,6 +57,13 @@ static const Statement lane_number = {
     .sql = "SELECT lane FROM lane WHERE channel = $1",
 };
 
+static const Statement targets_of = {
+    .name = "sim_targets",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT address, send, verdict FROM target WHERE delivery = $1 ORDER BY n",
+};
+
 static Rows query(Sim *sim, const Statement *statement, const Value *values)
 {
     Error error = { 0 };
@@ -121,6 +128,8 @@ Track *track_of(Sim *sim, Uuid id, bool make)
                       .key = (int) key,
                       .event = value_to_uuid(&rows.values[2]),
                       .closed_at = INSTANT_NONE };
+    if (track->pattern->members)
+        track->post = ARENA_NEW(&sim->arena, Post), *track->post = (Post){ 0 };
     return track;
 }
 
@@ -186,6 +195,21 @@ Tried *look_attempts(Sim *sim, size_t *ret_count)
     }
     *ret_count = rows.count;
     return tried;
+}
+
+Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count)
+{
+    Value args[] = { value_uuid(&delivery) };
+    Rows rows = query(sim, &targets_of, args);
+    Told *told = ARENA_ARRAY(&sim->scratch, Told, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        told[i] = (Told){ .member = member_named(value_to_str(&row[0])),
+                          .send = (int) value_to_i64(&row[1]),
+                          .verdict = (Verdict) value_to_i64(&row[2]) };
+    }
+    *ret_count = rows.count;
+    return told;
 }
 
 bool look_event(Sim *sim, Uuid id)

@@ -4,6 +4,7 @@
 #include "store/definition.h"
 #include "store/lane.h"
 #include "store/meta.h"
+#include "store/notification.h"
 
 // What is asked of Peal. Spans are short, so that a run of some minutes sees everything fall due.
 const Pattern patterns[] = {
@@ -57,6 +58,18 @@ const Pattern patterns[] = {
       .json = "{'id':'turned','eventKind':'e','channel':'http:3',"
               "'retry':{'policy':'fixed','interval':'3s','max':0}}",
       .lane = ORDERED_LANE },
+    { .id = "few",
+      .json = "{'id':'few','channels':['email:0'],"
+              "'retry':{'policy':'fixed','interval':'3s','max':4}}",
+      .lane = MAIL_LANE,
+      .max = 4,
+      .members = 3 },
+    { .id = "many",
+      .json = "{'id':'many','channels':['email:0'],"
+              "'retry':{'policy':'fixed','interval':'6s','max':3}}",
+      .lane = MAIL_LANE,
+      .max = 3,
+      .members = MEMBERS_MAX },
 };
 const size_t pattern_count = ARRAY_LEN(patterns);
 
@@ -161,6 +174,7 @@ static Err apply_ingest(Tx *tx, Op **ops, size_t count, Error *error)
     for (size_t i = 0; i < count; i++) {
         Call *call = (Call *) ops[i];
         accepts[i] = &call->accept;
+        TRY(notifications_name_now(tx, accepts[i], error));
         TRY(accept_decide(accepts[i], tx->registry, tx->random, error));
         registry_drop(call->registry);
         call->registry = registry_hold(tx->registry);
@@ -186,19 +200,24 @@ static Str quoted(Sim *sim, const char *text)
     return made;
 }
 
-static void draw_event(Sim *sim, Event *ret)
+static Str draw_candidate(Sim *sim)
 {
     static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e" };
-    Error error = { 0 };
-    const Json *body;
     int key = draw(sim, KEYS), identity = draw(sim, 40);
     char tail[40] = "";
     if (identity < 10) // the same ones come again
         snprintf(tail, sizeof tail, ",'id':'e%d'", identity);
-    Str text = str_format(&sim->arena,
-                          "{'kind':'%s','payload':{'key':%d},"
-                          "'recipient':{'address':'x','customerRef':'%d'}%s}",
-                          kinds[draw(sim, ARRAY_LEN(kinds))], key, key, tail);
+    return str_format(&sim->arena,
+                      "{'kind':'%s','payload':{'key':%d},"
+                      "'recipient':{'address':'x','customerRef':'%d'}%s}",
+                      kinds[draw(sim, ARRAY_LEN(kinds))], key, key, tail);
+}
+
+static void draw_event(Sim *sim, Event *ret)
+{
+    Error error = { 0 };
+    const Json *body;
+    Str text = chance(sim, 8) ? list_draw_event(sim) : draw_candidate(sim);
     Err err = json_parse(&sim->arena, quoted(sim, text.at), &body, &error);
     assert(err == ERR_OK);
     err = event_build(&sim->arena, body, ret, &error);
@@ -281,19 +300,30 @@ static void ask_hold(Sim *sim, Node *node)
     submit(call, &kind, hold_done);
 }
 
+static Str config_of(Sim *sim, const Lane *lane)
+{
+    if (lane == &sim->lanes[MAIL_LANE])
+        return str_format(&sim->arena,
+                          "'type':'email','config':{'server':'smtp://far%d.test/%s',"
+                          "'from':'peal@peal.test'}",
+                          lane->host, lane->key);
+    return str_format(&sim->arena, "'type':'http','config':{'url':'http://far%d.test/%s'}",
+                      lane->host, lane->key);
+}
+
 static Str channel_body(Sim *sim, const Lane *lane)
 {
     Str rate = lane->rate_max
                    ? str_format(&sim->arena, ",'rate':{'per':'%llds','max':%d}",
                                 (long long) (lane->rate_per / SPAN_SECOND), lane->rate_max)
                    : S("");
-    Str text =
-        str_format(&sim->arena,
-                   "{'key':'%s','type':'http','config':{'url':'http://far%d.test/%s'},"
-                   "'concurrency':%d,'timeout':'%llds','enabled':%s,'ordered':%s%.*s}",
-                   lane->key, lane->host, lane->key, lane->concurrency,
-                   (long long) (lane->timeout / SPAN_SECOND), lane->is_enabled ? "true" : "false",
-                   lane->is_ordered ? "true" : "false", STR_ARG(rate));
+    Str config = config_of(sim, lane);
+    Str text = str_format(
+        &sim->arena,
+        "{'key':'%s',%.*s,'concurrency':%d,'timeout':'%llds','enabled':%s,"
+        "'ordered':%s%.*s}",
+        lane->key, STR_ARG(config), lane->concurrency, (long long) (lane->timeout / SPAN_SECOND),
+        lane->is_enabled ? "true" : "false", lane->is_ordered ? "true" : "false", STR_ARG(rate));
     return quoted(sim, text.at);
 }
 
@@ -343,10 +373,10 @@ Err moves_publish_all(Tx *tx, void *with, Error *error)
                            error));
     }
     for (size_t i = 0; i < pattern_count; i++)
-        TRY(put_definition(tx, DEFINITION_TRIGGER, str_from(patterns[i].id),
-                           str_from(sim->lanes[patterns[i].lane].key),
+        TRY(put_definition(tx, patterns[i].members ? DEFINITION_LIST : DEFINITION_TRIGGER,
+                           str_from(patterns[i].id), str_from(sim->lanes[patterns[i].lane].key),
                            quoted(sim, patterns[i].json), error));
-    return ERR_OK;
+    return list_publish_all(tx, error);
 }
 
 typedef struct Play {
@@ -541,6 +571,7 @@ void moves_end_all(Sim *sim)
         node->dies_in = 0;
         node->dies_at_commit = node->freezes_at_commit = false;
         node->writer_delay = 2 * SPAN_MILLISECOND;
+        node->writes_at = earlier(node->writes_at, sim->now + node->writer_delay);
         if (node->starts_at != INSTANT_NONE)
             node->starts_at = sim->now;
     }

@@ -49,6 +49,14 @@ void order_on_send(Sim *sim, const Send *send)
             broken(sim, "I40", "track %d is sent before track %zu", name_of(sim, send->track), i);
 }
 
+bool order_is_busy(const Sim *sim, int lane)
+{
+    for (size_t i = 0; i < sim->track_count && sim->lanes[lane].is_ordered; i++)
+        if (sim->tracks[i].pattern->lane == lane && sim->tracks[i].row.state == DELIVERY_SENDING)
+            return true;
+    return false;
+}
+
 void order_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is)
 {
     if (is->state == DELIVERY_RETRYING &&

@@ -13,6 +13,8 @@
 //   look.c     the store as rows, the only SQL of the simulation
 //   care.c     what far sides are spared: circuits
 //   order.c    what an ordered lane promises
+//   mail.c     a far side that answers for each recipient
+//   list.c     whom notifications go to, and what each of them is promised
 //   laws.c     what each invariant says; checked after every commit, at every send and at the end
 //
 // Nodes. SQLite lets one process write. A run with several nodes gives each its own connection to
@@ -33,10 +35,12 @@
 enum {
     OUR_TENANT = 1,
     NODES_MAX = 3,
-    LANES_MAX = 4,
+    LANES_MAX = 5,
     ORDERED_LANE = 3,
-    HOSTS_MAX = 3,
-    WINDOWS_MAX = 8, // of a rate: nodes' clocks are apart by less
+    MAIL_LANE = 4,
+    HOSTS_MAX = 4,
+    MEMBERS_MAX = 130, // of a list: more than an attempt carries
+    WINDOWS_MAX = 8,   // of a rate: nodes' clocks are apart by less
     KEYS = 6,
     TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
@@ -69,6 +73,7 @@ typedef struct Pattern {
     int max;
     Span give_up_after; // 0: never
     bool is_keyed, is_recalled;
+    int members; // of a list; 0: it is a trigger
 } Pattern;
 
 extern const Pattern patterns[];
@@ -98,6 +103,12 @@ typedef enum Answer {
     ANSWER_NEVER,         // it hangs: nothing was taken, nothing comes
 } Answer;
 
+// Post is what reached the members of a list, by their numbers.
+typedef struct Post {
+    const struct Send *taken_in[MEMBERS_MAX + 1];   // the last mail that the far side took for him
+    const struct Send *carried_in[MEMBERS_MAX + 1]; // the last mail that named him
+} Post;
+
 // Track is one delivery, as it is followed from outside.
 typedef struct Track {
     Uuid id, event;
@@ -118,6 +129,7 @@ typedef struct Track {
     Instant claimed_at[ATTEMPTS_MAX];
     int claimed_in[ATTEMPTS_MAX]; // the commit
     struct Send *sends[ATTEMPTS_MAX];
+    Post *post; // of a list's
 } Track;
 
 // Send is one transfer that began: a byte left.
@@ -129,12 +141,21 @@ typedef struct Send {
     Answer answer;
     Span retry_after;
     int status;
+    struct Letter *letters; // of a mail: one for each recipient
+    size_t letter_count;
     bool is_told;    // the engine was told …
     Instant told_at; // … when its own clock said so
     bool is_cut;     // its process died or stopped before
     TransferDone *done;
     void *with;
 } Send;
+
+// Letter is a mail's matter with one of its recipients.
+typedef struct Letter {
+    int member;
+    int code; // what he was answered; 0: nothing
+    bool is_taken;
+} Letter;
 
 // Mood is how a lane's far side behaves at the moment: weights over answers, and how long it takes.
 typedef struct Mood {
@@ -300,6 +321,21 @@ Instant far_next(const Node *node);
 extern const Mood moods[];
 extern const size_t mood_count;
 const char *answer_text(Answer answer);
+bool is_mail(const Send *send);
+
+// mail.c
+void mail_read(Sim *sim, const Transfer *transfer, Send *ret);
+void mail_script(Sim *sim, Send *send);
+void mail_tell(Send *send, TransferResult *result); // fills in the replies
+bool mail_was_answered(const Send *send);           // somebody was
+
+// list.c
+Err list_publish_all(Tx *tx, Error *error);
+Str list_draw_event(Sim *sim); // a notification
+int member_named(Str address); // his number; 0: nobody's
+void list_on_send(Sim *sim, const Send *send);
+void list_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is);
+void list_often(Sim *sim);
 
 // care.c
 void care_on_send(Sim *sim, const Send *send);
@@ -315,6 +351,7 @@ void order_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is
 // order_gives_back: what was sent in an ordered lane and may pass goes back, unspent.
 bool order_gives_back(Sim *sim, Track *track, const Row *was);
 bool is_ordered(const Sim *sim, const Track *track);
+bool order_is_busy(const Sim *sim, int lane); // one is being sent, and the others wait for it
 
 // look.c
 void look_open(Sim *sim);
@@ -328,6 +365,13 @@ typedef struct Tried {
     Verdict verdict;
     int64_t node;
 } Tried;
+
+// Told is a target as the store has it.
+typedef struct Told {
+    int member, send;
+    Verdict verdict;
+} Told;
+Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count);
 Tried *look_attempts(Sim *sim, size_t *ret_count); // by delivery and number
 bool look_event(Sim *sim, Uuid id);
 size_t look_deliveries(Sim *sim, Uuid event);

@@ -177,12 +177,17 @@ static void make_store(Sim *sim)
 
 static void draw_lanes(Sim *sim)
 {
-    static const char *const keys[] = { "http:0", "http:1", "http:2", "http:3" };
+    static const struct {
+        const char *key;
+        int host; // two share one
+    } ways[] = {
+        { "http:0", 0 }, { "http:1", 1 }, { "http:2", 1 }, { "http:3", 2 }, { "email:0", 3 }
+    };
     sim->lane_count = LANES_MAX;
     for (int i = 0; i < sim->lane_count; i++) {
         Lane *lane = &sim->lanes[i];
-        *lane = (Lane){ .key = keys[i],
-                        .host = i == ORDERED_LANE ? 2 : i > 0, // two share one
+        *lane = (Lane){ .key = ways[i].key,
+                        .host = ways[i].host,
                         .is_ordered = i == ORDERED_LANE,
                         .is_enabled = true,
                         .gone_at = INSTANT_NONE,
