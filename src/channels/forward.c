@@ -12,7 +12,7 @@
 enum {
     URL_MAX = 2000,
     KEY_MAX = 200,
-    PARCEL_MAX = 4000,
+    PARCEL_MAX = 1000,    // what a round claims: more would only be looked at (queue_claim.c)
     ANSWER_MAX = 8 << 20, // a row takes a hundred bytes, some hundred where it was refused
 };
 
