@@ -240,7 +240,10 @@ static void print_sending(void)
         "%s deliveries and %s of payload (or %s of the largest); one tenant alone half of it, one "
         "channel alone a third",
         count(WINDOW_ROWS), bytes(WINDOW_BYTES), count(WINDOW_PAYLOADS));
-    row("targets of one attempt", "%s", count(TARGETS_MAX));
+    row("targets of one attempt",
+        "%s. Where a request takes fewer, several are made at once, in three of four slots of the "
+        "channel, for half a second; then others have their turn",
+        count(TARGETS_MAX));
     row("programs at once",
         "%s per node; beyond it a delivery waits and is charged nothing. A line "
         "of output counts up to %s; at its time-out a program is asked to end, and killed %s later",

@@ -104,9 +104,9 @@ typedef enum Carrier {
 typedef struct ChannelType {
     const char *type;
     Carrier carrier;
-    int parcel_max;   // messages in one parcel
-    int targets_max;  // of a message, each with its outcome: TARGETS_MAX, or 1; 0: whom it reaches
-                      // is the channel's matter
+    int parcel_max;  // messages in one parcel
+    int targets_max; // that a request takes of a message, each with its outcome, up to TARGETS_MAX:
+                     // with more it goes in several; 0: whom it reaches is the channel's matter
     bool has_content; // it speaks to persons: a message that says nothing is not sent
     bool is_ordered;  // its channels are, whether or not they say so (domain/channel.h: ordered)
 
@@ -130,11 +130,11 @@ typedef struct ChannelType {
     void (*capture)(const Parcel *parcel);
 } ChannelType;
 
-// channel_targets is how many members of a list a message goes to at once, each by itself: the
-// others follow. 0: the list gets one message, for all.
-static inline int channel_targets(const ChannelType *type)
+// channel_reaches_members: the members of a list get its message each by itself. Else the list gets
+// one, for all.
+static inline bool channel_reaches_members(const ChannelType *type)
 {
-    return type->carrier == CARRIER_CAPTURE ? TARGETS_MAX : type->targets_max;
+    return type->carrier == CARRIER_CAPTURE || type->targets_max > 0;
 }
 
 // channel_types are those that Peal knows; it ends with NULL.

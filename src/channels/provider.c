@@ -16,16 +16,26 @@ static const Provider *provider_of(const Parcel *parcel)
     return (const Provider *) parcel->type;
 }
 
+// request_id is what the far side may know a request by: its delivery and send, and where each
+// target has a request of its own, which of them.
+static Str request_id(const Provider *provider, const Message *message, Arena *arena)
+{
+    char text[UUID_TEXT_LEN + 1];
+    Str id = uuid_text(message->promise.id, text);
+    const Target *target = message->target_count == 1 ? message->targets : NULL;
+    if (provider->type.targets_max == 1 && target && target->n > 0)
+        return str_format(arena, "%.*s.%d.%lld", STR_ARG(id), message->send, (long long) target->n);
+    return str_format(arena, "%.*s.%d", STR_ARG(id), message->send);
+}
+
 Err provider_request(const Parcel *parcel, Transfer *ret, Error *error)
 {
-    char id[UUID_TEXT_LEN + 1];
     const Provider *provider = provider_of(parcel);
     const Message *message = parcel->messages;
     Arena *arena = parcel->arena;
     Str body;
-    uuid_text(message->promise.id, id);
     Letter letter = { .message = message, .config = parcel->config, .arena = arena };
-    letter.id = str_format(arena, "%s.%d", id, message->send);
+    letter.id = request_id(provider, message, arena);
     TRY(check_words(provider, &letter, error));
     address(provider, message, &letter);
     if (letter.count == 0 && provider->recipient != RECIPIENT_NONE)

@@ -59,7 +59,7 @@ static ClaimLane ask_of(const Engine *engine, const Wish *wish)
                         .free = (int) wish->given.rows,
                         .bytes = wish->given.bytes,
                         .has_targets = type && type->targets_max > 1,
-                        .members_max = type ? channel_targets(type) : 0 };
+                        .reaches_members = type && channel_reaches_members(type) };
 }
 
 // is_behind: some lane of the round has a backlog, and none is ordered.

@@ -8,7 +8,6 @@
 // attempt is spent and others may take it. What has no way out is parked, and spends none either.
 
 static void start(Engine *engine, LaneState *lane, const RegistryLane *way);
-static bool may_start(const Flight *flight, LaneState *lane);
 static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, const Flight *flight);
 static void refuse(Flight *flight, DeliveryReason reason);
 static void set_off(Flight *first, LaneState *lane, const RegistryLane *way);
@@ -43,7 +42,7 @@ static void start(Engine *engine, LaneState *lane, const RegistryLane *way)
 {
     Flight *flight = lane->waiting.first;
     DeliveryReason reason;
-    if (!may_start(flight, lane))
+    if (!flight_may_start(flight, lane))
         give_back(flight);
     else if ((reason = why_not(engine, way, flight)) != REASON_NONE)
         refuse(flight, reason);
@@ -51,10 +50,10 @@ static void start(Engine *engine, LaneState *lane, const RegistryLane *way)
         set_off(flight, lane, way);
 }
 
-// may_start: a node that was stopped for a while must not send by a lease that may be over. What a
-// circuit holds goes back, but for its probe, and so does what is to pause, or was paid for in
-// another window of the rate.
-static bool may_start(const Flight *flight, LaneState *lane)
+// flight_may_start: a node that was stopped for a while must not send by a lease that may be over.
+// What a circuit holds goes back, but for its probe, and so does what is to pause, or was paid for
+// in another window of the rate.
+bool flight_may_start(const Flight *flight, LaneState *lane)
 {
     Instant now = clock_now(flight->engine->options.clock);
     Span age = engine_monotonic(flight->engine) - flight->claimed_at;
@@ -145,14 +144,13 @@ static void set_off(Flight *first, LaneState *lane, const RegistryLane *way)
     for (Flight *last = first, *next; count < max && (next = lane->waiting.first); count++) {
         targets += targets_of(next);
         bytes += next->claimed.bytes;
-        if (!fits(type, targets, bytes) || !may_start(next, lane) ||
+        if (!fits(type, targets, bytes) || !flight_may_start(next, lane) ||
             why_not(engine, way, next) != REASON_NONE)
             break;
         flight_move(next, &engine->running);
         last->also = next;
         last = next;
     }
-    lane->running++;
     parcel_send(first, count, way);
 }
 
@@ -178,7 +176,7 @@ static bool is_late(const Flight *flight, LaneState *lane)
     bool is_old = engine_monotonic(flight->engine) - flight->claimed_at > WAIT_MAX;
     if (is_old)
         lane->took = later(lane->took, QUICK);
-    return is_old || !may_start(flight, lane);
+    return is_old || !flight_may_start(flight, lane);
 }
 
 void dispatch_late(Engine *engine)
@@ -196,17 +194,18 @@ void dispatch_late(Engine *engine)
     }
 }
 
-static bool is_among(const Flight *flight, const Uuid *ids, size_t count)
+// flight_is_among: it is called off. Where there are too many to name, any may be.
+bool flight_is_among(const Flight *flight, const Uuid *ids, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && count <= CALLED_OFF_MAX; i++)
         if (uuid_cmp(flight->claimed.promise.id, ids[i]) == 0)
             return true;
-    return false;
+    return count > CALLED_OFF_MAX;
 }
 
 // dispatch_called_off gives back what waits and was cancelled or completed meanwhile: its row is
 // gone, but on record is an attempt that was never made. Where there are too many to name, all that
-// waits is given back.
+// waits is given back. Of what goes in legs no more of them start.
 void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count)
 {
     Lanes *lanes = &engine->lanes;
@@ -214,8 +213,10 @@ void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count)
         LaneState *lane = lanes->waiting[i];
         for (Flight *flight = lane->waiting.first, *next; flight; flight = next) {
             next = flight->next;
-            if (count > CALLED_OFF_MAX || is_among(flight, ids, count))
+            if (flight_is_among(flight, ids, count))
                 give_back(flight);
         }
     }
+    if (count > 0)
+        legs_call_off(engine, ids, count);
 }

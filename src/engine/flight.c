@@ -42,7 +42,8 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     flight->bytes = (int64_t) claimed->payload.len;
     flight->claimed_at = round->claimed_at;
     flight->is_bare = false;
-    flight->also = NULL;
+    flight->also = flight->whole = NULL;
+    flight->has_legs = false;
     flight->host = NULL;
     flight->is_probe = lane->asks_probe;
     lane->asks_probe = false;

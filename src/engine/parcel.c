@@ -5,8 +5,9 @@
 #include "engine/measure.h"
 
 // From the channel to an outcome: the flights of a parcel go out by one request, are judged by one
-// judgement, and settle each by itself. The first of them has the request and its memory. What this
-// machine lacked something to try is given back: nobody was asked, so no attempt is spent.
+// judgement, and settle each by itself. The first of them has the request and its memory. One with
+// more targets than its channel takes in a request goes in several parcels, its legs (leg.c). What
+// this machine lacked something to try is given back: nobody was asked, so no attempt is spent.
 //
 // The strings of a claim lie in its round, which is let go as soon as the request is made: from
 // then on a message has its numbers and its targets.
@@ -22,8 +23,6 @@ static Str kept(Arena *arena, Str text)
 }
 
 static void pack(Flight *first, size_t count, const RegistryChannel *channel);
-static void carry(Flight *first, Span timeout);
-static void unpack(Flight *first);
 static void capture(Flight *first);
 static Err start_transfer(Flight *first, Span timeout, Error *error);
 static Err start_process(Flight *first, Span timeout, Error *error);
@@ -35,15 +34,19 @@ static Verdict settle_flight(Flight *flight);
 void parcel_send(Flight *first, size_t count, const RegistryLane *way)
 {
     Engine *engine = first->engine;
-    first->type = lane_type(engine, way);
-    first->started_at = engine_monotonic(engine);
     for (Flight *flight = first; flight; flight = flight->also) {
+        flight->type = lane_type(engine, way);
+        flight->started_at = engine_monotonic(engine);
         flight->policy = registry_retry(way, flight->claimed.trigger);
         measure_started(&flight->claimed.live, clock_now(engine->options.clock));
     }
     pack(first, count, way->channel);
-    carry(first, way->channel->definition.timeout);
-    unpack(first);
+    if (legs_wanted(first)) {
+        legs_begin(first);
+        return;
+    }
+    parcel_carry(first, way);
+    parcel_unpack(first);
 }
 
 // keep_others copies what is told of the targets that the message does not go to.
@@ -152,28 +155,38 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel)
     assert(first->parcel.count == count);
 }
 
-// unpack lets go of the round that the strings of a claim lie in, and of the channel: that may be
-// another before the parcel is judged.
-static void unpack(Flight *first)
+// parcel_forget: the channel may be another before the parcel is judged, and the strings of a claim
+// gone with their round.
+void parcel_forget(Flight *first)
 {
-    Message *message = first->parcel.messages;
     first->parcel.config = NULL;
-    for (Flight *flight = first; flight; flight = flight->also, message++) {
+    for (size_t i = 0; i < first->parcel.count; i++) {
+        Message *message = &first->parcel.messages[i];
         Promise *promise = &message->promise;
         promise->public_id = promise->address = promise->locale = STR_NONE;
         promise->customer_ref = promise->entity = STR_NONE;
         message->event_kind = message->payload = message->trace = STR_NONE;
         message->list_name = STR_NONE;
         message->content = (Content){ 0 };
+    }
+}
+
+void parcel_unpack(Flight *first)
+{
+    parcel_forget(first);
+    for (Flight *flight = first; flight; flight = flight->also) {
         flight->target.address = STR_NONE;
         flight_started(flight);
     }
 }
 
-// carry hands the parcel to its carrier. Where nothing leaves the machine it is judged at once.
-static void carry(Flight *first, Span timeout)
+// parcel_carry hands a parcel to its carrier. Where nothing leaves the machine it is judged at
+// once.
+void parcel_carry(Flight *first, const RegistryLane *way)
 {
-    Error error = { .arena = &first->arena };
+    Span timeout = way->channel->definition.timeout;
+    Error error = { .arena = first->parcel.arena };
+    lane_at(first->engine, first->claimed.promise.lane)->running++;
     Carrier carrier = first->engine->options.is_dev ? CARRIER_CAPTURE : first->type->carrier;
     assert(carrier != CARRIER_PULLED); // such a lane is not claimed from
     if (parcel_is_judged(&first->parcel)) {
@@ -190,7 +203,7 @@ static void carry(Flight *first, Span timeout)
         return;
     Outcome outcome = { .verdict = VERDICT_PERMANENT,
                         .reason = REASON_BAD_REQUEST,
-                        .detail = str_dup(&first->arena, str_from(error.detail)) };
+                        .detail = str_dup(first->parcel.arena, str_from(error.detail)) };
     parcel_judge(&first->parcel, &outcome);
     land(first);
 }
@@ -205,23 +218,32 @@ static void capture(Flight *first)
     land(first);
 }
 
+// comes_back: the parcel can be judged; one that was not even tried is given back.
+static bool comes_back(Flight *first, bool is_tried, Str why)
+{
+    first->parcel.now = clock_now(first->engine->options.clock);
+    if (!is_tried)
+        turn_back(first, why);
+    return is_tried;
+}
+
+// come_back ends a parcel that was judged. What waits goes before the next leg.
 static void come_back(Flight *first)
 {
     Engine *engine = first->engine;
+    parcel_redact(&first->parcel);
     land(first);
     dispatch_waiting(engine, lane_at(engine, first->claimed.promise.lane));
+    if (first->whole)
+        legs_go_on(first->whole);
 }
 
 static void transfer_done(void *with, const TransferResult *result)
 {
     Flight *first = with;
-    if (result->problem == TRANSFER_NOT_TRIED) {
-        turn_back(first, result->problem_text);
+    if (!comes_back(first, result->problem != TRANSFER_NOT_TRIED, result->problem_text))
         return;
-    }
-    first->parcel.now = clock_now(first->engine->options.clock);
     first->type->judge(&first->parcel, result);
-    parcel_redact(&first->parcel);
     come_back(first);
 }
 
@@ -250,11 +272,8 @@ static Err start_transfer(Flight *first, Span timeout, Error *error)
 static void process_done(void *with, const ProcessResult *result)
 {
     Flight *first = with;
-    if (result->end == PROCESS_NOT_TRIED) {
-        turn_back(first, result->problem_text);
+    if (!comes_back(first, result->end != PROCESS_NOT_TRIED, result->problem_text))
         return;
-    }
-    first->parcel.now = clock_now(first->engine->options.clock);
     first->type->judge_end(&first->parcel, result);
     come_back(first);
 }
@@ -280,7 +299,9 @@ static LaneState *leave_lane(const Flight *first)
 static LaneState *hold_back(Flight *first)
 {
     LaneState *lane = leave_lane(first);
-    for (Flight *flight = first; flight; flight = flight->also)
+    if (first->whole)
+        leg_unclaim(first, lane);
+    for (Flight *flight = first->whole ? NULL : first; flight; flight = flight->also)
         flight_unclaim(flight);
     circuit_leave(first, lane);
     lane_freed(first->engine, lane);
@@ -296,6 +317,8 @@ static void turn_back(Flight *first, Str why)
     if (lane->blocked_until <= now)
         log_warn("send.lacking", "lane=%lld detail=%s", (long long) lane->number, log_quote(why));
     lane_block(engine, lane, now + PAUSE_LACKING);
+    if (first->whole)
+        legs_go_on(first->whole);
 }
 
 // own copies what was told of a flight's targets from the memory of the first, which may be settled
@@ -309,25 +332,39 @@ static void own(Flight *flight)
     }
 }
 
-// land ends the attempts of a parcel: its slot is free, and the next round settles them.
+static Span took_of(const Flight *flight)
+{
+    return engine_monotonic(flight->engine) - flight->started_at + 1;
+}
+
+// land ends the attempts of a parcel: its slot is free, and the next round settles them. A leg's is
+// that of its flight, which ends with the last of them.
 static void land(Flight *first)
 {
     Engine *engine = first->engine;
     LaneState *lane = leave_lane(first);
-    Span took = engine_monotonic(engine) - first->started_at + 1;
+    Span took = took_of(first);
     lane->took = lane->took ? (lane->took * 7 + took) / 8 : took;
     health_land(first, lane);
     circuit_land(first, lane);
-    for (Flight *flight = first; flight; flight = flight->also) {
-        assert(flight->list == &engine->running);
+    if (first->whole)
+        leg_over(first);
+    for (Flight *flight = first->whole ? NULL : first; flight; flight = flight->also) {
         if (flight != first)
             own(flight);
-        Verdict verdict = settle_flight(flight);
-        measure_ended(first->type, lane->number, verdict, took);
-        if (flight->list == &engine->running) // an ordered lane may have given it back
-            flight_move(flight, &engine->finished);
+        parcel_settle(flight);
     }
     lane_freed(engine, lane);
+}
+
+void parcel_settle(Flight *flight)
+{
+    Engine *engine = flight->engine;
+    assert(flight->list == &engine->running);
+    Verdict verdict = settle_flight(flight);
+    measure_ended(flight->type, flight->claimed.promise.lane, verdict, took_of(flight));
+    if (flight->list == &engine->running) // an ordered lane may have given it back
+        flight_move(flight, &engine->finished);
 }
 
 // jitter is off under the manual clock, so that a test can say when a retry falls due.

@@ -71,6 +71,11 @@ struct Flight {
     Parcel parcel;       // what it goes out in, where it is the first of those in it …
     Message message;     // … and the only one
     Flight *also;        // the next one in the same parcel
+    Flight *whole;       // that it is a leg of (leg.c); NULL: it is of a delivery
+    size_t legs_from;    // where it goes in legs: the next of its targets that needs one …
+    int legs_out;        // … how many are under way …
+    bool has_legs;       // … whether it had one yet …
+    bool starts_legs;    // … and whether some are being started
     Host *host;          // that its parcel is under way to, where it is the first of it; NULL
     bool is_probe;       // of a circuit that is open
     Instant rate_window; // that it was paid from; 0: there is no rate; INSTANT_NONE: it was not
@@ -362,11 +367,25 @@ void claim_failed(Engine *engine, Round *round, Instant now);
 void dispatch(Engine *engine, Round *round);
 void dispatch_waiting(Engine *engine, LaneState *lane);
 void dispatch_called_off(Engine *engine, const Uuid *ids, size_t count);
-void dispatch_late(Engine *engine);                    // lets go of what has waited too long
+void dispatch_late(Engine *engine); // lets go of what has waited too long
+bool flight_may_start(const Flight *flight, LaneState *lane);
+bool flight_is_among(const Flight *flight, const Uuid *ids, size_t count);
 Settlement park_unreadable(Uuid id, const Live *live); // and says so: a person has to know
 
 // parcel.c
 void parcel_send(Flight *first, size_t count, const RegistryLane *way); // with those behind it
+void parcel_carry(Flight *first, const RegistryLane *way);              // it takes a slot
+void parcel_forget(Flight *first);  // the strings of its request, and its channel
+void parcel_unpack(Flight *first);  // the same, and lets go of the rounds that they lie in
+void parcel_settle(Flight *flight); // all its targets were told what became of them
+
+// leg.c
+bool legs_wanted(const Flight *first); // it has more targets than go into one request
+void legs_begin(Flight *whole);
+void legs_go_on(Flight *whole);                 // one is over
+void leg_over(Flight *leg);                     // it was judged
+void leg_unclaim(Flight *leg, LaneState *lane); // nobody was asked
+void legs_call_off(Engine *engine, const Uuid *ids, size_t count);
 
 // settle.c
 bool settle_ask(Engine *engine, Round *round);

@@ -88,7 +88,7 @@ typedef struct ClaimLane {
     int64_t bytes;    // … and of payloads no more than these, but one row whatever its size
     bool has_targets; // its deliveries may have several: they are read too
     int front; // ordered: nothing is taken while one of so many at its front is being sent; 0: not
-    int members_max; // of a list, that a delivery takes at once; 0: the list gets one message
+    bool reaches_members; // of a list; else that gets one message
 } ClaimLane;
 
 // Claimed is a delivery that is ours until the lease ends, with all it takes to send it. Strings

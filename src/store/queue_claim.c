@@ -264,9 +264,8 @@ static bool ask_targets(const Claim *claim, const Claimed *claimed, TargetsOpen 
                           .delivery = promise->id,
                           .list = is_list ? promise->rule : 0,
                           .send = claimed->live.send,
-                          .failures = claimed->live.failures,
-                          .max = lane ? (size_t) lane->members_max : 0 };
-    return lane && (is_list ? lane->members_max > 0 : lane->has_targets);
+                          .failures = claimed->live.failures };
+    return lane && (is_list ? lane->reaches_members : lane->has_targets);
 }
 
 // take_targets reads those of the deliveries that may have several.
@@ -295,7 +294,7 @@ static Err take_targets(Tx *tx, const Claim *claim, Error *error)
 static bool may_have_targets(const Claim *claim)
 {
     for (size_t i = 0; i < claim->lane_count; i++)
-        if (claim->lanes[i].has_targets || claim->lanes[i].members_max > 0)
+        if (claim->lanes[i].has_targets || claim->lanes[i].reaches_members)
             return true;
     return false;
 }

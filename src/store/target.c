@@ -282,7 +282,7 @@ static void take_open(Arena *arena, const Rows *rows, TargetsOpen **of)
         read_target(&row[1], &targets[i]);
         if (owner->count == 0)
             owner->targets = &targets[i];
-        if (owner->count < owner->max)
+        if (owner->count < TARGETS_MAX)
             owner->count++;
         else
             owner->has_more = true;

@@ -46,7 +46,6 @@ typedef struct TargetsOpen {
     Uuid delivery;
     int64_t list;       // whose members it goes to: the rule's number; 0: it has what rows it has
     int send, failures; // of the delivery, as claimed
-    size_t max;         // of a list's: take so many, at most TARGETS_MAX
     Target *targets;    // result: those that are open
     size_t count;       // result; 0: none is, or it has no rows
     bool has_more;      // result: others are open besides

@@ -10,7 +10,7 @@
 // outside.
 //
 // Their far side answers with a letter for each target of the parcel: d delivered, t transient, p
-// permanent, e elsewhere, for an hour.
+// permanent, e elsewhere, for an hour, c not reached, r transient with Retry-After.
 
 static Err request_list(const Parcel *parcel, Transfer *ret, Error *error)
 {
@@ -37,6 +37,12 @@ static Outcome outcome_of(Arena *arena, char letter, int n)
                           .detail = str_format(arena, "no %d", n) };
     case 'e':
         return (Outcome){ .verdict = VERDICT_ELSEWHERE, .lease = SPAN_HOUR };
+    case 'c':
+        return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_NO_CONNECTION };
+    case 'r':
+        return (Outcome){ .verdict = VERDICT_TRANSIENT,
+                          .reason = REASON_UNWELL,
+                          .retry_after = 10 * SPAN_SECOND };
     default:
         return (Outcome){ .verdict = VERDICT_TRANSIENT, .reason = REASON_UNWELL };
     }
@@ -294,11 +300,12 @@ static Err apply_notification(Tx *tx, void *with, Error *error)
     return accept_write(tx, &accept, 1, error);
 }
 
-// notify makes a list of so many, over a channel of a type, and sends one notification to it.
-static void notify(Rig *rig, const char *type, int count)
+// notify_by makes a list of so many, over a channel of a type and with members, and sends one
+// notification to it.
+static void notify_by(Rig *rig, const char *type, const char *members, int count)
 {
     Store *store = &rig->store;
-    channel_by(rig, type, "", 3);
+    channel_by(rig, type, members, 3);
     const char *list = str_format(&store->arena, "{'id':'ops','channels':['%s:one']}", type).at;
     Listing listing = { json_compact(store, list), count };
     MUST(store, writer_run(store->writer, apply_list, &listing, &store->error));
@@ -307,6 +314,11 @@ static void notify(Rig *rig, const char *type, int count)
                                "'payload':{'list':'ops','body':'It burns.'}}");
     MUST(store, writer_run(store->writer, apply_notification, accept, &store->error));
     turn(rig);
+}
+
+static void notify(Rig *rig, const char *type, int count)
+{
+    notify_by(rig, type, "", count);
 }
 
 // letters are those of a whole attempt: everybody has it, but for the one at a place.
@@ -402,24 +414,201 @@ static void a_round_that_fails_between_slices_sends_to_nobody_twice(void)
         CHECK(times_sent(&rig, n) == 1);
 }
 
-static void a_type_that_takes_one_address_gets_one_at_a_time(void)
+// Legs
+
+// was_to_each: so many requests from one on went to those members of the list, one each.
+static bool was_to_each(Rig *rig, int number, int first, int last)
 {
-    static const char *const words[] = { "d", "t", "p" };
+    for (int n = first; n <= last; n++)
+        if (!was_to_range(rig, number + n - first, n, n))
+            return false;
+    return true;
+}
+
+// say_each answers all requests from one on that are not answered, each with a letter.
+static void say_each(Rig *rig, int first, const char *letter)
+{
+    for (int i = first; i < rig->sent_count; i++)
+        if (rig->sent[i].done)
+            say(rig, i, letter);
+}
+
+static void a_type_that_takes_one_address_gets_several_requests_at_once(void)
+{
     RIG(rig);
     notify(&rig, "single", 3);
-    for (int i = 0; i < 3; i++) {
-        CHECK(rig.sent_count == i + 1 && was_to_range(&rig, i, i + 1, i + 1));
-        say(&rig, i, words[i]);
-        turn(&rig);
-    }
-    // No failure is counted before each was tried.
-    CHECK(rig.sent_count == 3 && ask_i64(&rig.store, "SELECT failures FROM queue") == 1);
+    CHECK(rig.sent_count == 3 && was_to_each(&rig, 0, 1, 3) && attempts(&rig) == 0);
+    say(&rig, 1, "t");
+    say(&rig, 2, "p");
+    turn(&rig);
+    CHECK(attempts(&rig) == 0 && in_state(&rig, DELIVERY_SENDING) == 1);
+    say(&rig, 0, "d");
+    turn(&rig);
+    CHECK(attempts(&rig) == 1 && ask_i64(&rig.store, "SELECT failures FROM queue") == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM target WHERE provider_id = 'id-1'") == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM target WHERE detail = 'no 3'") == 1);
     lapse(&rig, 61 * SPAN_SECOND);
-    CHECK(rig.sent_count == 4 && was_to_range(&rig, 3, 2, 2));
+    CHECK(rig.sent_count == 4 && was_to_each(&rig, 3, 2, 2));
     say(&rig, 3, "d");
     turn(&rig);
-    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && attempts(&rig) == 4);
+    CHECK(in_state(&rig, DELIVERY_PARKED) == 1 && attempts(&rig) == 2);
     CHECK(ask_i64(&rig.store, "SELECT reason FROM ended") == REASON_PARTLY_DELIVERED);
+}
+
+static void legs_leave_a_slot_of_four_to_others(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':8", 20);
+    CHECK(rig.sent_count == 6 && was_to_each(&rig, 0, 1, 6));
+    visits(&rig, "single", 1);
+    turn(&rig);
+    CHECK(rig.sent_count == 7 && was_to(&rig, 6, "x "));
+    say(&rig, 0, "d"); // six of eight are taken still
+    CHECK(rig.sent_count == 7);
+    say(&rig, 6, "d");
+    say(&rig, 1, "d");
+    CHECK(rig.sent_count == 9 && was_to_each(&rig, 7, 7, 8));
+    for (int i = 0; i < 20; i++)
+        say_each(&rig, 0, "d");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 2 && attempts(&rig) == 2 && rig.sent_count == 21);
+}
+
+static void legs_are_no_more_than_the_process_can_carry(void)
+{
+    RIG(rig);
+    rig.flights_max = 3;
+    notify(&rig, "single", 9);
+    CHECK(rig.sent_count == 2); // with the delivery itself, that makes three
+    for (int i = 0; i < 9; i++)
+        say_each(&rig, 0, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 9 && in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 1);
+}
+
+static void a_turn_ends_and_others_go_first(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':1", 3);
+    CHECK(rig.sent_count == 1);
+    clock_pass(&rig.store.clock, 100 * SPAN_MILLISECOND);
+    say(&rig, 0, "t");
+    CHECK(rig.sent_count == 2 && was_to_each(&rig, 1, 2, 2) && attempts(&rig) == 0);
+    visits(&rig, "single", 1);
+    clock_pass(&rig.store.clock, 600 * SPAN_MILLISECOND);
+    say(&rig, 1, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 3 && was_to(&rig, 2, "x "));
+    CHECK(attempts(&rig) == 1 && ask_i64(&rig.store, "SELECT COUNT(*) FROM queue WHERE"
+                                                     " failures > 0") == 0);
+    say(&rig, 2, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 4 && was_to_each(&rig, 3, 3, 3));
+    say(&rig, 3, "d");
+    turn(&rig);
+    CHECK(ask_i64(&rig.store, "SELECT failures FROM queue") == 1); // now that each was tried
+}
+
+static void a_circuit_that_opens_ends_the_legs(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':8", 20);
+    for (int i = 0; i < 5; i++)
+        say(&rig, i, "c");
+    CHECK(rig.sent_count == 10); // four went out in the place of the first four
+    say_each(&rig, 5, "c");
+    lapse(&rig, 4 * SPAN_SECOND);
+    CHECK(rig.sent_count == 10 && attempts(&rig) == 1 && in_state(&rig, DELIVERY_RETRYING) == 1);
+    CHECK(target_count(&rig, VERDICT_TRANSIENT) == 10);
+    CHECK(ask_i64(&rig.store, "SELECT failures FROM queue") == 0);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 11 && was_to_each(&rig, 10, 11, 11)); // the probe is one request
+    say(&rig, 10, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 17); // and the others follow it
+}
+
+static void a_pause_that_is_asked_for_ends_the_legs(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':4", 9);
+    CHECK(rig.sent_count == 3);
+    say(&rig, 0, "r");
+    say_each(&rig, 1, "d");
+    lapse(&rig, 9 * SPAN_SECOND);
+    CHECK(rig.sent_count == 3 && attempts(&rig) == 1);
+    CHECK(target_count(&rig, VERDICT_DELIVERED) == 2);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 6 && was_to_each(&rig, 3, 4, 6));
+}
+
+static void each_leg_is_paid_for_by_the_rate(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'rate':{'max':3,'per':'10s'}", 7);
+    rig.status = 200;
+    rig.body = "d";
+    lapse(&rig, 5 * SPAN_SECOND);
+    int first = rig.sent_count; // a window or two were begun
+    CHECK(first == 3 || first == 6);
+    lapse(&rig, 10 * SPAN_SECOND);
+    CHECK(rig.sent_count == (first == 3 ? 6 : 7));
+    lapse(&rig, 20 * SPAN_SECOND);
+    CHECK(rig.sent_count == 7 && in_state(&rig, DELIVERY_DELIVERED) == 1);
+}
+
+static void a_death_among_the_legs_forgets_those_of_the_parcel(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':1", 3);
+    clock_pass(&rig.store.clock, SPAN_SECOND);
+    say(&rig, 0, "d"); // its turn is over: it is settled
+    turn(&rig);
+    CHECK(rig.sent_count == 2 && target_count(&rig, VERDICT_DELIVERED) == 1);
+    say(&rig, 1, "d"); // and goes on, but is not settled
+    CHECK(rig.sent_count == 3);
+    restart(&rig);
+    rig.status = 200;
+    rig.body = "d";
+    lapse(&rig, 3 * SPAN_MINUTE);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
+    CHECK(times_sent(&rig, 1) == 1 && times_sent(&rig, 2) == 2 && times_sent(&rig, 3) == 2);
+}
+
+static void what_is_called_off_starts_no_more_legs(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':4", 9);
+    Rows rows = ask(&rig.store, "SELECT id FROM queue", "", NULL);
+    MUST(&rig.store,
+         act(&rig.store, TENANT, value_to_uuid(rows.values), DELIVERY_ACTION_CANCEL, ""));
+    turn(&rig);
+    say_each(&rig, 0, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 3 && in_state(&rig, DELIVERY_CANCELLED) == 1 && attempts(&rig) == 1);
+}
+
+static void a_leg_that_was_not_tried_is_given_back(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':4", 9);
+    say(&rig, 0, "d");
+    lack(&rig, 1);
+    CHECK(rig.sent_count == 4);
+    say_each(&rig, 2, "d");
+    turn(&rig);
+    CHECK(rig.sent_count == 4 && target_count(&rig, VERDICT_DELIVERED) == 3);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 7 && times_sent(&rig, 2) == 2 && attempts(&rig) == 1);
+    for (int i = 4; i < 7; i++)
+        lack(&rig, i); // nothing of it was tried: no attempt is made of it
+    turn(&rig);
+    CHECK(attempts(&rig) == 1);
+    rig.status = 200;
+    rig.body = "d";
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && attempts(&rig) == 2);
+    CHECK(target_count(&rig, VERDICT_DELIVERED) == 9);
 }
 
 // Several messages
@@ -652,7 +841,16 @@ static const Test tests[] = {
     TEST(a_list_is_sent_in_slices_and_only_who_may_pass_again),
     TEST(a_death_between_slices_sends_nothing_again_that_was_told),
     TEST(a_round_that_fails_between_slices_sends_to_nobody_twice),
-    TEST(a_type_that_takes_one_address_gets_one_at_a_time),
+    TEST(a_type_that_takes_one_address_gets_several_requests_at_once),
+    TEST(legs_leave_a_slot_of_four_to_others),
+    TEST(legs_are_no_more_than_the_process_can_carry),
+    TEST(a_turn_ends_and_others_go_first),
+    TEST(a_circuit_that_opens_ends_the_legs),
+    TEST(a_pause_that_is_asked_for_ends_the_legs),
+    TEST(each_leg_is_paid_for_by_the_rate),
+    TEST(a_death_among_the_legs_forgets_those_of_the_parcel),
+    TEST(what_is_called_off_starts_no_more_legs),
+    TEST(a_leg_that_was_not_tried_is_given_back),
     TEST(messages_of_a_parcel_settle_each_by_itself),
     TEST(a_parcel_has_no_more_targets_than_it_may),
     TEST(a_request_that_cannot_be_built_parks_its_parcel),
