@@ -132,7 +132,8 @@ static Err take_all(Collector *collector, Error *error)
         return ERR_OK;
     peal_spool_close(&collector->reader);
     if (peal_spool_open(&collector->reader, collector->path) != 0)
-        return fail(error, ERR_UNAVAILABLE, "the spool %s cannot be opened: %m", collector->path);
+        return fail(error, ERR_UNAVAILABLE, "the spool %s cannot be opened: %s", collector->path,
+                    peal_spool_problem(errno));
     while (!is_last)
         TRY(take_batch(collector, false, &is_last, error));
     return finish(collector, error);
@@ -175,7 +176,8 @@ static void collector_free(Collector *collector)
 static Err begin(Collector *collector, Error *error)
 {
     if (peal_spool_open(&collector->reader, collector->path) != 0)
-        return fail(error, ERR_SETUP, "the spool %s cannot be opened: %m", collector->path);
+        return fail(error, ERR_SETUP, "the spool %s cannot be opened: %s", collector->path,
+                    peal_spool_problem(errno));
     collector->changes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     collector->stop = eventfd(0, EFD_CLOEXEC);
     if (collector->changes < 0 || collector->stop < 0 ||

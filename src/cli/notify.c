@@ -28,7 +28,8 @@ static const char *site_of(const CommandArgs *args)
     return access(SITE_DEFAULT, F_OK) == 0 ? SITE_DEFAULT : NULL;
 }
 
-static int tell_result(PealResult result)
+// tell_result says what went wrong; errno is still what the library left.
+static int tell_result(const CommandArgs *args, PealResult result)
 {
     static const int exits[] = {
         [PEAL_OK] = EXIT_DONE,
@@ -37,12 +38,15 @@ static int tell_result(PealResult result)
         [PEAL_FAILED] = EXIT_FAILED,
         [PEAL_UNREACHABLE] = EXIT_UNREACHABLE,
         [PEAL_NOT_FOUND] = EXIT_NOT_FOUND,
+        [PEAL_OUTDATED] = EXIT_FAILED,
     };
     if (result == PEAL_OK)
         return EXIT_DONE;
-    return output_failure(&(Failure){ .exit = exits[result],
-                                      .error = S("The site did not take it"),
-                                      .why = str_from(peal_result_text(result)) });
+    Str why = str_from(peal_result_text(result));
+    if (result == PEAL_FAILED)
+        why = str_format(args_arena(args), "%.*s: %m", STR_ARG(why));
+    return output_failure(
+        &(Failure){ .exit = exits[result], .error = S("The site did not take it"), .why = why });
 }
 
 static void print_id(const CommandArgs *args, const char *id, const char *status)
@@ -66,10 +70,11 @@ static int notify_site(const CommandArgs *args, const char *store)
     if (!peal)
         abort();
     PealResult result = peal_notify(peal, &notification, id);
+    int status = tell_result(args, result);
     peal_close(peal);
     if (result == PEAL_OK)
         print_id(args, id, "Forwarding");
-    return tell_result(result);
+    return status;
 }
 
 static void put_option(JsonOut *out, const CommandArgs *args, const char *option)
@@ -139,10 +144,11 @@ static int status_of(const CommandArgs *args)
     if (!peal)
         abort();
     PealResult result = peal_status(peal, id, &status);
+    int told = tell_result(args, result);
     peal_close(peal);
     if (result == PEAL_OK)
         print_status(args, &status);
-    return tell_result(result);
+    return told;
 }
 
 static int notify(CommandArgs *args)

@@ -24,6 +24,8 @@ int main(int argc, char **argv)
     PealResult result = peal_notify(peal, &notification, id);
     if (result == PEAL_OK)
         puts(id);
+    else if (result == PEAL_FAILED)
+        perror(peal_result_text(result));
     else
         fprintf(stderr, "%s\n", peal_result_text(result));
     if (result == PEAL_OK && peal_status(peal, id, &status) == PEAL_OK)

@@ -111,7 +111,10 @@ static PealResult result_of(int problem)
         return PEAL_INVALID;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return PEAL_FULL;
+    case EPROTONOSUPPORT:
+        return PEAL_OUTDATED;
     default:
         return PEAL_FAILED;
     }
@@ -150,7 +153,8 @@ static PealResult hand_over(const Peal *peal, const Row *row)
     return spool_row(peal, row);
 }
 
-/* row_end closes the body, hands the row over and tells its id. */
+/* row_end closes the body, hands the row over and tells its id: also of what failed, for it may
+ * have been handed over all the same, and is to be repeated under that id. */
 static PealResult row_end(const Peal *peal, Row *row, char id[PEAL_ID_SIZE])
 {
     PealResult result;
@@ -161,7 +165,7 @@ static PealResult row_end(const Peal *peal, Row *row, char id[PEAL_ID_SIZE])
         result = PEAL_INVALID;
     else
         result = hand_over(peal, row);
-    if (result == PEAL_OK)
+    if (result != PEAL_INVALID)
         memcpy(id, row->id, PEAL_ID_SIZE);
     peal_text_free(&row->body);
     return result;
@@ -289,10 +293,11 @@ const char *peal_result_text(PealResult result)
     static const char *const texts[] = {
         [PEAL_OK] = "done",
         [PEAL_INVALID] = "it can never be handed over: a text is missing, too long or no UTF-8",
-        [PEAL_FULL] = "the disk is full",
+        [PEAL_FULL] = "the disk, or what this program may write, is full",
         [PEAL_FAILED] = "this machine could not keep it",
         [PEAL_UNREACHABLE] = "the site does not run",
         [PEAL_NOT_FOUND] = "the site knows of no such id",
+        [PEAL_OUTDATED] = "the site's spool is of a newer Peal than this program",
     };
     return (size_t) result < sizeof texts / sizeof *texts ? texts[result] : "unknown";
 }

@@ -37,12 +37,14 @@ typedef struct Peal Peal;
 
 typedef enum PealResult {
     PEAL_OK,
-    PEAL_INVALID,     /* what was given can never be handed over: a text is missing, too long, or no
-                         UTF-8; or the site says so */
-    PEAL_FULL,        /* the disk is full: nothing was handed over */
-    PEAL_FAILED,      /* the machine said no (errno tells): it may or may not be handed over */
+    PEAL_INVALID, /* what was given can never be handed over: a text is missing, too long, or no
+                     UTF-8; or the site says so */
+    PEAL_FULL,    /* the disk, or what this program may write, is full: nothing was handed over */
+    PEAL_FAILED,  /* the machine said no (errno tells): it may or may not be handed over */
     PEAL_UNREACHABLE, /* the site does not run, so nobody can be asked (peal_status) */
     PEAL_NOT_FOUND,   /* the site knows of no such id (peal_status) */
+    PEAL_OUTDATED,    /* the site does not run, and its spool is of a newer Peal than this library:
+                         nothing was handed over */
 } PealResult;
 
 /* peal_open names the site by the path of its store, such as /var/lib/peal/site.db; NULL: what
@@ -63,7 +65,8 @@ typedef struct PealNotification {
 } PealNotification;
 
 /* peal_notify hands a notification over. id is the caller's own where it holds one, else an empty
- * text, and afterwards the notification's. */
+ * text, and afterwards the notification's; also after PEAL_FAILED and PEAL_FULL, so that the same
+ * call again makes no second one. */
 PEAL_API PealResult peal_notify(Peal *peal, const PealNotification *notification,
                                 char id[PEAL_ID_SIZE]);
 

@@ -74,6 +74,20 @@ static int write_all(int fd, struct iovec *parts, int count)
     return 0;
 }
 
+/* check_header refuses what this version does not know how to read: it would append what others do
+ * not find, and take all of it for damage. */
+static int check_header(int fd)
+{
+    char found[sizeof header];
+    ssize_t got = pread(fd, found, sizeof found, 0);
+    if (got < 0)
+        return -1;
+    if (got == (ssize_t) sizeof found && memcmp(found, header, sizeof found) == 0)
+        return 0;
+    errno = EPROTONOSUPPORT;
+    return -1;
+}
+
 /* begin sees that a locked file has its header, and that its name lasts. A file that is shorter
  * is new: nobody has appended to it. */
 static int begin(int fd, const char *path, off_t *ret_size)
@@ -83,7 +97,7 @@ static int begin(int fd, const char *path, off_t *ret_size)
         return -1;
     *ret_size = stat.st_size;
     if (stat.st_size >= (off_t) sizeof header)
-        return 0;
+        return check_header(fd);
     struct iovec part = { (void *) (uintptr_t) header, sizeof header };
     if (ftruncate(fd, 0) != 0 || fchmod(fd, 0660) != 0 || write_all(fd, &part, 1) != 0 ||
         fdatasync(fd) != 0)
@@ -93,9 +107,9 @@ static int begin(int fd, const char *path, off_t *ret_size)
 }
 
 /* open_spool opens it for appending, locked; -1 with errno. Who made it may be another user. */
-static int open_spool(const char *path, int flags, off_t *ret_size)
+static int open_spool(const char *path, off_t *ret_size)
 {
-    int fd = open(path, flags | O_APPEND | O_CREAT | O_CLOEXEC, 0660);
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0660);
     if (fd < 0)
         return -1;
     if (lock_file(fd) == 0 && begin(fd, path, ret_size) == 0)
@@ -128,7 +142,7 @@ int peal_spool_append(const char *path, const char *record, size_t len)
         errno = EMSGSIZE;
         return -1;
     }
-    int fd = open_spool(path, O_WRONLY, &size);
+    int fd = open_spool(path, &size);
     if (fd < 0)
         return -1;
     int done = append(fd, size, record, len);
@@ -136,8 +150,8 @@ int peal_spool_append(const char *path, const char *record, size_t len)
     int problem = errno;
     flock(fd, LOCK_UN);
     errno = problem;
-    if (done == 0)
-        done = fdatasync(fd);
+    if (done == 0 && (done = fdatasync(fd)) != 0)
+        errno = EIO; /* it stands there, and may be taken in: no reason to say that it is not */
     problem = errno;
     if (close(fd) != 0 && done == 0)
         return -1;
@@ -155,7 +169,7 @@ int peal_spool_open(SpoolReader *reader, const char *path)
 {
     off_t size;
     *reader = (SpoolReader){ .at = sizeof header };
-    reader->fd = open_spool(path, O_RDWR, &size);
+    reader->fd = open_spool(path, &size);
     if (reader->fd < 0)
         return -1;
     peal_spool_unlock(reader);
@@ -291,4 +305,10 @@ int peal_spool_cut(SpoolReader *reader)
         return -1;
     reader->at = sizeof header;
     return 0;
+}
+
+const char *peal_spool_problem(int problem)
+{
+    return problem == EPROTONOSUPPORT ? "it was written by a newer Peal, or is no spool at all"
+                                      : strerror(problem);
 }

@@ -19,8 +19,8 @@
 
 enum { SPOOL_RECORD_MAX = 4 << 20 };
 
-/* peal_spool_append adds a record and syncs it. 0, or -1 with errno: ENOSPC and EDQUOT leave the
- * spool as it was. */
+/* peal_spool_append adds a record and syncs it. 0, or -1 with errno: ENOSPC, EDQUOT and EFBIG leave
+ * the spool as it was, as does EPROTONOSUPPORT, which is for a header that is not known here. */
 int peal_spool_append(const char *path, const char *record, size_t len);
 
 /* peal_spool_waits tells whether there is a record that the site has not taken in. */
@@ -48,3 +48,6 @@ int peal_spool_next(SpoolReader *reader, bool is_locked, const char **ret, size_
 int peal_spool_lock(SpoolReader *reader);
 void peal_spool_unlock(SpoolReader *reader);
 int peal_spool_cut(SpoolReader *reader);
+
+/* peal_spool_problem says in words what errno tells of a spool. */
+const char *peal_spool_problem(int problem);

@@ -31,11 +31,12 @@ class Unchecked:
 class Site(Peal):
     """`peal site` on a file, reached by its socket; key None is whoever may use that."""
 
-    def __init__(self, ctx, central_url, key, *, name="site", clock="system", args=()):
+    def __init__(self, ctx, central_url, key, *, name="site", clock="system", args=(), env=None):
         self.path = f"{ctx.folder}/{name}.db"
         self.central_url = central_url
         self.key_file = ctx.write(f"{name}.key", key + "\n")
-        super().__init__(f"sqlite:{self.path}", ctx.folder, clock=clock, allow_private=None, args=args)
+        super().__init__(f"sqlite:{self.path}", ctx.folder, clock=clock, allow_private=None, args=args,
+                         env=env)
 
     def start(self):
         given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

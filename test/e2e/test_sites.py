@@ -1,13 +1,16 @@
 """Sites: a Peal elsewhere takes notifications in, keeps them, and hands them on to central."""
+import contextlib
 import pathlib
-import shutil
+import sqlite3
 import subprocess
 import uuid
 
-from harness import equal, eventually, like, main, only, run_peal, slow
+from harness import equal, eventually, like, main, run_peal, slow
+from postgres import program
 from server import peal_program
 from site_peer import Line, Site
 from steps import deliveries, make_tenant, make_trigger, make_user, settle
+from test_backup import back_up, key_file, restore
 from test_notification_lists import make_list, targets
 
 
@@ -280,33 +283,85 @@ def test_a_key_that_is_refused_keeps_all(ctx):
     equal(numbers(ctx.peal), [0, 1, 2])
 
 
-@only("sqlite")
-def test_a_central_that_was_put_back_gets_what_it_lost(ctx):
-    site, line = joined(ctx)
-    for n in range(3):
+def hand_on(ctx, site, *range_of):
+    """Notifies and waits until central has acknowledged."""
+    for n in range(*range_of):
         site.notify(n)
-    forwarded(ctx, 3)
     drained(site)
-    copy = ctx.folder / "monday.db"
-    equal(run_peal("backup", "--store", ctx.store_url, copy).code, 0)
-    for n in range(3, 6):
-        site.notify(n)
-    forwarded(ctx, 6)
-    drained(site)
+    equal(numbers(ctx.peal), list(range(range_of[1])))
+
+
+def put_back(ctx, line, backup):
+    """Central is what it was when the backup was made; it is held, for it may be a copy."""
+    key = ["--master-key-file", str(key_file(ctx))]
     ctx.peal.stop()
-    for name in ("", "-wal", "-shm"):
-        pathlib.Path(ctx.store_url.removeprefix("sqlite:") + name).unlink(missing_ok=True)
-    shutil.copy(copy, ctx.store_url.removeprefix("sqlite:"))
-    ctx.peal.start()
+    ctx.first = None
+    ctx.start(store=restore(ctx, backup), clock="system", args=key)
     line.target = ctx.peal.host
-    ctx.peal.post("/v1/release", expect=200)
+    equal(ctx.peal.get("/readyz", expect=200).json["held"], True)
     equal(numbers(ctx.peal), [0, 1, 2])
-    site.notify(6)  # by which it notices
+
+
+def check_again(ctx, site):
+    """Central has all of it once, those that it never had in their order."""
     eventually(lambda: len(numbers(ctx.peal)) >= 7, 60)
     drained(site)
-    equal(sorted(numbers(ctx.peal)), list(range(7)))
-    again = deliveries(site.operator())
-    equal({one["state"] for one in again}, {"delivered"})
+    found = numbers(ctx.peal)
+    equal(sorted(found), list(range(7)))
+    equal([n for n in found if n < 6], list(range(6)))
+    equal({one["state"] for one in deliveries(site.operator())}, {"delivered"})
+    assert site.process.err.find("event=site.again"), site.log()
+
+
+def test_a_central_that_was_put_back_gets_what_it_lost(ctx):
+    site, line = joined(ctx)
+    hand_on(ctx, site, 0, 3)
+    backup = ctx.folder / "monday.backup"
+    equal(back_up(ctx.peal, backup).code, 0)
+    hand_on(ctx, site, 3, 6)
+    put_back(ctx, line, backup)
+    ctx.peal.post("/v1/release", expect=200)
+    site.notify(6)  # by which it notices
+    check_again(ctx, site)
+
+
+def copy_raw(ctx, path):
+    """A backup as people make them, without `peal backup`: it has the epoch of that moment."""
+    if ctx.store == "postgres":
+        subprocess.run([program("pg_dump"), "-Fc", "-d", ctx.store_url, "-f", path], check=True)
+        return
+    source, target = (sqlite3.connect(one) for one in (ctx.store_url.removeprefix("sqlite:"), path))
+    source.backup(target)
+    source.close()
+    target.close()
+
+
+def heard(site):
+    """The number of central's epoch that the site keeps."""
+    with contextlib.closing(sqlite3.connect(f"file:{site.path}?mode=ro", uri=True)) as db:
+        found = db.execute("SELECT value FROM meta WHERE key = 'central'").fetchone()
+    return int(found[0].split()[1]) if found else 0
+
+
+def epoch_number(ctx, site):
+    key = pathlib.Path(site.key_file).read_text().strip()
+    return ctx.peal.with_key(key).get("/v1/site", expect=200).json["epoch"]["number"]
+
+
+def test_an_epoch_that_is_older_is_enough(ctx):
+    site, line = joined(ctx)
+    hand_on(ctx, site, 0, 3)
+    copy_raw(ctx, ctx.folder / "monday.backup")
+    for _ in range(3):  # each raises central's epoch
+        ctx.peal.restart()
+        line.target = ctx.peal.host
+    hand_on(ctx, site, 3, 6)
+    newest = epoch_number(ctx, site)
+    eventually(lambda: heard(site) >= newest, 20)
+    put_back(ctx, line, ctx.folder / "monday.backup")
+    assert epoch_number(ctx, site) < newest
+    site.notify(6)  # nobody has released central yet
+    check_again(ctx, site)
 
 
 def test_a_notification_reaches_its_list_at_central(ctx):

@@ -243,6 +243,22 @@ static void a_full_disk_leaves_the_spool_as_it_was(void)
     rig_close(&rig);
 }
 
+// What a newer Peal wrote is neither added to nor taken for damage, and cut.
+static void a_header_that_is_not_known_is_left_alone(void)
+{
+    static const char newer[] = "peal spool 2\n\n\n";
+    Rig rig;
+    SpoolReader reader;
+    rig_open(&rig);
+    int fd = open(rig.path, O_WRONLY | O_CREAT, 0600);
+    CHECK(write(fd, newer, sizeof newer) == (ssize_t) sizeof newer && close(fd) == 0);
+    CHECK(peal_spool_append(rig.path, "x", 1) == -1 && errno == EPROTONOSUPPORT);
+    CHECK(peal_spool_open(&reader, rig.path) == -1 && errno == EPROTONOSUPPORT);
+    CHECK(strstr(peal_spool_problem(errno), "newer"));
+    CHECK(size_of(&rig) == (off_t) sizeof newer);
+    rig_close(&rig);
+}
+
 static void what_cannot_be_is_told(void)
 {
     Rig rig;
@@ -261,6 +277,7 @@ static const Test tests[] = {
     TEST(processes_append_at_once),
     TEST(a_process_that_dies_takes_nothing_along),
     TEST(a_full_disk_leaves_the_spool_as_it_was),
+    TEST(a_header_that_is_not_known_is_left_alone),
     TEST(what_cannot_be_is_told),
 };
 TEST_MAIN(tests)
