@@ -642,6 +642,7 @@ void laws_at_peace(Sim *sim)
 // I20, I22: in the end everything has ended, or waits for a person.
 void laws_at_end(Sim *sim)
 {
+    inbox_at_end(sim);
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         if (delivery_is_live(sim->tracks[i].row.state))
             broken(sim, "I20", "track %zu never ends: it is %s", i,

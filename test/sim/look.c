@@ -1,6 +1,7 @@
 #include "sim.h"
 
 #include "../suite/fixture.h"
+#include "domain/inbox.h"
 
 // All that the simulation knows of tables stands here. The eye is a connection of its own that only
 // reads, between transactions: what it sees is committed, and with synchronous=FULL on the disk.
@@ -20,8 +21,8 @@ static const Statement promise = {
     .name = "sim_promise",
     .scope = STATEMENT_SYSTEM,
     .params = "u",
-    .sql = "SELECT r.id, d.customer_ref, d.event FROM delivery d JOIN rule r ON r.rule = d.rule"
-           " WHERE d.id = $1",
+    .sql = "SELECT r.id, e.payload, d.event FROM delivery d JOIN rule r ON r.rule = d.rule"
+           " JOIN event e ON e.id = d.event WHERE d.id = $1",
 };
 static const Statement attempts_now = {
     .name = "sim_attempts",
@@ -62,6 +63,13 @@ static const Statement targets_of = {
     .scope = STATEMENT_SYSTEM,
     .params = "u",
     .sql = "SELECT address, send, verdict FROM target WHERE delivery = $1 ORDER BY n",
+};
+
+static const Statement emit_now = {
+    .name = "sim_emit",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT status, attempts FROM inbox WHERE id = $1",
 };
 
 static Rows query(Sim *sim, const Statement *statement, const Value *values)
@@ -108,6 +116,15 @@ static int *place_of(Sim *sim, Uuid id)
     return &sim->places[at];
 }
 
+// key_in is the key of a payload that begins with it.
+static int key_in(Str payload)
+{
+    int64_t key = 0;
+    Str rest = str_skip(payload, S("{\"key\":").len);
+    (void) str_to_i64((Str){ rest.at, 1 }, 0, KEYS, &key);
+    return (int) key;
+}
+
 Track *track_of(Sim *sim, Uuid id, bool make)
 {
     int *place = place_of(sim, id);
@@ -121,11 +138,9 @@ Track *track_of(Sim *sim, Uuid id, bool make)
     Value args[] = { value_uuid(&id) };
     Rows rows = query(sim, &promise, args);
     assert(rows.count == 1);
-    int64_t key = 0;
-    (void) str_to_i64(value_to_str(&rows.values[1]), 0, KEYS, &key);
     *track = (Track){ .id = id,
                       .pattern = pattern_named(value_to_str(&rows.values[0])),
-                      .key = (int) key,
+                      .key = key_in(value_to_str(&rows.values[1])),
                       .event = value_to_uuid(&rows.values[2]),
                       .closed_at = INSTANT_NONE };
     if (track->pattern->members)
@@ -179,6 +194,7 @@ void look(Sim *sim)
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         if (sim->tracks[i].seen != sim->commits)
             laws_on_vanish(sim, &sim->tracks[i]);
+    inbox_look(sim);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)
@@ -210,6 +226,18 @@ Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count)
     }
     *ret_count = rows.count;
     return told;
+}
+
+bool look_emit(Sim *sim, Emit *emit)
+{
+    Value args[] = { value_uuid(&emit->id) };
+    Rows rows = query(sim, &emit_now, args);
+    if (rows.count == 0)
+        return false;
+    emit->is_done = value_to_i64(&rows.values[0]) != INBOX_PENDING;
+    emit->is_good = value_to_i64(&rows.values[0]) == INBOX_PUBLISHED;
+    emit->attempts = (int) value_to_i64(&rows.values[1]);
+    return true;
 }
 
 bool look_event(Sim *sim, Uuid id)

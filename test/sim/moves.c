@@ -90,7 +90,7 @@ static Node *draw_node(Sim *sim)
     return node_hears(node) && !node->stops ? node : NULL;
 }
 
-static Call *call_new(Sim *sim, Node *node, CallKind kind)
+Call *call_new(Sim *sim, Node *node, CallKind kind)
 {
     assert(sim->call_count < CALLS_MAX);
     Call *call = ARENA_NEW(&sim->arena, Call);
@@ -127,6 +127,8 @@ static void answered(Call *call, Err err)
         sim->lanes[call->lane].gone_at = INSTANT_NONE;
         care_on_channel(sim, call->lane);
     }
+    if (call->kind == CALL_EMIT)
+        inbox_on_answer(sim, call);
     if (!node_hears(call->node) || call->node->life != call->life)
         return;
     call->answered_at = sim->now;
@@ -134,7 +136,7 @@ static void answered(Call *call, Err err)
     laws_on_answer(sim, call);
 }
 
-static void op_done(Op *op, Err err, const Error *error)
+void call_done(Op *op, Err err, const Error *error)
 {
     (void) error;
     answered((Call *) op, err);
@@ -161,13 +163,6 @@ static void hold_done(Op *op, Err err, const Error *error)
         engine_quiet(call->node->engine, hold_quiet, call);
 }
 
-static void ingest_done(Op *op, Err err, const Error *error)
-{
-    (void) error;
-    Call *call = (Call *) op;
-    answered(call, err);
-}
-
 static Err apply_ingest(Tx *tx, Op **ops, size_t count, Error *error)
 {
     Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count);
@@ -182,8 +177,7 @@ static Err apply_ingest(Tx *tx, Op **ops, size_t count, Error *error)
     return accept_write(tx, accepts, count, error);
 }
 
-static void submit(Call *call, const OpKind *kind,
-                   void (*done)(Op *op, Err err, const Error *error))
+void call_submit(Call *call, const OpKind *kind, void (*done)(Op *op, Err err, const Error *error))
 {
     call->op.kind = kind;
     call->op.done = done;
@@ -237,7 +231,7 @@ static void ask_ingest(Sim *sim, Node *node)
     for (size_t i = 0; i < count; i++)
         draw_event(sim, &call->accept.items[i].event);
     trace(sim, "client: n%d ingest %zu", node->index, count);
-    submit(call, &kind, ingest_done);
+    call_submit(call, &kind, call_done);
 }
 
 static Err apply_act(Tx *tx, Op **ops, size_t count, Error *error)
@@ -276,7 +270,7 @@ static void ask_act(Sim *sim, Node *node)
     track->by_hand++;
     trace(sim, "client: n%d %s %zu", node->index, delivery_action_text(action),
           (size_t) (track - sim->tracks));
-    submit(call, &kind, op_done);
+    call_submit(call, &kind, call_done);
 }
 
 static Err apply_hold(Tx *tx, Op **ops, size_t count, Error *error)
@@ -297,7 +291,7 @@ static void ask_hold(Sim *sim, Node *node)
     static const OpKind kind = { .name = "sim hold", .apply = apply_hold };
     Call *call = call_new(sim, node, sim->is_held ? CALL_RELEASE : CALL_HOLD);
     trace(sim, "client: n%d %s", node->index, sim->is_held ? "release" : "hold");
-    submit(call, &kind, hold_done);
+    call_submit(call, &kind, hold_done);
 }
 
 static Str config_of(Sim *sim, const Lane *lane)
@@ -361,7 +355,7 @@ static void ask_channel(Sim *sim, Node *node)
     call->body = channel_body(sim, lane);
     trace(sim, "client: n%d channel %d: %d at once, %s", node->index, call->lane, lane->concurrency,
           lane->is_enabled ? "on" : "off");
-    submit(call, &kind, op_done);
+    call_submit(call, &kind, call_done);
 }
 
 Err moves_publish_all(Tx *tx, void *with, Error *error)
@@ -404,10 +398,8 @@ static const Play *draw_move(Sim *sim, const Play *moves, size_t count, unsigned
 void move_client(Sim *sim)
 {
     static const Play asks[] = {
-        { "ingest", 55, ask_ingest },
-        { "act", 35, ask_act },
-        { "hold", 6, ask_hold },
-        { "channel", 4, ask_channel },
+        { "ingest", 52, ask_ingest }, { "emit", 8, inbox_ask },      { "act", 35, ask_act },
+        { "hold", 6, ask_hold },      { "channel", 4, ask_channel },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;
@@ -591,6 +583,6 @@ void moves_open_all(Sim *sim)
         call->lane = i;
         sim->lanes[i].is_enabled = true;
         call->body = channel_body(sim, &sim->lanes[i]);
-        submit(call, &kind, op_done);
+        call_submit(call, &kind, call_done);
     }
 }

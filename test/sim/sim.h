@@ -10,6 +10,7 @@
 //   moves.c    what clients and people ask for, and what goes wrong: two tables
 //   node.c     one process: engine and writer over a store, its start, its stop, its death
 //   far.c      the far side: a scripted Transport and its record of what reached it
+//   inbox.c    what applications emit, and that each row becomes its event
 //   look.c     the store as rows, the only SQL of the simulation
 //   care.c     what far sides are spared: circuits
 //   order.c    what an ordered lane promises
@@ -45,6 +46,7 @@ enum {
     TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
     CALLS_MAX = 1024,
+    EMITS_MAX = 1024,
     ATTEMPTS_MAX = 64,
 };
 
@@ -208,7 +210,27 @@ typedef struct Node {
     int spins;                       // turns of the engine that wanted another at once
 } Node;
 
-typedef enum CallKind { CALL_INGEST, CALL_ACT, CALL_HOLD, CALL_RELEASE, CALL_CHANNEL } CallKind;
+typedef enum CallKind {
+    CALL_INGEST,
+    CALL_EMIT,
+    CALL_ACT,
+    CALL_HOLD,
+    CALL_RELEASE,
+    CALL_CHANNEL
+} CallKind;
+
+// Emit is a row of the inbox, as it is followed from outside.
+typedef struct Emit {
+    Uuid id;
+    int source;
+    bool is_bad;  // no event can become of it
+    bool is_sent; // it was committed
+    int came;     // the commit
+    bool is_done; // as it is stored: it is published or failed …
+    bool is_good; // … published
+    bool is_new;  // that is just found
+    int attempts;
+} Emit;
 
 // Call is what a client asked of a node, and what it was told.
 typedef struct Call {
@@ -221,7 +243,9 @@ typedef struct Call {
     bool is_done;                  // committed or refused, whether or not anybody heard
     Err err;
     Accept accept;
-    Registry *registry; // that its decisions refer to
+    Registry *registry;           // that its decisions refer to
+    struct InboxRow *rows;        // that it emits …
+    size_t row_count, first_emit; // … which are followed from there on
     Uuid delivery;
     DeliveryAction action;
     int lane;
@@ -268,8 +292,10 @@ struct Sim {
     size_t send_count, first_open;
     Call **calls;
     size_t call_count;
-    bool is_held;    // as committed
-    Instant held_at; // since when
+    Emit *emits;
+    size_t emit_count, emits_done; // those that went before are all done
+    bool is_held;                  // as committed
+    Instant held_at;               // since when
     int64_t held_by;
     Instant quiet_at; // when that node answered; INSTANT_NONE: it has not yet
     int commits, deaths;
@@ -297,6 +323,10 @@ void moves_end_all(Sim *sim);  // every trouble is over …
 void moves_open_all(Sim *sim); // … nothing is held, every channel is on
 Err moves_publish_all(Tx *tx, void *sim, Error *error);
 size_t trouble_count(void);
+
+Call *call_new(Sim *sim, Node *node, CallKind kind);
+void call_submit(Call *call, const OpKind *kind, void (*done)(Op *op, Err err, const Error *error));
+void call_done(Op *op, Err err, const Error *error); // hands the answer to its client
 
 // node.c
 void node_start(Node *node);
@@ -353,6 +383,12 @@ bool order_gives_back(Sim *sim, Track *track, const Row *was);
 bool is_ordered(const Sim *sim, const Track *track);
 bool order_is_busy(const Sim *sim, int lane); // one is being sent, and the others wait for it
 
+// inbox.c
+void inbox_ask(Sim *sim, Node *node); // a client emits
+void inbox_on_answer(Sim *sim, const Call *call);
+void inbox_look(Sim *sim);
+void inbox_at_end(Sim *sim);
+
 // look.c
 void look_open(Sim *sim);
 void look_close(Sim *sim);
@@ -373,6 +409,7 @@ typedef struct Told {
 } Told;
 Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count);
 Tried *look_attempts(Sim *sim, size_t *ret_count); // by delivery and number
+bool look_emit(Sim *sim, Emit *emit);              // as it is stored; false: it is not there
 bool look_event(Sim *sim, Uuid id);
 size_t look_deliveries(Sim *sim, Uuid event);
 size_t look_shared_identities(Sim *sim);

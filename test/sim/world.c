@@ -237,6 +237,7 @@ static void sim_open(Sim *sim)
     sim->tracks = memory_new(TRACKS_MAX * sizeof *sim->tracks);
     sim->sends = memory_new(SENDS_MAX * sizeof *sim->sends);
     sim->calls = memory_new(CALLS_MAX * sizeof(Call *));
+    sim->emits = memory_new(EMITS_MAX * sizeof *sim->emits);
     powerloss_forget();
     draw_world(sim);
     make_store(sim);
@@ -261,6 +262,7 @@ static void sim_close(Sim *sim)
     free(sim->tracks);
     free(sim->sends);
     free(sim->calls);
+    free(sim->emits);
     arena_done(&sim->arena);
     arena_done(&sim->scratch);
 }
