@@ -439,12 +439,6 @@ void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is)
     note_closed(sim, track, was, is);
 }
 
-// I1, I35: nothing that was committed is ever gone.
-void laws_on_vanish(Sim *sim, const Track *track)
-{
-    broken(sim, "I1", "track %d is gone", name_of(sim, track));
-}
-
 void laws_on_answer(Sim *sim, const Call *call)
 {
     const Node *node = call->node;
@@ -482,16 +476,19 @@ static void i1_events(Sim *sim)
             const AcceptItem *item = &call->accept.items[i];
             bool is_there = look_event(sim, item->event.id);
             size_t made = 0, found = look_deliveries(sim, item->event.id);
+            found += purge_gone_of(sim, item->event.id);
             for (size_t p = 0; p < item->pair_count; p++)
                 made += accept_made(item, &item->pairs[p]);
             if (!call->is_done || call->err != ERR_OK) {
                 if (is_there || found > 0)
                     broken(sim, "I2", "call %zu: an event that was not taken is there", c);
             } else if (item->is_duplicate) {
-                if (is_there || !look_event(sim, item->identity.holder))
+                bool has_first = look_event(sim, item->identity.holder) ||
+                                 purge_may_take(sim, item->identity.holder);
+                if (is_there || !has_first)
                     broken(sim, "I3", "call %zu: a repeated event is there, or its first is not",
                            c);
-            } else if (!is_there || found != made) {
+            } else if ((!is_there && !purge_may_take(sim, item->event.id)) || found != made) {
                 broken(sim, is_there ? "I6" : "I1", "call %zu: the event is %s, with %zu of %zu", c,
                        is_there ? "there" : "gone", found, made);
             }
@@ -508,11 +505,14 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
     for (; at < count;) {
         const Track *track = track_of(sim, tried[at].delivery, false);
         int number = 0;
+        if (track->is_gone && !track->closed_in_flight)
+            broken(sim, "I43", "track %d is gone, but its attempts are not", name_of(sim, track));
         for (; at < count && track_of(sim, tried[at].delivery, false) == track; at++) {
-            if (tried[at].number != ++number)
+            if (tried[at].number != ++number && !track->is_gone)
                 broken(sim, "I11", "track %d has no attempt %d", name_of(sim, track), number);
         }
-        if (number != track->row.attempt - (track->row.state == DELIVERY_SENDING))
+        bool is_whole = number == track->row.attempt - (track->row.state == DELIVERY_SENDING);
+        if (!is_whole && !track->is_gone)
             broken(sim, "I11", "track %d is at attempt %d, but %d are on record",
                    name_of(sim, track), track->row.attempt, number);
     }

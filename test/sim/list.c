@@ -152,6 +152,6 @@ static void check_rows(Sim *sim, const Track *track)
 void list_often(Sim *sim)
 {
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
-        if (sim->tracks[i].post)
+        if (sim->tracks[i].post && !sim->tracks[i].is_gone)
             check_rows(sim, &sim->tracks[i]);
 }

@@ -192,8 +192,8 @@ void look(Sim *sim)
     for (size_t i = 0; i < rows.count && !sim->has_failed; i++)
         look_at(sim, rows_at(&rows, i));
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
-        if (sim->tracks[i].seen != sim->commits)
-            laws_on_vanish(sim, &sim->tracks[i]);
+        if (sim->tracks[i].seen != sim->commits && !sim->tracks[i].is_gone)
+            purge_on_vanish(sim, &sim->tracks[i]);
     inbox_look(sim);
 }
 

@@ -399,7 +399,7 @@ void move_client(Sim *sim)
 {
     static const Play asks[] = {
         { "ingest", 52, ask_ingest }, { "emit", 8, inbox_ask },      { "act", 35, ask_act },
-        { "hold", 6, ask_hold },      { "channel", 4, ask_channel },
+        { "hold", 6, ask_hold },      { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;

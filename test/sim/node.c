@@ -118,7 +118,9 @@ void node_start(Node *node)
                               .random = &node->random,
                               .transport = &node->transport,
                               .node = node->number,
-                              .is_only_node = sim->node_count == 1 };
+                              .is_only_node = sim->node_count == 1,
+                              .kept = KEPT,
+                              .kept_delivered = KEPT_DELIVERED };
     node->engine = engine_new(&options);
     writer_follow(node->writer, engine_moved, node->engine);
     node->is_up = true;

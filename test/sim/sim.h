@@ -11,6 +11,7 @@
 //   node.c     one process: engine and writer over a store, its start, its stop, its death
 //   far.c      the far side: a scripted Transport and its record of what reached it
 //   inbox.c    what applications emit, and that each row becomes its event
+//   purge.c    what may go when its time is over, and nothing else
 //   look.c     the store as rows, the only SQL of the simulation
 //   care.c     what far sides are spared: circuits
 //   order.c    what an ordered lane promises
@@ -59,6 +60,10 @@ enum {
 #define OBEYED ((Span) 5 * SPAN_SECOND)   // how far a clock may jump and be believed at once
 #define DOUBTED ((Span) 20 * SPAN_SECOND) // how long, at least, it is not believed otherwise
 #define GRACE ((Span) 10 * SPAN_SECOND)
+
+// How long what has ended is kept here.
+#define KEPT ((Span) 60 * SPAN_SECOND)
+#define KEPT_DELIVERED ((Span) 45 * SPAN_SECOND)
 
 typedef struct Sim Sim;
 
@@ -117,15 +122,15 @@ typedef struct Track {
     const Pattern *pattern;
     int key;
     Row row;
-    bool is_there;
-    int seen;             // when it was last looked at …
-    int moved;            // … and found to have changed
-    int by_hand;          // acts of people that were asked for and may have moved it
-    Instant closed_at;    // when it was seen cancelled, completed or the like; INSTANT_NONE
-    int closed_in_flight; // the attempt that was under way then; 0: none
-    int64_t closed_by;    // the node that closed it
-    int permanent;        // the attempt that was refused for good; 0: none
-    Row before;           // its last claim
+    bool is_there, is_gone; // it was seen; it was purged
+    int seen;               // when it was last looked at …
+    int moved;              // … and found to have changed
+    int by_hand;            // acts of people that were asked for and may have moved it
+    Instant closed_at;      // when it was seen cancelled, completed or the like; INSTANT_NONE
+    int closed_in_flight;   // the attempt that was under way then; 0: none
+    int64_t closed_by;      // the node that closed it
+    int permanent;          // the attempt that was refused for good; 0: none
+    Row before;             // its last claim
     bool is_claimed[ATTEMPTS_MAX];
     int64_t claimed_by[ATTEMPTS_MAX];
     Instant claimed_at[ATTEMPTS_MAX];
@@ -216,7 +221,8 @@ typedef enum CallKind {
     CALL_ACT,
     CALL_HOLD,
     CALL_RELEASE,
-    CALL_CHANNEL
+    CALL_CHANNEL,
+    CALL_PURGE
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -303,6 +309,7 @@ struct Sim {
     uint64_t hash;
     struct Trace *trace;
     int reached[DELIVERY_STATE_COUNT];
+    int purged; // deliveries
 };
 
 // world.c
@@ -383,6 +390,12 @@ bool order_gives_back(Sim *sim, Track *track, const Row *was);
 bool is_ordered(const Sim *sim, const Track *track);
 bool order_is_busy(const Sim *sim, int lane); // one is being sent, and the others wait for it
 
+// purge.c
+void purge_ask(Sim *sim, Node *node); // its next run is due
+void purge_on_vanish(Sim *sim, Track *track);
+size_t purge_gone_of(const Sim *sim, Uuid event); // deliveries of it that are gone
+bool purge_may_take(const Sim *sim, Uuid event);  // one without deliveries
+
 // inbox.c
 void inbox_ask(Sim *sim, Node *node); // a client emits
 void inbox_on_answer(Sim *sim, const Call *call);
@@ -423,7 +436,6 @@ bool could_lapse(const Sim *sim, const Node *node, Instant since);
 // is_explained: nobody could know what became of it, and so it may come twice.
 bool is_explained(const Sim *sim, const Send *send);
 void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is);
-void laws_on_vanish(Sim *sim, const Track *track);
 void laws_on_send(Sim *sim, Send *send);
 void laws_on_answer(Sim *sim, const Call *call);
 void laws_on_stop(Sim *sim, const Node *node, Span took);

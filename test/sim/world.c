@@ -293,6 +293,10 @@ bool sim_run(Sim *sim)
         world_run(sim, sim->now + 20 * SPAN_SECOND);
     laws_often(sim);
     laws_at_end(sim);
+    if (!sim->has_failed)
+        purge_ask(sim, &sim->nodes[0]);
+    world_run(sim, sim->now + KEPT + SPAN_MINUTE);
+    laws_often(sim);
     for (size_t i = 0; i < sim->track_count; i++)
         sim->reached[sim->tracks[i].row.state]++;
     sim_close(sim);
