@@ -283,7 +283,7 @@ static const Columns live_columns = COLUMNS(
     COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
     COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
     COLUMN_TIME(Settle, to.live.started_at), COLUMN_TIME(Settle, to.live.lease_until),
-    COLUMN_SOME(Settle, to.live.holder), COLUMN(Settle, cause));
+    COLUMN(Settle, to.live.holder), COLUMN(Settle, cause));
 static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),

@@ -704,6 +704,7 @@ static Uuid left_elsewhere(Rig *rig)
     turn(rig);
     CHECK(in_state(rig, DELIVERY_SENDING) == 1 && attempts(rig) == 0 &&
           engine_is_idle(rig->engine));
+    store_check(&rig->store); // whoever has it is nobody here
     Rows rows = ask(&rig->store, "SELECT id FROM queue", "", NULL);
     return value_to_uuid(rows.values);
 }
