@@ -98,6 +98,8 @@ static void script(Sim *sim, const Transfer *transfer, Send *send)
     const Mood *mood = sim->lanes[send->lane].mood;
     send->answer = draw_answer(sim, mood);
     send->status = draw_status(sim, send->answer);
+    if (send->lane == HANDED_LANE && send->answer == ANSWER_TAKEN && !sim->is_calm)
+        send->status = 202;
     Span takes = draw_span(sim, mood->least, mood->most);
     if (send->answer == ANSWER_LATER)
         send->retry_after = draw_span(sim, 1, 40) * SPAN_SECOND;

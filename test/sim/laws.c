@@ -57,6 +57,7 @@ static void i19_twice(Sim *sim, const Send *send)
         if (!before || before->send != send->send)
             continue;
         bool was_taken = before->answer == ANSWER_TAKEN || before->answer == ANSWER_LOST;
+        was_taken = was_taken && before->status != 202; // that is what he said later (elsewhere.c)
         if (was_taken && !is_explained(sim, before))
             broken(sim, "I19", "track %d, send %d comes twice: attempts %d and %d",
                    name_of(sim, send->track), send->send, a, send->attempt);
@@ -332,6 +333,10 @@ static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
     if (is->fence != was->fence || i11_released(sim, track, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
+    if (was->step == STEP_LEASE) {
+        elsewhere_on_settle(sim, track, was, is);
+        return;
+    }
     if (!is_called_off) {
         i19_own(sim, track, was);
         if (!track->post)
@@ -430,8 +435,12 @@ void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is)
                     (is->state == DELIVERY_SENDING && was && is->fence != was->fence);
     if (is_claim)
         on_claim(sim, track, was, is);
-    if (was && was->state == DELIVERY_SENDING && is->state == DELIVERY_SENDING && !is_claim)
-        i9_renewed(sim, track, was, is);
+    if (was && was->state == DELIVERY_SENDING && is->state == DELIVERY_SENDING && !is_claim) {
+        if (was->step != is->step)
+            elsewhere_on_left(sim, track, was, is);
+        else
+            i9_renewed(sim, track, was, is);
+    }
     if (was && was->state == DELIVERY_SENDING && is->state != DELIVERY_SENDING)
         on_settle(sim, track, was, is);
     if (was && is->state == DELIVERY_EXPIRED && was->state != DELIVERY_EXPIRED)

@@ -58,6 +58,13 @@ const Pattern patterns[] = {
       .json = "{'id':'turned','eventKind':'e','channel':'http:3',"
               "'retry':{'policy':'fixed','interval':'3s','max':0}}",
       .lane = ORDERED_LANE },
+    { .id = "handed",
+      .kind = "f",
+      .json = "{'id':'handed','eventKind':'f','channel':'hand:0',"
+              "'retry':{'policy':'fixed','interval':'4s','max':2}}",
+      .lane = HANDED_LANE,
+      .wait = 4 * SPAN_SECOND,
+      .max = 2 },
     { .id = "few",
       .json = "{'id':'few','channels':['email:0'],"
               "'retry':{'policy':'fixed','interval':'3s','max':4}}",
@@ -129,6 +136,8 @@ static void answered(Call *call, Err err)
     }
     if (call->kind == CALL_EMIT)
         inbox_on_answer(sim, call);
+    if (call->kind == CALL_REPORT)
+        elsewhere_on_answer(sim, call);
     if (!node_hears(call->node) || call->node->life != call->life)
         return;
     call->answered_at = sim->now;
@@ -196,7 +205,7 @@ static Str quoted(Sim *sim, const char *text)
 
 static Str draw_candidate(Sim *sim)
 {
-    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e" };
+    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e", "f" };
     int key = draw(sim, KEYS), identity = draw(sim, 40);
     char tail[40] = "";
     if (identity < 10) // the same ones come again
@@ -301,8 +310,8 @@ static Str config_of(Sim *sim, const Lane *lane)
                           "'type':'email','config':{'server':'smtp://far%d.test/%s',"
                           "'from':'peal@peal.test'}",
                           lane->host, lane->key);
-    return str_format(&sim->arena, "'type':'http','config':{'url':'http://far%d.test/%s'}",
-                      lane->host, lane->key);
+    return str_format(&sim->arena, "'type':'%s','config':{'url':'http://far%d.test/%s'}",
+                      lane == &sim->lanes[HANDED_LANE] ? "hand" : "http", lane->host, lane->key);
 }
 
 static Str channel_body(Sim *sim, const Lane *lane)
@@ -398,8 +407,9 @@ static const Play *draw_move(Sim *sim, const Play *moves, size_t count, unsigned
 void move_client(Sim *sim)
 {
     static const Play asks[] = {
-        { "ingest", 52, ask_ingest }, { "emit", 8, inbox_ask },      { "act", 35, ask_act },
-        { "hold", 6, ask_hold },      { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
+        { "ingest", 52, ask_ingest },    { "emit", 8, inbox_ask },      { "act", 35, ask_act },
+        { "hold", 6, ask_hold },         { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
+        { "report", 10, elsewhere_ask },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;

@@ -117,6 +117,7 @@ void node_start(Node *node)
                               .real = &node->clock,
                               .random = &node->random,
                               .transport = &node->transport,
+                              .types = channel_types_here,
                               .node = node->number,
                               .is_only_node = sim->node_count == 1,
                               .kept = KEPT,

@@ -10,6 +10,7 @@
 //   moves.c    what clients and people ask for, and what goes wrong: two tables
 //   node.c     one process: engine and writer over a store, its start, its stop, its death
 //   far.c      the far side: a scripted Transport and its record of what reached it
+//   elsewhere.c  what a far side takes on and tells of later
 //   inbox.c    what applications emit, and that each row becomes its event
 //   purge.c    what may go when its time is over, and nothing else
 //   look.c     the store as rows, the only SQL of the simulation
@@ -37,10 +38,11 @@
 enum {
     OUR_TENANT = 1,
     NODES_MAX = 3,
-    LANES_MAX = 5,
+    LANES_MAX = 6,
     ORDERED_LANE = 3,
     MAIL_LANE = 4,
-    HOSTS_MAX = 4,
+    HANDED_LANE = 5,
+    HOSTS_MAX = 5,
     MEMBERS_MAX = 130, // of a list: more than an attempt carries
     WINDOWS_MAX = 8,   // of a rate: nodes' clocks are apart by less
     KEYS = 6,
@@ -136,7 +138,9 @@ typedef struct Track {
     Instant claimed_at[ATTEMPTS_MAX];
     int claimed_in[ATTEMPTS_MAX]; // the commit
     struct Send *sends[ATTEMPTS_MAX];
-    Post *post; // of a list's
+    Post *post;   // of a list's
+    int reported; // the attempt that somebody outside told of, last …
+    Verdict told; // … and what he said
 } Track;
 
 // Send is one transfer that began: a byte left.
@@ -222,7 +226,8 @@ typedef enum CallKind {
     CALL_HOLD,
     CALL_RELEASE,
     CALL_CHANNEL,
-    CALL_PURGE
+    CALL_PURGE,
+    CALL_REPORT
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -254,6 +259,7 @@ typedef struct Call {
     size_t row_count, first_emit; // … which are followed from there on
     Uuid delivery;
     DeliveryAction action;
+    struct Report *report;
     int lane;
     Str body;
 } Call;
@@ -395,6 +401,13 @@ void purge_ask(Sim *sim, Node *node); // its next run is due
 void purge_on_vanish(Sim *sim, Track *track);
 size_t purge_gone_of(const Sim *sim, Uuid event); // deliveries of it that are gone
 bool purge_may_take(const Sim *sim, Uuid event);  // one without deliveries
+
+// elsewhere.c
+extern const ChannelType *const channel_types_here[]; // with one whose far side takes things on
+void elsewhere_ask(Sim *sim, Node *node);             // somebody outside reports
+void elsewhere_on_answer(Sim *sim, const Call *call);
+void elsewhere_on_left(Sim *sim, const Track *track, const Row *was, const Row *is);
+void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is);
 
 // inbox.c
 void inbox_ask(Sim *sim, Node *node); // a client emits

@@ -180,9 +180,8 @@ static void draw_lanes(Sim *sim)
     static const struct {
         const char *key;
         int host; // two share one
-    } ways[] = {
-        { "http:0", 0 }, { "http:1", 1 }, { "http:2", 1 }, { "http:3", 2 }, { "email:0", 3 }
-    };
+    } ways[] = { { "http:0", 0 }, { "http:1", 1 },  { "http:2", 1 },
+                 { "http:3", 2 }, { "email:0", 3 }, { "hand:0", 4 } };
     sim->lane_count = LANES_MAX;
     for (int i = 0; i < sim->lane_count; i++) {
         Lane *lane = &sim->lanes[i];
@@ -295,7 +294,7 @@ bool sim_run(Sim *sim)
     laws_at_end(sim);
     if (!sim->has_failed)
         purge_ask(sim, &sim->nodes[0]);
-    world_run(sim, sim->now + KEPT + SPAN_MINUTE);
+    world_run(sim, sim->now + SPAN_MINUTE + 5 * SPAN_SECOND);
     laws_often(sim);
     for (size_t i = 0; i < sim->track_count; i++)
         sim->reached[sim->tracks[i].row.state]++;
