@@ -413,7 +413,7 @@ CREATE TABLE counter (
     site {I64} NOT NULL,
     state {SMALL} NOT NULL,
     n {I64} NOT NULL,
-    PRIMARY KEY (writer, tenant, rule, lane, site, state)
+    PRIMARY KEY (tenant, writer, rule, lane, site, state)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
 -- How many deliveries arrived in each minute of the last hour; each writer has rows of its own.
@@ -424,7 +424,7 @@ CREATE TABLE pace (
     rule {I64} NOT NULL,
     site {I64} NOT NULL,
     n {I64} NOT NULL,
-    PRIMARY KEY (minute, writer, tenant, rule, site)
+    PRIMARY KEY (minute, tenant, writer, rule, site)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 
 -- How many deliveries stood in each state at a minute; a row where that has changed.

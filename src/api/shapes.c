@@ -481,7 +481,7 @@ const Shape outbox_shape = SHAPE("OutboxRow", outbox_rows);
 
 #define KPI_ROWS \
     { "queueDepth",            FIELD_COUNT, ALWAYS, .help = "Due, being sent or retried" }, \
-    { "scheduled",             FIELD_COUNT, ALWAYS, .help = "Not yet due" }, \
+    { "scheduled",             FIELD_COUNT, ALWAYS, .help = "Not yet due: first sends, reminders, and what waits for an answer" }, \
     { "stuck",                 FIELD_COUNT, ALWAYS, .help = "Due or retried, and first due 10 minutes ago or longer" }, \
     { "parked",                FIELD_COUNT, ALWAYS }, \
     { "deliveredLastInterval", FIELD_COUNT, ALWAYS, .help = "In the last whole minute" }, \

@@ -112,12 +112,14 @@ static void add_sum(Kpi *kpi, DeliveryState state, int64_t n)
 {
     if (state == DELIVERY_SENDING || state == DELIVERY_RETRYING)
         kpi->queue_depth += n;
-    else if (state == DELIVERY_PENDING)
+    else if (state == DELIVERY_PENDING || state == DELIVERY_WAITING)
         kpi->scheduled += n; // until it is found due
     else if (state == DELIVERY_PARKED)
         kpi->parked += n;
     if (state == DELIVERY_SENDING)
         kpi->sending += n;
+    if (state == DELIVERY_WAITING)
+        kpi->waiting += n;
 }
 
 static void add_age(const Look *look, Kpi *kpi, Instant since)
@@ -162,12 +164,17 @@ static Err read_sums(Db *db, Arena *arena, int64_t tenant, Look *look, Error *er
     return ERR_OK;
 }
 
-// is_send is true of what waits for its first try or is at one; what is retried is looked at by
+// is_send is true of what waits for a first try or is at one; what is retried is looked at by
 // itself.
 static bool is_send(const Value *row)
 {
-    int64_t state = value_to_i64(&row[1]);
-    return state == DELIVERY_PENDING || state == DELIVERY_SENDING;
+    return value_to_i64(&row[1]) != DELIVERY_RETRYING;
+}
+
+static void fall_due(Kpi *kpi)
+{
+    kpi->queue_depth++;
+    kpi->scheduled--;
 }
 
 static void add_due(Look *look, Arena *arena, const Rows *rows)
@@ -178,10 +185,26 @@ static void add_due(Look *look, Arena *arena, const Rows *rows)
         if (!kpi)
             continue;
         add_age(look, kpi, value_to_i64(&row[2]));
-        if (value_to_i64(&row[1]) == DELIVERY_PENDING) {
-            kpi->queue_depth++;
-            kpi->scheduled--;
-        }
+        if (value_to_i64(&row[1]) != DELIVERY_SENDING)
+            fall_due(kpi);
+    }
+}
+
+// take_out takes a row that is due later or since lately out of what was taken for stuck. One that
+// waits was not in there.
+static void take_out(const Look *look, Kpi *kpi, DeliveryState state, Instant due_at)
+{
+    bool is_later = due_at > look->now;
+    if (state == DELIVERY_WAITING) {
+        kpi->waiting--;
+        if (!is_later)
+            fall_due(kpi);
+        return;
+    }
+    kpi->stuck--;
+    if (state == DELIVERY_PENDING && is_later) {
+        kpi->scheduled++;
+        kpi->queue_depth--;
     }
 }
 
@@ -190,32 +213,45 @@ static void add_all_but(Look *look, Arena *arena, const Rows *rows)
 {
     for (size_t i = 0; i < look->count; i++) {
         Kpi *kpi = &look->kpis[i];
-        kpi->stuck += kpi->scheduled + kpi->sending;
-        kpi->queue_depth += kpi->scheduled;
-        kpi->scheduled = 0;
+        int64_t pending = kpi->scheduled - kpi->waiting;
+        kpi->stuck += pending + kpi->sending;
+        kpi->queue_depth += pending;
+        kpi->scheduled -= pending;
     }
-    for (size_t i = 0; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
-        bool is_later =
-            value_to_i64(&row[1]) == DELIVERY_PENDING && value_to_i64(&row[2]) > look->now;
-        if (!kpi)
-            continue;
-        kpi->stuck--;
-        kpi->scheduled += is_later;
-        kpi->queue_depth -= is_later;
-    }
-}
-
-// add_ages notes how old what is due is, and counts nothing.
-static void add_ages(Look *look, Arena *arena, const Rows *rows)
-{
     for (size_t i = 0; i < rows->count; i++) {
         const Value *row = rows_at(rows, i);
         Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
         if (kpi)
-            kpi->oldest = earlier(kpi->oldest, value_to_i64(&row[2]));
+            take_out(look, kpi, (DeliveryState) value_to_i64(&row[1]), value_to_i64(&row[2]));
     }
+}
+
+// add_front notes how old what is due is, and counts of it only the reminders that are due for
+// long: all else is counted.
+static void add_front(Look *look, Arena *arena, const Rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Kpi *kpi = is_send(row) ? looked_at(look, arena, row) : NULL;
+        Instant due_at = value_to_i64(&row[2]);
+        if (!kpi)
+            continue;
+        kpi->oldest = earlier(kpi->oldest, due_at);
+        if (value_to_i64(&row[1]) == DELIVERY_WAITING && due_at <= look->now - KPI_STUCK_AFTER) {
+            kpi->waiting--;
+            kpi->stuck++;
+            fall_due(kpi);
+        }
+    }
+}
+
+// met_all: nothing waits that was not met. Otherwise some of it may be due for long.
+static bool met_all(const Look *look)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (look->kpis[i].waiting > 0)
+            return false;
+    return true;
 }
 
 static void add_retried(Look *look, Arena *arena, const Rows *rows)
@@ -241,7 +277,8 @@ static Err read_far(Db *db, Arena *arena, int64_t tenant, Look *look, const Rows
     *ret_all = rows.count < KPI_LOOK_MAX;
     if (*ret_all) {
         add_all_but(look, arena, &rows);
-        add_ages(look, arena, front);
+        add_front(look, arena, front);
+        *ret_all = met_all(look);
     } else {
         add_due(look, arena, front);
     }

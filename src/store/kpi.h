@@ -7,6 +7,11 @@
 // so many are due or stuck as is said, and none is older but those that were not looked at. Where
 // more is due than is looked at, the oldest of a site is the oldest that was; of all it is the
 // oldest in any lane.
+//
+// Whatever is live is in queue_depth or in scheduled. What was sent and waits is scheduled: for its
+// next reminder, which is due like any other send when its time comes, or for the end of its grace.
+// Counters do not tell these two apart. So where more is due than is looked at, reminders among it
+// are those that were met, and is_exact needs all that waits to be among them.
 #pragma once
 
 #include "store/db.h"
@@ -19,7 +24,8 @@ typedef struct Kpi {
     Str site;            // its name; none
     int64_t queue_depth; // due, being sent or retried
     int64_t sending;     // of these
-    int64_t scheduled;   // pending, and not yet due
+    int64_t scheduled;   // pending or waiting, and not yet due
+    int64_t waiting;     // of these, as far as they were not met in the queue
     int64_t stuck;       // due or retried, and first due KPI_STUCK_AFTER ago or longer
     int64_t parked;
     int64_t delivered; // in the last whole minute

@@ -50,10 +50,30 @@ def test_scheduled_retried_parked_and_stuck_are_told_apart(ctx):
                           "oldestPendingAge": "12m", "oldestPendingSeconds": 720})
 
 
+def test_what_waits_is_scheduled_until_its_reminder_is_due(ctx):
+    make_trigger(ctx.peal, schedule={"reminders": ["1d"]}, expireAfter="3d")
+    ingest(ctx.peal, visit(), visit())
+    settle(ctx.peal)
+    equal({row["state"] for row in deliveries(ctx.peal)}, {"waiting"})
+    like(kpis(ctx.peal), {**ZERO, "scheduled": 2})
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    advance(ctx.peal, "1d")
+    like(kpis(ctx.peal), {"queueDepth": 2, "scheduled": 0, "stuck": 0, "oldestPendingSeconds": 0})
+    advance(ctx.peal, "15m")
+    like(kpis(ctx.peal), {"queueDepth": 2, "scheduled": 0, "stuck": 2, "oldestPendingSeconds": 15 * 60})
+    ctx.peal.post("/v1/release", {}, expect=200)
+    settle(ctx.peal)
+    like(kpis(ctx.peal), {**ZERO, "scheduled": 2, "deliveredLastInterval": 0})  # for its grace
+    advance(ctx.peal, "4d")
+    equal({row["state"] for row in deliveries(ctx.peal)}, {"expired"})
+    like(kpis(ctx.peal), ZERO)
+
+
 def recount(peal):
     states = [row["state"] for row in deliveries(peal, "")]
     return {"queueDepth": states.count("retrying") + states.count("sending"),
-            "scheduled": states.count("pending"), "parked": states.count("parked")}
+            "scheduled": states.count("pending") + states.count("waiting"),
+            "parked": states.count("parked")}
 
 
 def test_they_equal_a_recount_after_whatever_happened(ctx):
@@ -64,11 +84,14 @@ def test_they_equal_a_recount_after_whatever_happened(ctx):
     make_trigger(ctx.peal, "now", eventKind="now", channel="http:out",
                  retry={"policy": "fixed", "interval": "3m", "max": 2})
     make_trigger(ctx.peal, "later", eventKind="later", schedule={"initialDelay": "7m"})
+    make_trigger(ctx.peal, "again", eventKind="again", channel="http:out",
+                 schedule={"reminders": ["4m", "6m"]}, expireAfter="9m",
+                 retry={"policy": "fixed", "interval": "2m", "max": 1})
     for _ in range(12):
         for _ in range(30):
             receiver.answer_next(status=chance.choice([200, 200, 503, 404]))
         ingest(ctx.peal, *(visit() for _ in range(chance.randint(1, 9))),
-               kind=chance.choice(["now", "later"]))
+               kind=chance.choice(["now", "later", "again"]))
         settle(ctx.peal)
         advance(ctx.peal, f"{chance.randint(1, 5)}m")
         parked = deliveries(ctx.peal, "&state=parked")
@@ -136,6 +159,34 @@ def test_a_backlog_that_is_not_looked_at_is_counted_all_the_same(ctx):
     figures = kpis(ctx.peal)  # now it is too much: what is said is the least that is
     like(figures, {"queueDepth": LOOKED_AT, "stuck": LOOKED_AT, "scheduled": old + 5,
                    "oldestPendingSeconds": 20 * 60, "exact": False})
+
+
+def test_a_backlog_hides_no_reminder_behind_a_figure_that_looks_exact(ctx):
+    make_trigger(ctx.peal, "again", eventKind="again", schedule={"reminders": ["1d"]})
+    make_trigger(ctx.peal)
+    ingest(ctx.peal, visit(), visit(), visit(), kind="again")
+    settle(ctx.peal)
+    advance(ctx.peal, "23h")
+    ingest(ctx.peal, visit(), kind="again")
+    settle(ctx.peal)
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    advance(ctx.peal, "65m")
+    ingest(ctx.peal, *(visit() for _ in range(LOOKED_AT + 200)))
+    advance(ctx.peal, "15m")
+    like(kpis(ctx.peal), {"queueDepth": LOOKED_AT + 203, "scheduled": 1, "stuck": LOOKED_AT + 203,
+                          "exact": True, "oldestPendingSeconds": 20 * 60})
+    ctx.peal.post("/v1/channels", {"key": "memory:other", "type": "memory"}, expect=201)
+    ctx.peal.post("/v1/release", {}, expect=200)
+    make_trigger(ctx.peal, "once", eventKind="once", channel="memory:other", expireAfter="9d",
+                 schedule={"reminders": ["1m"]})
+    settle(ctx.peal)
+    ingest(ctx.peal, visit(), kind="once")
+    settle(ctx.peal)
+    advance(ctx.peal, "1m")
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    ingest(ctx.peal, *(visit() for _ in range(LOOKED_AT + 200)))
+    advance(ctx.peal, "15m")
+    like(kpis(ctx.peal), {"queueDepth": LOOKED_AT + 200, "stuck": LOOKED_AT + 200, "exact": False})
 
 
 def test_the_command_prints_them(ctx):
