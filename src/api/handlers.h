@@ -18,6 +18,7 @@ Err definition_delete(Call *call, Tx *tx, Error *error);
 // messages_api.c
 extern const Param message_params[];
 Err message_list(Call *call, Db *db, Error *error);
+Err message_get(Call *call, Db *db, Error *error);
 Err message_resend(Call *call, Tx *tx, Error *error);
 Err entity_cancel_post(Call *call, Tx *tx, Error *error);
 

@@ -177,6 +177,22 @@ Err message_list(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+Err message_get(Call *call, Db *db, Error *error)
+{
+    Uuid id;
+    DeliveryView view;
+    Messages messages;
+    TRY(call_id(call, 0, &id, error));
+    TRY(delivery_view(db, call->arena, call->tenant, id, &view, error));
+    if (view.rule_kind != RULE_TEMPLATE)
+        return fail(error, ERR_NOT_FOUND, "delivery %.*s is no message: no template made it",
+                    STR_ARG(call->params[0]));
+    TRY(read_messages(call, db, &view, 1, &messages, error));
+    put_message(call, call_json(call, 200), &messages, 0);
+    messages_drop(&messages);
+    return ERR_OK;
+}
+
 // Resending is a request on its way: an item for each kind of events, with the templates that it is
 // for.
 typedef struct Resending {

@@ -168,6 +168,8 @@ const Route routes[] = {
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
     { "GET",    "/v1/messages",                 LOOKERS,   READS(message_list),
       "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },
+    { "GET",    "/v1/messages/{id}",            LOOKERS,   READS(message_get),
+      "Show a message; its address is masked", GIVES(200, message_shape) },
     { "POST",   "/v1/messages/resend",          OPERATORS, WRITES(message_resend),
       "Send an entity's messages again, or for the first time", POSTED(resend_body_shape), GIVES(202, resent_shape),
       .example = "{\"entity\":\"12345\",\"channel\":\"memory:default\"}" },

@@ -1,6 +1,7 @@
 #include "api/shapes.h"
 
 #include "domain/audit.h"
+#include "domain/cause.h"
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
@@ -554,9 +555,25 @@ static const Field audit_head_rows[] = {
 };
 const Shape audit_head_shape = SHAPE("AuditHead", audit_head_rows);
 
+// What any action may be told: its own rows (store/delivery.h, store/inbox.h) then say what it takes.
+static const char *const failed_words[] = { "Failed", NULL };
+static const Field operation_filter_rows[] = {
+    { "state",   FIELD_WORD, 0, .words = state_words, .noun = "a state" },
+    { "trigger", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
+    { "list",    FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
+    { "channel", FIELD_TEXT, 0, .max = CHANNEL_KEY_MAX },
+    { "event",   FIELD_ID,   0 },
+    { "entity",  FIELD_TEXT, 0, .max = EVENT_ENTITY_MAX },
+    { "cause",   FIELD_TEXT, 0, .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
+    { "site",    FIELD_TEXT, 0, .max = SITE_NAME_MAX },
+    { "status",  FIELD_WORD, 0, .words = failed_words, .noun = "a status that can be replayed", .help = "Of replay, whether or not it is said" },
+    { "from",    FIELD_TIME, 0 },
+    { "to",      FIELD_TIME, 0 },
+};
+static const Shape operation_filter_shape = { .name = "OperationFilter", SHAPE_ROWS(operation_filter_rows) };
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
-    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter),
+    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &operation_filter_shape,
       .help = "Which deliveries, as their list is filtered; for replay status, from and to. {} means all that the action is for" },
     { "reason", FIELD_TEXT, 0, offsetof(OperationBody, reason), .max = OPERATION_REASON_MAX },
     { "dryRun", FIELD_BOOL, 0, offsetof(OperationBody, is_dry), .help = "Only count" },
@@ -574,7 +591,7 @@ static const char *const progress_words[] = { "counting", "running", "done", NUL
 static const Field operation_rows[] = {
     { "id",         FIELD_ID,     ALWAYS },
     { "action",     FIELD_WORD,   ALWAYS, .words = operation_shown_words },
-    { "filter",     FIELD_OBJECT, ALWAYS },
+    { "filter",     FIELD_OBJECT, ALWAYS, .inside = &operation_filter_shape },
     { "reason",     FIELD_TEXT,   OR_NULL },
     { "dryRun",     FIELD_BOOL,   ALWAYS },
     { "matched",    FIELD_COUNT,  OR_NULL, .help = "Null while they are counted" },

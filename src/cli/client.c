@@ -321,7 +321,7 @@ int client_show(const CommandArgs *args, Str path, const char *lists_with)
     Client client = client_open(args);
     Answer answer = { 0 };
     client.lists_with = lists_with;
-    int status = client_get(&client, path, &answer);
+    int status = client_get(&client, client_query(&client, path, "tenant"), &answer);
     if (status != EXIT_DONE)
         return status;
     if (client.json)

@@ -17,8 +17,9 @@
 #define CLIENT_KEY_FILE "peal-data/admin.key"
 
 // CLIENT_OPTIONS ends the table of options of every client command; PAGE_OPTIONS are those of one
-// that lists.
+// that lists, TENANT_OPTION that of one that may look at another tenant (docs/keys.md).
 // clang-format off
+#define TENANT_OPTION { "tenant", "ID", "of this tenant; for keys with the role operations, and audited" }
 #define PAGE_OPTIONS                                                                               \
     { "limit", "N", "how many to list; 50 unless said" },                                          \
     { "cursor", "C", "go on from there" }
@@ -80,5 +81,6 @@ typedef struct ClientList {
 } ClientList;
 int client_list(const CommandArgs *args, const ClientList *list);
 
-// client_show fetches one thing and prints its members; lists_with is as in Client.
+// client_show fetches one thing, of the tenant that --tenant names, and prints its members;
+// lists_with is as in Client.
 int client_show(const CommandArgs *args, Str path, const char *lists_with);

@@ -16,6 +16,9 @@ extern const Command command_captured;
 // outbox.c
 extern const Command command_outbox;
 
+// messages.c
+extern const Command command_messages;
+
 // causes.c
 extern const Command command_causes;
 

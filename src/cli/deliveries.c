@@ -35,7 +35,7 @@ static int list(CommandArgs *args)
 {
     ClientList wanted = {
         .path = S("/v1/deliveries"),
-        .options = FILTERS,
+        .options = FILTERS " tenant",
         .columns = delivery_columns,
         .column_count = ARRAY_LEN(delivery_columns),
         .noun = "deliveries",
@@ -47,7 +47,7 @@ static int attempts(CommandArgs *args)
 {
     ClientList wanted = {
         .path = client_path(args_arena(args), "/v1/deliveries", args_word(args, 0), "attempts"),
-        .options = "",
+        .options = "tenant",
         .columns = attempt_columns,
         .column_count = ARRAY_LEN(attempt_columns),
         .noun = "attempts",
@@ -221,9 +221,9 @@ static int complete(CommandArgs *args)
 }
 
 static const CommandVerb deliveries_verbs[] = {
-    { "list", NULL, 0, 0, FILTERS " limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
-    { "attempts", "an ID", 1, 1, "limit cursor", attempts },
+    { "list", NULL, 0, 0, FILTERS " tenant limit cursor", list },
+    { "show", "an ID", 1, 1, "tenant", show },
+    { "attempts", "an ID", 1, 1, "tenant limit cursor", attempts },
     { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
     { "discard", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", discard },
     { "cancel", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", cancel },
@@ -239,6 +239,7 @@ static const CommandOption deliveries_options[] = {
     { "entity", "E", "only about this entity" },
     { "site", "NAME", "only of events that this site handed on" },
     { "cause", "CAUSE", "only of this cause, as peal causes tells it; in lists with --state" },
+    TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     { "reason", "TEXT", "kept with what was done" },

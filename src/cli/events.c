@@ -212,7 +212,7 @@ static int why(CommandArgs *args)
     if (status == EXIT_DONE)
         status = pages_read(&client,
                             client_path(client.arena, "/v1/events", args_word(args, 0), "explain"),
-                            "", "decisions", STORY_ROWS, &pages);
+                            "tenant", "decisions", STORY_ROWS, &pages);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
@@ -239,7 +239,7 @@ static int list(CommandArgs *args)
 {
     ClientList wanted = {
         .path = S("/v1/events"),
-        .options = "kind",
+        .options = "kind tenant",
         .columns = event_columns,
         .column_count = ARRAY_LEN(event_columns),
         .noun = "events",
@@ -260,7 +260,7 @@ static int timeline(CommandArgs *args)
     client.lists_with = "events";
     int status =
         pages_read(&client, client_path(client.arena, "/v1/events", args_word(args, 0), "timeline"),
-                   "", "items", STORY_ROWS, &pages);
+                   "tenant", "items", STORY_ROWS, &pages);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
@@ -279,9 +279,9 @@ static int timeline(CommandArgs *args)
 }
 
 static const CommandVerb events_verbs[] = {
-    { "list", NULL, 0, 0, "kind limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
-    { "timeline", "an ID", 1, 1, "limit cursor", timeline },
+    { "list", NULL, 0, 0, "kind tenant limit cursor", list },
+    { "show", "an ID", 1, 1, "tenant", show },
+    { "timeline", "an ID", 1, 1, "tenant limit cursor", timeline },
     { 0 },
 };
 
@@ -301,12 +301,14 @@ static const CommandOption emit_options[] = {
 
 static const CommandOption events_options[] = {
     { "kind", "KIND", "only events of this kind" },
+    TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said, of a timeline 500" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
 };
 
 static const CommandOption why_options[] = {
+    TENANT_OPTION,
     { "limit", "N", "how many triggers; 500 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,

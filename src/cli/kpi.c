@@ -29,7 +29,8 @@ static int kpi(CommandArgs *args)
     Answer answer = { 0 };
     int status = args_expect(args, NULL, 0, 0);
     if (status == EXIT_DONE)
-        status = client_get(&client, client_query(&client, S("/v1/kpis"), "site kind"), &answer);
+        status =
+            client_get(&client, client_query(&client, S("/v1/kpis"), "site kind tenant"), &answer);
     if (status != EXIT_DONE)
         return status;
     if (client.json)
@@ -42,6 +43,7 @@ static int kpi(CommandArgs *args)
 static const CommandOption kpi_options[] = {
     { "site", "SITE", "only what came from this site" },
     { "kind", "KIND", "notification: only what lists made" },
+    TENANT_OPTION,
     CLIENT_OPTIONS,
 };
 

@@ -18,7 +18,7 @@ static int list(CommandArgs *args)
 {
     ClientList wanted = {
         .path = S("/v1/outbox"),
-        .options = "status from to",
+        .options = "status from to tenant",
         .columns = columns,
         .column_count = ARRAY_LEN(columns),
         .noun = "rows",
@@ -50,8 +50,8 @@ static int replay(CommandArgs *args)
 }
 
 static const CommandVerb verbs[] = {
-    { "list", NULL, 0, 0, "status from to limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
+    { "list", NULL, 0, 0, "status from to tenant limit cursor", list },
+    { "show", "an ID", 1, 1, "tenant", show },
     { "replay", "an ID", 1, 1, "", replay },
     { 0 },
 };
@@ -60,6 +60,7 @@ static const CommandOption options[] = {
     { "status", "STATUS", "only rows that are Pending, Published or Failed" },
     { "from", "T", "written at this time or later" },
     { "to", "T", "written before this time" },
+    TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,

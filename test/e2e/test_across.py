@@ -1,5 +1,7 @@
 """M11: the role operations looks across tenants by naming one, and each look is audited. A site's
 key looks at what its own site handed on."""
+import json
+
 from harness import equal, like, main, only
 from steps import ADDRESS, deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
 
@@ -43,6 +45,20 @@ def test_operations_sees_the_tenant_that_it_names(ctx):
     [own] = watcher.get("/v1/deliveries", expect=200).json["items"]
     equal(own["tenant"], "default")
     equal(watcher.get(f"/v1/deliveries/{made['id']}").status, 404)
+
+
+def test_the_commands_name_it_too(ctx):
+    _, made = prepare(ctx)
+    watcher = make_user(ctx.peal, "operations")
+    event, id = made["eventId"], made["id"]
+    asked = [("deliveries",), ("deliveries", "show", id), ("deliveries", "attempts", id), ("events",),
+             ("events", "show", event), ("events", "timeline", event), ("why", event), ("messages",),
+             ("outbox",), ("kpi",)]
+    for words in asked:
+        ran = ctx.peal.cli(*words, "--tenant", "acme", "--key", watcher.key)
+        equal((ran.code, ran.err if ran.code else ""), (0, ""), " ".join(words))
+    [row] = json.loads(ctx.peal.cli("deliveries", "--tenant", "acme", "--json", "--key", watcher.key).out)["items"]
+    equal(row["id"], id)
 
 
 def shape_of(value):

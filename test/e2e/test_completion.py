@@ -46,7 +46,7 @@ def test_bash_offers_the_commands_of_help(ctx):
 def test_bash_offers_verbs_and_the_options_of_each(ctx):
     equal(offered("completion", ""), {"bash", "zsh", "fish"})
     equal(offered("deliveries", "dis"), {"discard"})
-    equal(offered("deliveries", "show", "--"), offered("health", "--"))
+    equal(offered("deliveries", "show", "--"), offered("health", "--") | {"--tenant"})
     assert "--dry-run" in offered("deliveries", "retry", "--")
     # Without a verb the first is meant.
     equal(offered("deliveries", "--"), offered("deliveries", "list", "--"))

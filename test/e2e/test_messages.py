@@ -1,8 +1,9 @@
 """M6, M10 and M12: the messages of an entity: listed, sent again, called off."""
 import concurrent.futures
+import json
 
 from harness import equal, like, main
-from steps import advance, make_channel, make_tenant, make_user, settle
+from steps import advance, deliveries, make_channel, make_tenant, make_user, settle
 from test_templates import TYPE, book, captured, make_template, said
 
 
@@ -34,6 +35,22 @@ def test_the_messages_of_an_entity_are_told(ctx):
     equal(messages(ctx.peal, query="&status=Failed"), [])
     equal(messages(ctx.peal, query="&channel=memory:nobody"), [])
     equal(len(ctx.peal.get("/v1/messages", expect=200).json["items"]), 2)
+
+
+def test_one_is_shown_by_its_id_and_by_the_command(ctx):
+    make_template(ctx.peal, "confirmed")
+    ctx.peal.post("/v1/triggers", {"id": "other", "eventKind": TYPE, "channel": "memory:default"}, expect=201)
+    book(ctx.peal)
+    settle(ctx.peal)
+    [one] = messages(ctx.peal)
+    equal(ctx.peal.get(f"/v1/messages/{one['id']}", expect=200).json, one)
+    [other] = (row["id"] for row in deliveries(ctx.peal) if row["id"] != one["id"])
+    ctx.peal.get(f"/v1/messages/{other}", expect=404)  # a trigger made it
+    make_tenant(ctx.peal, "acme").get(f"/v1/messages/{one['id']}", expect=404)
+    ran = ctx.peal.cli("messages", "--entity", "12345", "--status", "Sent")
+    assert ran.code == 0 and one["id"] in ran.out and other not in ran.out, ran
+    equal(json.loads(ctx.peal.cli("messages", "show", one["id"], "--json").out), one)
+    equal(ctx.peal.cli("messages", "show", other).code, ctx.peal.cli("deliveries", "show", "x").code)
 
 
 def test_every_status_has_its_word(ctx):

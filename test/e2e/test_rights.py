@@ -73,13 +73,14 @@ def rows_of(who):
     who.post("/v1/events", {"kind": "none", "entity": "b:1", "payload": {}}, expect=202)
     id = ingest_one(who)
     event = delivery(who, id)["eventId"]
+    message = who.get("/v1/messages", expect=200).json["items"][0]["id"]
     operation = who.post("/v1/operations", {"action": "retry", "filter": {"state": "parked"}},
                          expect=202).json["id"]
     keys = who.get("/v1/keys", expect=200).json["items"]
     who.post("/v1/lists", {"id": "own", "channels": ["memory:own"],
                            "targets": [{"address": "own@example.org"}]}, expect=201)
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
-    return {"lists": "own", "notifications": told, "templates": "own", "entities": "b:1",
+    return {"lists": "own", "notifications": told, "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
 
