@@ -280,7 +280,7 @@ CREATE TABLE target (
     told_at {I64},
     PRIMARY KEY (tenant, delivery, n)
 ) {STRICT_KEYED};
-CREATE INDEX target_address ON target (tenant, delivery, address);
+CREATE INDEX target_address ON target (address, delivery);
 CREATE INDEX target_open ON target (tenant, delivery, send, round, n) WHERE verdict <> 0;
 
 -- All live state, and nothing but live state: a row exists while the delivery is pending, sending,

@@ -1,12 +1,14 @@
 """Lists of many members: over providers that take one address a request, and a hundred thousand."""
 import collections
 import threading
+import time
 
-from harness import equal, eventually, like, main
+from harness import PATIENCE, equal, eventually, like, main
 from providers import Whatsapp, told
-from steps import advance, delivery, settle
+from steps import advance, delivery, make_trigger, settle
 from test_notification_lists import make_list
 from test_notifications import notify, shown
+from test_preferences import only
 
 SLOTS = 24  # three of four that the channel has
 
@@ -74,6 +76,35 @@ def test_a_kill_sends_again_what_was_not_settled_with_the_same_ids(ctx):
     assert sum(len(ids) - 1 for ids in found.values()) <= 100, "no more than a parcel is doubled"
     for ids in found.values():
         equal(len(set(ids)), 1)
+
+
+def took(work):
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def test_a_hundred_thousand_hold_up_nobody(ctx):
+    make_trigger(ctx.peal, "single", eventKind="single", channel="memory:default")
+    make_list(ctx.peal, targets=[{"address": f"to{n}@example.org"} for n in range(100_000)])
+    id = notify(ctx.peal)["id"]
+    path = f"/v1/deliveries/{shown(ctx.peal, id)['deliveryId']}"
+
+    def deliver_one():
+        one = ctx.peal.post("/v1/events", {"kind": "single", "payload": {}}, expect=202).json
+        eventually(lambda: delivery(ctx.peal, only(one))["state"] == "delivered")
+
+    def save_one():
+        ctx.peal.patch("/v1/triggers/single", {"expireAfter": f"{len(saves) + 1}d"}, expect=200)
+    singles, saves = [], []
+    while ctx.peal.get(path, expect=200).json["state"] != "delivered":
+        singles.append(took(deliver_one))
+        saves.append(took(save_one))
+    like(shown(ctx.peal, id), {"status": "Delivered", "targetCounts":
+                               {"all": 100_000, "delivered": 100_000, "refused": 0}})
+    print(f"# {len(singles)} single messages meanwhile, the slowest in {max(singles):.3f} s, "
+          f"a save in {max(saves):.3f} s")
+    assert len(singles) > 5 and max(singles + saves) < 1 * PATIENCE, (singles, saves)
 
 
 if __name__ == "__main__":
