@@ -1,15 +1,17 @@
 """libpeal as a stranger has it: installed elsewhere, with a site and without one, on a bad day."""
 import contextlib
+import ctypes
 import os
 import pathlib
 import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 
-from harness import Skip, equal, main, once, only, run_peal
+from harness import Skip, equal, eventually, main, once, only, run_peal
 from server import peal_program
 from test_sites import drained, joined, notify, numbers
 
@@ -113,6 +115,112 @@ def test_a_call_costs_one_sync_at_the_site(ctx):
     line.open()
     drained(site)
     equal(numbers(ctx.peal), list(range(41)))
+
+
+class Answering:
+    """Stands where a site's socket would, and answers every call with the same bytes."""
+
+    def __init__(self, ctx, store, answer):
+        self.asked, self.answer = 0, answer
+        pathlib.Path(f"{store}.sock").unlink(missing_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(f"{store}.sock")
+        self.listener.listen()
+        ctx.closers.append(self.listener.close)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                self.asked += 1
+                near.recv(1 << 16)
+                near.sendall(self.answer)
+                near.close()
+
+
+def whole(status, body=b"{}"):
+    return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+
+
+@once
+def test_only_a_whole_answer_of_the_site_counts(ctx):
+    """What it does not take goes to the spool; what it refuses for good goes nowhere."""
+    cases = [(whole(202), 0, False), (whole(202)[:-1], 0, True), (b"HTTP/1.1 202", 0, True),
+             (b"", 0, True), (whole(503), 0, True), (whole(507), 0, True), (whole(404), 0, True),
+             (whole(400), 1, False), (whole(413), 1, False), (whole(422), 1, False)]
+    for number, (answer, code, is_spooled) in enumerate(cases):
+        store = ctx.folder / f"site-{number}.db"
+        site = Answering(ctx, store, answer)
+        equal(tell(store, "hot")[0], code, answer)
+        assert site.asked > 0, answer
+        spool = pathlib.Path(f"{store}.spool")
+        equal(spool.exists() and b"hot" in spool.read_bytes(), is_spooled, answer)
+
+
+@once
+def test_nothing_overtakes_what_waits_in_the_spool(ctx):
+    store = ctx.folder / "site.db"
+    equal(tell(store, "first")[0], 0)
+    site = Answering(ctx, store, whole(202))
+    equal(tell(store, "second")[0], 0)
+    equal(site.asked, 0)
+    found = pathlib.Path(f"{store}.spool").read_bytes()
+    assert 0 < found.find(b"first") < found.find(b"second"), found
+
+
+class Notification(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_char_p) for name in
+                ("list", "subject", "body", "type", "type_data", "instance", "script")]
+
+
+class Library:
+    """libpeal inside this process."""
+
+    def __init__(self, store):
+        self.calls = ctypes.CDLL(str(BUILD / "src" / "lib" / "libpeal.so.0"))
+        self.calls.peal_open.restype = ctypes.c_void_p
+        self.calls.peal_notify.argtypes = [ctypes.c_void_p, ctypes.POINTER(Notification), ctypes.c_char_p]
+        self.peal = self.calls.peal_open(str(store).encode())
+
+    def notify(self, n):
+        told = Notification(list=b"ops", body=b"hot %d" % n)
+        equal(self.calls.peal_notify(self.peal, told, ctypes.create_string_buffer(37)), 0)
+
+
+@only("sqlite")
+def test_the_spool_is_taken_in_while_programs_append(ctx):
+    """The site listens elsewhere: all go by the spool, which is read and cut meanwhile."""
+    site, _ = joined(ctx, args=("--listen", f"unix:{ctx.folder}/elsewhere.sock"))
+    library = Library(site.path)
+
+    def program(first):
+        for n in range(first, first + 300):
+            library.notify(n)
+    programs = [threading.Thread(target=program, args=(first,)) for first in (0, 1000)]
+    for one in programs:
+        one.start()
+    for one in programs:
+        one.join()
+    eventually(lambda: len(numbers(ctx.peal)) >= 600, 30)
+    drained(site)
+    found = numbers(ctx.peal)
+    equal([n for n in found if n < 1000], list(range(300)))
+    equal([n for n in found if n >= 1000], list(range(1000, 1300)))
+
+
+@once
+def test_a_call_that_failed_tells_its_id(ctx):
+    library, id = Library(ctx.folder / "nowhere" / "site.db"), ctypes.create_string_buffer(37)
+    told = Notification(list=b"ops", body=b"hot")
+    failed = library.calls.peal_notify(library.peal, told, id)
+    assert failed != 0 and len(id.value) == 36, (failed, id.value)
+    before = id.value
+    equal(library.calls.peal_notify(library.peal, told, id), failed)
+    equal(id.value, before)
+    nothing = ctypes.create_string_buffer(37)
+    library.calls.peal_notify(library.peal, Notification(list=b"ops", body=b"\xff"), nothing)
+    equal(nothing.value, b"")
 
 
 @once

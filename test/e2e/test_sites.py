@@ -2,8 +2,10 @@
 import contextlib
 import pathlib
 import sqlite3
+import struct
 import subprocess
 import uuid
+import zlib
 
 from harness import equal, eventually, like, main, run_peal, slow
 from postgres import program
@@ -291,7 +293,7 @@ def hand_on(ctx, site, *range_of):
     equal(numbers(ctx.peal), list(range(range_of[1])))
 
 
-def put_back(ctx, line, backup):
+def put_back(ctx, line, backup, had=(0, 1, 2)):
     """Central is what it was when the backup was made; it is held, for it may be a copy."""
     key = ["--master-key-file", str(key_file(ctx))]
     ctx.peal.stop()
@@ -299,7 +301,7 @@ def put_back(ctx, line, backup):
     ctx.start(store=restore(ctx, backup), clock="system", args=key)
     line.target = ctx.peal.host
     equal(ctx.peal.get("/readyz", expect=200).json["held"], True)
-    equal(numbers(ctx.peal), [0, 1, 2])
+    equal(numbers(ctx.peal), list(had))
 
 
 def check_again(ctx, site):
@@ -346,6 +348,41 @@ def heard(site):
 def epoch_number(ctx, site):
     key = pathlib.Path(site.key_file).read_text().strip()
     return ctx.peal.with_key(key).get("/v1/site", expect=200).json["epoch"]["number"]
+
+
+def test_all_that_was_lost_comes_again_in_order(ctx):
+    """More than one slice of it, and more than one parcel."""
+    site, line = joined(ctx)
+    hand_on(ctx, site, 0, 3)
+    backup = ctx.folder / "monday.backup"
+    equal(back_up(ctx.peal, backup).code, 0)
+    items = [{"payload": {"n": n}} for n in range(2500)]
+    site.post("/v1/ingest", {"eventKind": "boiler.hot", "items": items}, expect=200)
+    drained(site)
+    put_back(ctx, line, backup)
+    ctx.peal.post("/v1/release", expect=200)
+    site.notify(3)
+    eventually(lambda: site.process.err.find("event=site.again rows=250"), 20)
+    drained(site)
+    equal([event["payload"]["n"] for event in events(ctx.peal) if event["kind"] == "boiler.hot"],
+          list(range(2500)))
+
+
+def test_what_is_older_than_a_week_does_not_come_again(ctx):
+    site, line = joined(ctx, clock="manual")
+    backup = ctx.folder / "monday.backup"
+    equal(back_up(ctx.peal, backup).code, 0)
+    for n, passes in ((0, "2d"), (1, "6d")):
+        site.notify(n)
+        advance(site, "1s")
+        drained(site)
+        advance(site, passes)
+    put_back(ctx, line, backup, [])
+    ctx.peal.post("/v1/release", expect=200)
+    site.notify(2)
+    eventually(lambda: advance(site, "1s") or len(numbers(ctx.peal)) >= 2, 30)
+    eventually(lambda: advance(site, "1s") or site.backlog() == 0)
+    equal(sorted(numbers(ctx.peal)), [1, 2])
 
 
 def test_an_epoch_that_is_older_is_enough(ctx):
@@ -488,6 +525,26 @@ def test_half_a_record_in_the_spool_hides_no_other(ctx):
     equal(forwarded(ctx, 2), [0, 1])
     assert site.process.err.wait_for("event=spool.torn", 10)
     drained(site)
+
+
+def record(text):
+    """As lib/spool.c frames it."""
+    return struct.pack("=4sII", b"\x1ePL1", len(text), zlib.crc32(text)) + text
+
+
+def test_a_record_that_is_no_row_is_set_aside(ctx):
+    site, _ = joined(ctx)
+    site.kill9()
+    spool = pathlib.Path(site.path + ".spool")
+    notify(site, "ops", "--body", "hot 0")
+    wrong = [b'{"no":"row"}', b"no JSON at all", b'{"id":"no id","kind":"event","body":{}}']
+    spool.write_bytes(spool.read_bytes() + b"".join(map(record, wrong)))
+    notify(site, "ops", "--body", "hot 1")
+    site.start()
+    equal(forwarded(ctx, 2), [0, 1])
+    assert site.process.err.find("event=spool.refused"), site.log()
+    aside = pathlib.Path(site.path + ".spool.refused").read_bytes()
+    equal(aside[16:], b"".join(map(record, wrong)))
 
 
 def test_a_spool_that_is_read_twice_makes_no_second(ctx):

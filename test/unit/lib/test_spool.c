@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -91,6 +92,24 @@ static void it_is_cut_and_goes_on(void)
     peal_spool_close(&reader);
     read_all(&rig, false, found, sizeof found);
     CHECK_AT(found, strcmp(found, "two;") == 0);
+    rig_close(&rig);
+}
+
+static void a_lock_keeps_others_out(void)
+{
+    Rig rig;
+    SpoolReader reader;
+    rig_open(&rig);
+    append(&rig, "one");
+    int other = open(rig.path, O_RDWR);
+    CHECK(peal_spool_open(&reader, rig.path) == 0);
+    CHECK(flock(other, LOCK_EX | LOCK_NB) == 0 && flock(other, LOCK_UN) == 0);
+    CHECK(peal_spool_lock(&reader) == 0);
+    CHECK(flock(other, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK);
+    peal_spool_unlock(&reader);
+    CHECK(flock(other, LOCK_EX | LOCK_NB) == 0);
+    peal_spool_close(&reader);
+    close(other);
     rig_close(&rig);
 }
 
@@ -272,6 +291,7 @@ static void what_cannot_be_is_told(void)
 static const Test tests[] = {
     TEST(what_is_appended_is_read_in_order),
     TEST(it_is_cut_and_goes_on),
+    TEST(a_lock_keeps_others_out),
     TEST(half_a_record_hides_no_other),
     TEST(a_damaged_byte_costs_its_own_record_alone),
     TEST(processes_append_at_once),
