@@ -252,6 +252,9 @@ static void print_sending(void)
         "%s; one that breaks off is no answer (it is retried), but its status is noted with the "
         "attempt",
         bytes(RESPONSE_KEPT_MAX));
+    row("answer of a receiver read",
+        "%s, and then cut off; a reply of a mail server that is longer than %s is none",
+        bytes(TRANSFER_READ_MAX), bytes(SMTP_HEARD_MAX));
     row("Retry-After honoured", "up to %s", span(RETRY_AFTER_MAX));
     row("attempts under way when Peal stops", "have %s to end", span(SERVE_STOP_GRACE));
     row("requests open to one host and port",

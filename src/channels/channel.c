@@ -176,6 +176,14 @@ static Str find_provider_id(Arena *arena, const TransferResult *result)
     return judge_id(arena, id);
 }
 
+static bool is_digits(Str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+    return text.len > 0;
+}
+
 Span judge_retry_after(const TransferResult *result, Instant now)
 {
     int64_t seconds;
@@ -183,6 +191,8 @@ Span judge_retry_after(const TransferResult *result, Instant now)
     Str value = str_trim(result->retry_after);
     if (str_to_i64(value, 0, INT64_MAX, &seconds))
         return earlier(seconds, RETRY_AFTER_MAX / SPAN_SECOND) * SPAN_SECOND;
+    if (is_digits(value))
+        return RETRY_AFTER_MAX;
     if (time_http_date(value, &at))
         return later(earlier(at - now, RETRY_AFTER_MAX), 0);
     return 0;
@@ -229,6 +239,16 @@ Str judge_detail(Arena *arena, Str text)
     return clean_text(arena, text, RESPONSE_KEPT_MAX);
 }
 
+// detail_of is what was answered, or where somebody is sent on to: nobody goes there.
+static Str detail_of(Arena *arena, const TransferResult *result)
+{
+    bool is_elsewhere = result->status >= 300 && result->status <= 399 && result->location.len > 0;
+    Str text = result->body;
+    if (is_elsewhere)
+        text = str_format(arena, "redirects are not followed: %.*s", STR_ARG(result->location));
+    return judge_detail(arena, text);
+}
+
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
 {
     if (result->problem != TRANSFER_ANSWERED) {
@@ -238,7 +258,7 @@ Outcome judge_http(Arena *arena, const TransferResult *result, Instant now)
         return outcome;
     }
     Outcome outcome = judge_status(result->status);
-    outcome.detail = judge_detail(arena, result->body);
+    outcome.detail = detail_of(arena, result);
     if (outcome.verdict == VERDICT_DELIVERED)
         outcome.provider_id = find_provider_id(arena, result);
     if (outcome.verdict == VERDICT_TRANSIENT)

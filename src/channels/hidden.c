@@ -49,6 +49,22 @@ static void add_login(Gathering *gathering, const Transfer *transfer)
     }
 }
 
+// add_mail_login adds what a mail server is sent of a login: PLAIN has user and password in one
+// word, LOGIN each in its own.
+static void add_mail_login(Gathering *gathering, const Mail *mail)
+{
+    Arena *arena = gathering->arena;
+    if (!mail || mail->password.len == 0)
+        return;
+    Buf both = buf_new(arena, BUF_WHOLE);
+    buf_add_char(&both, '\0');
+    buf_add(&both, mail->user);
+    buf_add_char(&both, '\0');
+    buf_add(&both, mail->password);
+    add_word(gathering, base64_text(arena, buf_str(&both)), HIDDEN_MIN);
+    add_word(gathering, base64_text(arena, mail->password), HIDDEN_MIN);
+}
+
 Hidden hidden_of(Arena *arena, const Shape *shape, const Json *config, const Transfer *transfer)
 {
     Str words[WORDS_MAX];
@@ -65,6 +81,7 @@ Hidden hidden_of(Arena *arena, const Shape *shape, const Json *config, const Tra
                       false);
     }
     add_login(&gathering, transfer);
+    add_mail_login(&gathering, transfer->mail);
     Str *kept = ARENA_ARRAY(arena, Str, gathering.count + 1);
     for (size_t i = 0; i < gathering.count; i++)
         kept[i] = words[i];

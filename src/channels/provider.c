@@ -263,6 +263,12 @@ static bool is_taken(const Reading *reading, const Json *told)
     return !provider->id_at[0] || find_id(reading, told).len > 0;
 }
 
+// is_page: what was answered is for a person to look at. Some proxy, or a login, stands between.
+static bool is_page(const Reading *reading)
+{
+    return str_starts(str_trim(reading->result->body), S("<"));
+}
+
 // read_reason is what an answer, or the element of it that tells of one target, means.
 static DeliveryReason read_reason(const Reading *reading, const Json *told)
 {
@@ -281,7 +287,7 @@ static DeliveryReason read_reason(const Reading *reading, const Json *told)
         reason = look_up(provider->statuses, status);
     if (!reason && status == 401)
         reason = REASON_LOGIN_REFUSED;
-    if (!reason && is_success(reading) && says_so(provider))
+    if (!reason && is_success(reading) && (says_so(provider) || is_page(reading)))
         reason = REASON_UNCLASSIFIED;
     return reason ? reason : reading->outcome.reason;
 }

@@ -43,6 +43,7 @@ Str smtp_wire(Arena *arena, Str message)
 static void reader_begin(SmtpReader *reader, Arena *arena)
 {
     reader->line_len = 0;
+    reader->heard = 0;
     reader->code = 0;
     reader->text = buf_new(arena, SMTP_TEXT_MAX);
 }
@@ -70,6 +71,7 @@ static bool read_line(SmtpReader *reader, Str *bytes, Str *ret)
     memcpy(reader->line + reader->line_len, bytes->at, len < room ? len : room);
     reader->line_len += len < room ? len : room;
     *bytes = str_skip(*bytes, end ? len + 1 : len);
+    reader->heard += len;
     if (!end)
         return false;
     *ret = (Str){ reader->line, reader->line_len };
@@ -106,8 +108,14 @@ static Heard read_reply(SmtpReader *reader, Arena *arena, Str line, SmtpReply *r
         return HEARD_PART;
     *ret = (SmtpReply){ code, buf_str(&reader->text) };
     reader->code = 0;
+    reader->heard = 0;
     reader->text = buf_new(arena, SMTP_TEXT_MAX);
     return HEARD_REPLY;
+}
+
+static bool is_endless(const SmtpReader *reader)
+{
+    return reader->heard > SMTP_HEARD_MAX;
 }
 
 void smtp_overhear_begin(SmtpOpening *opening, Arena *arena)
@@ -125,10 +133,10 @@ static void note_offer(SmtpOffer *offer, Str line)
     offer->has_size |= str_eq_nocase(word, S("SIZE"));
 }
 
-void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes)
+bool smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes)
 {
     Str line;
-    while (bytes.len > 0) {
+    while (bytes.len > 0 && !is_endless(&opening->reader)) {
         if (!read_line(&opening->reader, &bytes, &line))
             continue;
         // What was offered before STARTTLS was said yes to does not count.
@@ -138,6 +146,7 @@ void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes)
             note_offer(&opening->offer, line);
         (void) read_reply(&opening->reader, arena, line, &opening->last);
     }
+    return !is_endless(&opening->reader);
 }
 
 static bool is_ascii(Str s)
@@ -249,19 +258,36 @@ static bool is_pointless(const Smtp *smtp)
     return smtp->told == smtp->ask_count - 1 && !anybody_is_taken(smtp);
 }
 
+static bool is_refusal(int code)
+{
+    return code >= 400;
+}
+
+// hear_of_data: the message follows, or is refused. What says neither must not pass for a success.
+static void hear_of_data(Smtp *smtp)
+{
+    smtp->is_over = to_data(smtp)->code != CODE_GO_ON;
+    smtp->is_broken = smtp->is_over && !is_refusal(to_data(smtp)->code);
+}
+
 static void take_reply(Smtp *smtp, SmtpReply reply)
 {
-    if (smtp->told >= smtp->asked) { // nobody asked
+    bool is_asked = smtp->told < smtp->asked;
+    if (!is_asked && reply.code != CODE_CLOSING) {
         smtp->is_broken = true;
         return;
     }
     smtp->last = reply;
+    if (!is_asked) { // a server that goes down may say so at any time
+        smtp->is_over = true;
+        return;
+    }
     smtp->replies[smtp->told++] = reply;
     smtp->needs_reset = smtp->told <= smtp->ask_count;
     if (reply.code == CODE_CLOSING || !smtp->needs_reset)
         smtp->is_over = true;
     else if (smtp->told == smtp->ask_count)
-        smtp->is_over = to_data(smtp)->code != CODE_GO_ON;
+        hear_of_data(smtp);
     else if (smtp->told == smtp->asked)
         smtp->is_over = is_pointless(smtp);
 }
@@ -271,7 +297,9 @@ void smtp_hear(Smtp *smtp, Str bytes)
     Str line;
     SmtpReply reply;
     while (bytes.len > 0 && !smtp->is_broken) {
-        if (!read_line(&smtp->reader, &bytes, &line))
+        bool is_line = read_line(&smtp->reader, &bytes, &line);
+        smtp->is_broken = is_endless(&smtp->reader);
+        if (!is_line || smtp->is_broken)
             continue;
         switch (read_reply(&smtp->reader, smtp->arena, line, &reply)) {
         case HEARD_PART:
@@ -314,7 +342,7 @@ SmtpReply smtp_reply(const Smtp *smtp, size_t recipient)
         word = *to_sender;
     else if (to_recipient->code && !is_good(to_recipient->code))
         word = *to_recipient;
-    else if (to_data(smtp)->code && to_data(smtp)->code != CODE_GO_ON)
+    else if (is_refusal(to_data(smtp)->code))
         word = *to_data(smtp);
     return !word.code && smtp->last.code == CODE_CLOSING ? smtp->last : word;
 }

@@ -20,8 +20,9 @@ typedef struct SmtpReply {
     Str text;
 } SmtpReply;
 
-enum { SMTP_TEXT_MAX = 1000 }; // bytes kept of a reply
-enum { SMTP_LINE_MAX = 2000 }; // bytes looked at of a line
+enum { SMTP_TEXT_MAX = 1000 };      // bytes kept of a reply
+enum { SMTP_LINE_MAX = 2000 };      // bytes looked at of a line
+enum { SMTP_HEARD_MAX = 64 << 10 }; // bytes of a reply: who says more does not mean to end it
 
 // SmtpEnvelope is who sends a message and who gets it: addresses without brackets.
 typedef struct SmtpEnvelope {
@@ -47,8 +48,9 @@ typedef struct SmtpOffer {
 typedef struct SmtpReader {
     char line[SMTP_LINE_MAX];
     size_t line_len;
-    int code; // of the reply that is coming; 0: none
-    Buf text; // of that reply
+    size_t heard; // bytes of the reply that is coming
+    int code;     // of the reply that is coming; 0: none
+    Buf text;     // of that reply
 } SmtpReader;
 
 // SmtpOpening is what was overheard of the opening.
@@ -59,7 +61,9 @@ typedef struct SmtpOpening {
 } SmtpOpening;
 
 void smtp_overhear_begin(SmtpOpening *opening, Arena *arena);
-void smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes);
+
+// smtp_overhear returns false where a reply does not end.
+bool smtp_overhear(SmtpOpening *opening, Arena *arena, Str bytes);
 
 typedef struct Smtp {
     Arena *arena;

@@ -20,6 +20,8 @@
 
 typedef struct Transfers Transfers;
 
+enum { TRANSFER_READ_MAX = 1 << 20 }; // read of an answer before it is cut off
+
 typedef enum MailTls { MAIL_TLS_REQUIRED, MAIL_TLS_OPTIONAL, MAIL_TLS_NONE } MailTls;
 
 // Mail is what a message to a mail server has beside its bytes. The URL's path is the name that
@@ -38,7 +40,7 @@ typedef struct Transfer {
     size_t header_count;
     Str body;            // copied by transfers_start; of a mail lines that end in CR and LF
     Span timeout;        // of the whole request; 0: 30 s. To connect: 5 s of it
-    size_t response_max; // bytes kept of the answer; the rest is read and dropped up to 1 MiB
+    size_t response_max; // bytes kept of the answer; the rest is read and dropped
     int64_t pool;        // connections are shared only among equal numbers
     Str ca;              // for transfer_once(): certificates to trust, not the system's; none
 } Transfer;
@@ -61,6 +63,7 @@ typedef struct TransferResult {
     Str retry_after;  // the header as sent; none
     Str webhook_delivery_id;  // the header as sent; none
     Str message_id;           // X-Message-Id, likewise
+    Str location;             // likewise: where it would be sent on to
     const SmtpReply *replies; // of a mail: to each recipient, though there was a problem; or NULL
     Span took;
 } TransferResult;

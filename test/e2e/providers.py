@@ -134,7 +134,7 @@ class Teams(Peer):
 class Twilio(Peer):
     path = "/2010-04-01/Accounts/AC1/Messages.json"
     content_type = "application/x-www-form-urlencoded"
-    token = "a-secret-of-twilio"
+    account, token = "AC1", "a-secret-of-twilio"
 
     def refuse(self, status, complaint):
         code = {401: 20003, 404: 20404}.get(status, 21604)
@@ -142,7 +142,7 @@ class Twilio(Peer):
                              "more_info": f"https://www.twilio.com/docs/errors/{code}"})
 
     def login(self, request):
-        basic = "Basic " + base64.b64encode(f"AC1:{self.token}".encode()).decode()
+        basic = "Basic " + base64.b64encode(f"{self.account}:{self.token}".encode()).decode()
         self.need(request.headers["authorization"] == basic, "Authenticate", 401)
 
     def fields(self, request):

@@ -1,10 +1,14 @@
 """Per-destination care: dead hosts, refused logins, pauses and rates, and what others see of them."""
+import collections
 import threading
 import time
 
 from harness import equal, eventually, like, main, only, run_peal
+from hostile import Hostile
+from mailserver import MailServer
 from postgres import free_port
 from process import PATIENCE
+from receiver import Receiver
 from steps import (advance, attempts, deliveries, ingest, make_tenant, make_trigger, moment, settle,
                    visit)
 
@@ -30,8 +34,8 @@ def visits(peal, kind, count):
         ingest(peal, *[visit() for _ in range(min(2000, count - first))], kind=kind)
 
 
-def health(peal, name):
-    return peal.get(f"/v1/channels/http:{name}", expect=200).json["health"]
+def health(peal, name, type="http"):
+    return peal.get(f"/v1/channels/{type}:{name}", expect=200).json["health"]
 
 
 def held(peal, what):
@@ -41,8 +45,8 @@ def held(peal, what):
             if line.startswith(name)]
 
 
-def standing(peal, channel, state):
-    return len(deliveries(peal, f"&channel=http:{channel}&state={state}"))
+def standing(peal, channel, state, type="http"):
+    return len(deliveries(peal, f"&channel={type}:{channel}&state={state}"))
 
 
 def test_a_dead_host_holds_its_backlog_and_is_probed(ctx):
@@ -219,6 +223,73 @@ def test_a_dead_host_delays_nobody_else(ctx):
     assert standing(peal, "dead", "sending") <= 1
 
 
+def test_a_dead_mail_server_delays_nobody_else(ctx):
+    """The same with mail: nobody listens there, and elsewhere somebody does and says nothing."""
+    peal, server = ctx.start(clock="system"), MailServer()
+    mute = Hostile(lambda line: line.hang(), scheme="smtp")
+    ctx.closers += [server.close, mute.close]
+    for name, url in (("dead", f"smtp://127.0.0.1:{free_port()}"), ("mute", mute.url), ("live", server.url)):
+        make_mail_way(peal, name, url)
+    mails(peal, "dead", 10000)
+    mails(peal, "mute", 10000)
+    before = time.monotonic()
+    mails(peal, "live", 100)
+    server.wait_for(100)
+    took = time.monotonic() - before
+    assert took < 1 * PATIENCE, f"{took:.2f} s"
+    eventually(lambda: health(peal, "dead", "email")["circuit"] != "closed")
+    equal(standing(peal, "live", "delivered", "email"), 100)
+    eventually(lambda: health(peal, "mute", "email")["circuit"] != "closed", seconds=30)
+    assert mute.connections < 80, mute.connections  # 32 at once, the circuit, and its probes
+
+
+def make_mail_way(peal, name, url):
+    peal.post("/v1/channels", {"key": f"email:{name}", "type": "email", "timeout": "2s",
+                               "config": {"server": url, "from": "peal@example.org"}}, expect=201)
+    make_trigger(peal, name, eventKind=name, channel=f"email:{name}",
+                 retry={"policy": "fixed", "interval": "1d", "max": 9})
+
+
+def mails(peal, kind, count):
+    def mail():
+        item = visit(subject="Boiler 7", body="Too hot.")
+        item["recipient"]["address"] = "ada@example.net"
+        return item
+    for first in range(0, count, 2000):
+        ingest(peal, *[mail() for _ in range(min(2000, count - first))], kind=kind)
+
+
+def test_bulk_does_not_delay_a_single_message(ctx):
+    """A batch of thousands through a slow channel, and behind it one message through the same."""
+    peal, receiver = ctx.start(clock="system"), SlowReceiver(0.02)
+    ctx.closers.append(receiver.close)
+    make_way(peal, "bulk", receiver.url, concurrency=8)
+    make_trigger(peal, "single", eventKind="single", channel="http:bulk")
+    visits(peal, "bulk", 10000)
+    receiver.wait_for(500, seconds=60)
+    before = receiver.count()
+    visits(peal, "single", 1)
+    found = eventually(lambda: receiver.place_of("single"), seconds=60)
+    assert found - before < 1000, (before, found)  # not behind the 9,500
+    assert standing(peal, "bulk", "pending") > 5000
+
+
+class SlowReceiver(Receiver):
+    """Answers after a while, and knows in which place an event of a kind came."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        super().__init__()
+
+    def take(self, request):
+        self.closing.wait(self.seconds)
+        return super().take(request)
+
+    def place_of(self, kind):
+        with self.changed:
+            return next((n for n, one in enumerate(self.received) if one.json["eventKind"] == kind), None)
+
+
 def test_a_peer_that_hangs_and_one_that_drops_delay_nobody_else(ctx):
     peal, hangs, drops, live = ctx.start(clock="system"), ctx.receiver(), ctx.receiver(), ctx.receiver()
     gate = threading.Event()
@@ -308,6 +379,26 @@ def test_a_rate_holds_over_two_nodes(ctx):
     windows = [int(one.headers["webhook-timestamp"]) for one in received]
     most = max(windows.count(window) for window in windows)
     assert most <= 10, (most, windows)
+
+
+@only("postgres")
+def test_a_rate_holds_over_three_nodes_of_which_one_dies(ctx):
+    """Its share of the window dies with it, and no more: the others have all of the next."""
+    receiver, most = ctx.receiver(), 20
+    nodes = [ctx.start(clock="system") for _ in range(3)]
+    make_way(nodes[0], "slow", receiver.url, rate={"per": "1s", "max": most})
+    nodes[0].patch("/v1/triggers/slow", {"retry": {"policy": "fixed", "interval": "1s", "max": 9}}, expect=200)
+    for peal in nodes:
+        visits(peal, "slow", 100)
+    receiver.wait_for(60)
+    nodes[2].kill9()
+    killed_at = int(receiver.received[-1].headers["webhook-timestamp"])
+    eventually(lambda: standing(nodes[0], "slow", "delivered") == 300, seconds=90)
+    received = receiver.wait_for(300)
+    windows = collections.Counter(int(one.headers["webhook-timestamp"]) for one in received)
+    assert max(windows.values()) <= most, windows
+    assert max(count for window, count in windows.items() if window > killed_at) == most, (killed_at, windows)
+    equal(len({one.json["deliveryId"] for one in received}), 300)
 
 
 if __name__ == "__main__":

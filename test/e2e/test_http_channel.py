@@ -374,7 +374,7 @@ def test_retry_after_is_a_floor_with_a_ceiling(ctx):
     receiver = ctx.receiver()
     make_http(ctx.peal, receiver.url)
     cases = [("120", dict(seconds=120)), ("5", dict(seconds=30)), ("0", dict(seconds=30)),
-             ("999999", dict(hours=24)), ("99999999999999999999", dict(seconds=30)),
+             ("999999", dict(hours=24)), ("99999999999999999999", dict(hours=24)),
              ("-7", dict(seconds=30)), ("soon", dict(seconds=30)), ("", dict(seconds=30)),
              (http_date(moment(minutes=10)), dict(minutes=10)),
              (http_date(moment(days=10)), dict(hours=24)),

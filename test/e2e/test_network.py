@@ -31,10 +31,10 @@ class Authority:
         openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                 "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=test CA", "-days", 30)
 
-    def issue(self, name, serial=1, days=90):
+    def issue(self, name, serial=1, days=90, names="DNS:localhost,IP:127.0.0.1"):
         """Makes NAME.crt and NAME.key for this machine; returns the options that name them."""
         extensions = self.folder / "extensions"
-        extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        extensions.write_text(f"subjectAltName={names}\n")
         openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         openssl(self.folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey",

@@ -6,12 +6,14 @@ import re
 from harness import equal, like, main
 from providers import (Dialog, Infobip, Interakt, Msg91, Sendgrid, Slack, Teams, Twilio, Whatsapp,
                        told)
+from receiver import Answer
 from server import ROOT
 from steps import advance, attempts, delivery, settle
 
 PHONE = "+964 (770) 000-0001"
 PLAIN = "+9647700000001"
 TEXT = {"subject": "Disk <sda> full", "body": "90 % of *sda* & more\nsee <!channel>"}
+MISSING = object()
 EVERY_30S = {"policy": "fixed", "interval": "30s", "max": 3}
 
 
@@ -25,7 +27,7 @@ class Way:
     """A peer, and channels to it: each case has one of its own, for what befalls it is its own."""
 
     def __init__(self, ctx, kind, type, **config):
-        self.peal, self.type, self.count = ctx.peal, type, 0
+        self.peal, self.type, self.count, self.address = ctx.peal, type, 0, PHONE
         self.peer = open_peer(ctx, kind)
         where = {"url": self.peer.url + kind.path} if type in ("slack", "teams") else \
             {"baseUrl": self.peer.url}
@@ -41,10 +43,11 @@ class Way:
                                         "eventKind": key, "retry": EVERY_30S}, expect=201)
         return key
 
-    def send(self, payload=None, address=PHONE, locale="ar-IQ", key=None, **config):
+    def send(self, payload=None, address=MISSING, locale="ar-IQ", key=None, **config):
         """Sends one message by a new channel and answers its delivery's id."""
         key = key or self.open(**config)
-        item = {"payload": payload or TEXT, "recipient": {"address": address, "locale": locale}}
+        recipient = {"address": self.address if address is MISSING else address, "locale": locale}
+        item = {"payload": payload or TEXT, "recipient": recipient}
         made = self.peal.post("/v1/ingest", {"eventKind": key, "items": [item]}, expect=200).json
         settle(self.peal)
         return made["items"][0]["deliveries"][0]["deliveryId"]
@@ -309,6 +312,52 @@ def test_sendgrid(ctx):
 
 # What all of them share
 
+EVERY = [  # and what of its settings is secret
+    (Slack, "slack", {}, "a-secret-of-slack"),
+    (Teams, "teams", {}, "a-secret-of-teams"),
+    (Twilio, "twilio", TWILIO, Twilio.token),
+    (Msg91, "msg91", {"authKey": Msg91.key, "templateId": "flow-1"}, Msg91.key),
+    (Infobip, "infobip", {"apiKey": Infobip.key}, Infobip.key),
+    (Interakt, "interakt", {"apiKey": Interakt.key}, Interakt.key),
+    (Whatsapp, "whatsapp", {"phoneNumberId": "1070", "token": Whatsapp.token}, Whatsapp.token),
+    (Dialog, "360dialog", {"apiKey": Dialog.key}, Dialog.key),
+    (Sendgrid, "sendgrid", {"apiKey": Sendgrid.key, "from": "peal@example.org"}, Sendgrid.key),
+]
+
+
+def each_way(ctx):
+    """A way to every provider, whose messages go to somebody it can reach."""
+    for kind, type, config, secret in EVERY:
+        way = Way(ctx, kind, type, **config)
+        way.secret = secret
+        way.address = "ada@example.org" if type == "sendgrid" else PHONE
+        yield way
+
+
+def test_a_page_is_no_providers_answer(ctx):
+    """Some proxy, or a login, stands between: nothing was taken, whatever its status says."""
+    for way in each_way(ctx):
+        way.answers((told(200, "\n <!DOCTYPE html><title>Log in</title>".strip()), "transient", "unclassified"),
+                    (told(202, "<html>held for you</html>"), "transient", "unclassified"))
+
+
+def test_what_a_provider_says_cannot_harm(ctx):
+    """Neither NULs nor half characters, nor arrays in arrays, nor what is not the form it should be."""
+    for way in each_way(ctx):
+        for body in (b"\0\xff\x1b[2J{", b"[" * 100_000, b'{"a":' * 50_000, b'{"messages":[[[1]],{"id":{}}],"id":[],'
+                     b'"sid":true,"type":7,"message":null,"error":{"code":"x"},"code":1e999}', b"null", b'"ok'):
+            way.peer.upcoming.append(Answer(400, body=body))
+            found = attempts(way.peal, way.send())[-1]
+            assert found["outcome"] != "delivered" and found["reason"] != "bad-request", (way.type, body[:40], found)
+            assert len(found["detail"].encode()) <= 4096 and "\0" not in found["detail"], found["detail"]
+    like(delivery(ctx.peal, way.send()), {"state": "delivered"})
+
+
+def test_every_secret_is_written_over(ctx):
+    for way in each_way(ctx):
+        way.peer.upcoming.append(told(400, f"you sent {way.secret}"))
+        equal(attempts(way.peal, way.send())[-1]["detail"], "you sent ***", way.type)
+
 
 def test_what_is_not_understood_is_tried_once_more(ctx):
     way = Way(ctx, Slack, "slack")
@@ -371,6 +420,38 @@ def test_every_example_of_the_document_is_taken(ctx):
     refused = ctx.peal.post("/v1/channels", {"key": "x:y", "type": "x", "config": {}}, expect=422)
     known = refused.json["errors"][0]["message"].partition("use one of ")[2].split(", ")
     equal(set(known) - set(found) - {"forward"}, set(), "each type has an example")
+
+
+def peer_of(ctx, kind, config):
+    """The provider as an example's settings expect it: at that path, with that secret."""
+    peer = open_peer(ctx, kind)
+    if "url" in config:
+        peer.path = "/" + config["url"].split("/", 3)[3]
+    peer.path = peer.path.replace("AC1", config.get("accountSid", "")).replace("1070", config.get("phoneNumberId", ""))
+    peer.key = peer.token = config.get("apiKey") or config.get("authKey") or config.get("authToken") or config.get("token")
+    peer.account = config.get("accountSid")
+    return peer
+
+
+def test_every_example_of_a_provider_works(ctx):
+    """Each goes to its strict peer, which stands where the provider would."""
+    kinds = {type: kind for kind, type, _, _ in EVERY}
+    text = (ROOT / "docs/channels.md").read_text()
+    examples = {body["type"]: body for body in definitions_of(text) if body["type"] in kinds}
+    equal(set(examples), set(kinds))
+    for type, body in examples.items():
+        config = body["config"]
+        peer = peer_of(ctx, kinds[type], config)
+        place = {"url": peer.url + peer.path} if "url" in config else {"baseUrl": peer.url}
+        key = body["key"]
+        ctx.peal.post("/v1/channels", {**body, "config": {**config, **place}}, expect=201)
+        ctx.peal.post("/v1/triggers", {"id": type, "channel": key, "eventKind": key}, expect=201)
+        recipient = {"address": "ada@example.org" if type == "sendgrid" else PHONE}
+        made = ctx.peal.post("/v1/ingest", {"eventKind": key, "items": [{"payload": TEXT, "recipient": recipient}]},
+                             expect=200).json
+        settle(ctx.peal)
+        id = made["items"][0]["deliveries"][0]["deliveryId"]
+        equal((type, peer.complaints, delivery(ctx.peal, id)["state"]), (type, [], "delivered"))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES_MAX = 1024 * 1024 }; // read of an answer before it is cut off
-
 #define TIMEOUT_DEFAULT (30 * SPAN_SECOND)
 #define CONNECT_TIMEOUT (5 * SPAN_SECOND)
 
@@ -37,7 +35,7 @@ static size_t on_write(char *at, size_t size, size_t count, void *with)
     size_t room = job->answer.max - job->answer.len;
     buf_add_bytes(&job->answer, at, len < room ? len : room);
     job->received += len;
-    job->was_cut = job->received > ANSWER_BYTES_MAX;
+    job->was_cut = job->received > TRANSFER_READ_MAX;
     return job->was_cut ? 0 : len;
 }
 
@@ -328,6 +326,8 @@ static Str problem_text(Job *job, TransferProblem problem, CURLcode code)
         return str_format(&job->arena,
                           "%s is a private address; the operator may allow it with --allow-private",
                           job->forbidden);
+    if (problem == TRANSFER_NO_ANSWER && code == CURLE_OUT_OF_MEMORY) // of what libcurl gives it
+        return S("the head of the answer is longer than anyone reads");
     return str_from(job->text[0] ? job->text : curl_easy_strerror(code));
 }
 
@@ -343,6 +343,7 @@ TransferResult job_result(Job *job, CURLcode code)
         result.retry_after = header_value(job->easy, "Retry-After");
         result.webhook_delivery_id = header_value(job->easy, "Webhook-Delivery-Id");
         result.message_id = header_value(job->easy, "X-Message-Id");
+        result.location = header_value(job->easy, "Location");
     } else {
         result.problem_text = problem_text(job, result.problem, code);
     }

@@ -57,12 +57,12 @@ static Loop *loop_of(const Session *session)
     return session->home->connections->loop;
 }
 
-// on_line overhears the opening.
+// on_line overhears the opening, and ends it where it has no end.
 static size_t on_line(char *at, size_t size, size_t count, void *with)
 {
     Session *session = with;
-    smtp_overhear(&session->opening, &session->job->arena, (Str){ at, size * count });
-    return size * count;
+    Str line = { at, size * count };
+    return smtp_overhear(&session->opening, &session->job->arena, line) ? line.len : 0;
 }
 
 static void describe(Session *session)
@@ -269,6 +269,8 @@ static void refuse_opening(Session *session, CURLcode code)
     result.status = is_said ? last->code : 0;
     // libcurl's own text lies in the job, which may be gone before it is told.
     result.problem_text = is_said ? last->text : str_dup(&session->job->arena, result.problem_text);
+    if (code == CURLE_WRITE_ERROR) // on_line's
+        result.problem_text = S("the server's reply has no end");
     finish(session, result);
 }
 

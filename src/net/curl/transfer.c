@@ -387,8 +387,8 @@ static void keep_result(void *with, const TransferResult *result)
     Arena *arena = kept->arena;
     kept->result = *result;
     Str *const texts[] = { &kept->result.problem_text, &kept->result.body,
-                           &kept->result.retry_after, &kept->result.webhook_delivery_id,
-                           &kept->result.message_id };
+                           &kept->result.retry_after,  &kept->result.webhook_delivery_id,
+                           &kept->result.message_id,   &kept->result.location };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i]->at)
             *texts[i] = str_dup(arena, *texts[i]);

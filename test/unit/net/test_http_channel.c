@@ -354,7 +354,8 @@ static void retry_after_is_a_floor_with_a_ceiling(void)
         { "86400", 503, SPAN_DAY },
         { "86401", 503, SPAN_DAY },
         { "9223372036854775807", 503, SPAN_DAY },
-        { "99999999999999999999", 503, 0 },
+        { "99999999999999999999", 503, SPAN_DAY },
+        { "", 503, 0 },
         { "-5", 503, 0 },
         { "1.5", 503, 0 },
         { "soon", 503, 0 },
@@ -405,6 +406,19 @@ static void the_far_sides_id_is_found(void)
         Str id = judge_http(&arena, &result, 0).provider_id;
         CHECK_AT(cases[i].body, str_eq(id, str_from(cases[i].id)) && !id.at == !cases[i].id);
     }
+}
+
+static void a_redirect_says_where_it_points(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    TransferResult result = { .status = 302,
+                              .body = S("<html>moved</html>"),
+                              .location = S("http://169.254.169.254/\x1b[2J") };
+    Outcome outcome = judge_http(&arena, &result, 0);
+    CHECK(outcome.verdict == VERDICT_PERMANENT && outcome.reason == REASON_REFUSED);
+    CHECK(str_eq(outcome.detail, S("redirects are not followed: http://169.254.169.254/ [2J")));
+    result.location = STR_NONE;
+    CHECK(str_eq(judge_http(&arena, &result, 0).detail, S("<html>moved</html>")));
 }
 
 static void the_detail_is_clean_text(void)
@@ -525,6 +539,7 @@ static const Test tests[] = {
     TEST(every_answer_means_something),
     TEST(retry_after_is_a_floor_with_a_ceiling),
     TEST(the_far_sides_id_is_found),
+    TEST(a_redirect_says_where_it_points),
     TEST(the_detail_is_clean_text),
     TEST(the_memory_channel_captures_or_rehearses),
     TEST(types_are_found_by_name),

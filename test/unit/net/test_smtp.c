@@ -114,6 +114,22 @@ static void what_nobody_asked_for_breaks_the_dialogue(void)
     CHECK(smtp_is_over(&smtp) && !smtp_may_go_on(&smtp) && smtp_reply(&smtp, 0).code == 0);
 }
 
+static void only_a_reply_to_the_dot_is_a_success(void)
+{
+    static const char *const to_data[] = { "250 ok\r\n", "334 \r\n", "220 hi\r\n", "399 no\r\n" };
+    for (size_t i = 0; i < ARRAY_LEN(to_data); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Smtp smtp;
+        smtp_begin(&smtp, &arena, &to_two, S(".\r\n"), (SmtpOffer){ .has_pipelining = true },
+                   false);
+        (void) smtp_next(&smtp);
+        hear(&smtp, "250 a\r\n250 b\r\n250 c\r\n");
+        hear(&smtp, to_data[i]);
+        CHECK_AT(to_data[i], smtp_is_over(&smtp) && !smtp_may_go_on(&smtp));
+        CHECK_AT(to_data[i], smtp_reply(&smtp, 0).code == 0 && smtp_reply(&smtp, 1).code == 0);
+    }
+}
+
 static void long_replies_are_cut(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -125,10 +141,62 @@ static void long_replies_are_cut(void)
     buf_add(&line, S("\r\n"));
     smtp_begin(&smtp, &arena, &to_two, S(".\r\n"), (SmtpOffer){ 0 }, false);
     (void) smtp_next(&smtp);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 10; i++)
         smtp_hear(&smtp, buf_str(&line));
     hear(&smtp, "550 end\r\n");
     CHECK(smtp_reply(&smtp, 0).code == 550 && smtp_reply(&smtp, 0).text.len <= SMTP_TEXT_MAX);
+}
+
+// hear_on says the same until the dialogue is over; how often.
+static int hear_on(Smtp *smtp, const char *text)
+{
+    int times = 0;
+    for (; times < 100000 && !smtp_is_over(smtp); times++)
+        hear(smtp, text);
+    return times;
+}
+
+static void a_reply_without_an_end_breaks_the_dialogue(void)
+{
+    static const char *const words[] = { "250-and so on\r\n", "2", "250 ok, \0" };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Smtp smtp;
+        smtp_begin(&smtp, &arena, &to_two, S(".\r\n"), (SmtpOffer){ 0 }, false);
+        (void) smtp_next(&smtp);
+        int times = hear_on(&smtp, words[i]);
+        CHECK((size_t) times <= SMTP_HEARD_MAX + 1 && smtp_reply(&smtp, 0).code == 0);
+        CHECK(!smtp_may_go_on(&smtp));
+    }
+}
+
+static void each_reply_may_be_long(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str many[20];
+    for (size_t i = 0; i < ARRAY_LEN(many); i++)
+        many[i] = S("ada@example.org");
+    SmtpEnvelope envelope = { S("peal@example.org"), many, ARRAY_LEN(many) };
+    Smtp smtp;
+    smtp_begin(&smtp, &arena, &envelope, S(".\r\n"), (SmtpOffer){ 0 }, false);
+    for (size_t i = 0; i < ARRAY_LEN(many); i++) {
+        (void) smtp_next(&smtp);
+        for (int line = 0; line < 400; line++)
+            hear(&smtp, "250-a line of a long reply\r\n");
+        hear(&smtp, "250 end\r\n");
+    }
+    CHECK(!smtp_is_over(&smtp) && smtp.told == ARRAY_LEN(many));
+}
+
+static void a_server_that_goes_down_may_say_so_at_any_time(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Smtp smtp;
+    smtp_begin(&smtp, &arena, &to_two, S(".\r\n"), (SmtpOffer){ .has_pipelining = true }, false);
+    (void) smtp_next(&smtp);
+    hear(&smtp, "250 a\r\n250 b\r\n250 c\r\n354 go on\r\n421 4.3.2 going down\r\n");
+    CHECK(smtp_is_over(&smtp) && !smtp_may_go_on(&smtp));
+    CHECK(smtp_reply(&smtp, 0).code == 421 && smtp_reply(&smtp, 1).code == 421);
 }
 
 static void addresses_beyond_ascii_need_the_servers_word(void)
@@ -193,10 +261,22 @@ static void the_opening_is_overheard(void)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         SmtpOpening opening;
         smtp_overhear_begin(&opening, &arena);
-        smtp_overhear(&opening, &arena, str_from(rows[i].text));
+        CHECK_AT(rows[i].about, smtp_overhear(&opening, &arena, str_from(rows[i].text)));
         CHECK_AT(rows[i].about, opening.offer.has_pipelining == rows[i].has_pipelining);
         CHECK_AT(rows[i].about, opening.last.code == rows[i].last);
     }
+}
+
+static void an_opening_without_an_end_is_told(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    SmtpOpening opening;
+    Str line = S("220-welcome\r\n");
+    size_t heard = 0;
+    smtp_overhear_begin(&opening, &arena);
+    while (smtp_overhear(&opening, &arena, line) && heard < (size_t) 10 * SMTP_HEARD_MAX)
+        heard += line.len;
+    CHECK(heard > SMTP_HEARD_MAX / 2 && heard < (size_t) 2 * SMTP_HEARD_MAX);
 }
 
 static const Test tests[] = {
@@ -204,11 +284,16 @@ static const Test tests[] = {
     TEST(where_it_is_offered_all_is_asked_at_once),
     TEST(each_row_of_replies_has_its_meaning),
     TEST(what_nobody_asked_for_breaks_the_dialogue),
+    TEST(only_a_reply_to_the_dot_is_a_success),
     TEST(long_replies_are_cut),
+    TEST(a_reply_without_an_end_breaks_the_dialogue),
+    TEST(each_reply_may_be_long),
+    TEST(a_server_that_goes_down_may_say_so_at_any_time),
     TEST(addresses_beyond_ascii_need_the_servers_word),
     TEST(dots_are_doubled_and_stray_line_ends_refused),
     TEST(addresses_cannot_be_two_commands),
     TEST(the_opening_is_overheard),
+    TEST(an_opening_without_an_end_is_told),
 };
 
 TEST_MAIN(tests)
