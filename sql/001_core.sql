@@ -471,16 +471,18 @@ CREATE TABLE sequence (
     PRIMARY KEY (tenant, first)
 ) {STRICT_KEYED};
 
--- What happened, told in rows that vouch for each other (src/domain/audit.h): body is what the link
--- covers. The address stands beside it, and may be erased.
+-- What happened, told in entries that vouch for each other, a block of them a row
+-- (src/domain/audit_block.h): first and seq are the numbers of its first and last entry, link is the
+-- last one's. The addresses stand beside, a line each, and may be erased.
 CREATE TABLE audit (
     tenant {I64} NOT NULL,
     seq {I64} NOT NULL,
+    first {I64} NOT NULL,
     body {BYTES} NOT NULL,
     link {BYTES} NOT NULL,
     target TEXT,
     PRIMARY KEY (tenant, seq)
-) {STRICT_KEYED};
+) {STRICT};
 
 -- Rows that sites bring have ids of their own, and may come twice, or beside our own row of the same
 -- notification: which fact was told under each.

@@ -37,3 +37,19 @@ bool varint_take_signed(Str *rest, int64_t *ret)
     *ret = (int64_t) (n >> 1) ^ -(int64_t) (n & 1);
     return true;
 }
+
+void varint_add_text(Buf *buf, Str text)
+{
+    varint_add(buf, text.len);
+    buf_add_bytes(buf, text.at, text.len);
+}
+
+bool varint_take_text(Str *rest, Str *ret)
+{
+    uint64_t len;
+    if (!varint_take(rest, &len) || len > rest->len)
+        return false;
+    *ret = (Str){ rest->at, (size_t) len };
+    *rest = str_skip(*rest, (size_t) len);
+    return true;
+}

@@ -15,3 +15,7 @@ bool varint_take(Str *rest, uint64_t *ret);
 // Signed numbers zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 …, so that small ones stay short.
 void varint_add_signed(Buf *buf, int64_t n);
 bool varint_take_signed(Str *rest, int64_t *ret);
+
+// A text has its length before it; what is taken lies in rest.
+void varint_add_text(Buf *buf, Str text);
+bool varint_take_text(Str *rest, Str *ret);

@@ -113,11 +113,14 @@ static Str cut_text(Str text, size_t max)
     return (Str){ text.at, len };
 }
 
+Str audit_text(Str text)
+{
+    return cut_text(text, AUDIT_TEXT_MAX);
+}
+
 static void add_text(Buf *bytes, Str text)
 {
-    Str kept = cut_text(text, AUDIT_TEXT_MAX);
-    varint_add(bytes, kept.len);
-    buf_add_bytes(bytes, kept.at, kept.len);
+    varint_add_text(bytes, audit_text(text));
 }
 
 static void add_numbers(Buf *bytes, const AuditEntry *entry)
@@ -134,127 +137,32 @@ static void add_numbers(Buf *bytes, const AuditEntry *entry)
     varint_add(bytes, entry->reason);
 }
 
-Str audit_pack(Arena *arena, const AuditEntry *entry)
+void audit_pack(Buf *bytes, const AuditEntry *entry)
 {
-    Buf bytes = buf_new(arena, AUDIT_BYTES_MAX);
     unsigned has = parts_of(entry);
-    buf_add_char(&bytes, LAYOUT);
-    varint_add(&bytes, (uint64_t) entry->seq);
-    varint_add(&bytes, has);
-    add_numbers(&bytes, entry);
+    buf_add_char(bytes, LAYOUT);
+    varint_add(bytes, (uint64_t) entry->seq);
+    varint_add(bytes, has);
+    add_numbers(bytes, entry);
     if (has & HAS_ACTOR)
-        buf_add_bytes(&bytes, entry->actor.b, sizeof entry->actor.b);
+        buf_add_bytes(bytes, entry->actor.b, sizeof entry->actor.b);
     if (has & HAS_DELIVERY)
-        buf_add_bytes(&bytes, entry->delivery.b, sizeof entry->delivery.b);
+        buf_add_bytes(bytes, entry->delivery.b, sizeof entry->delivery.b);
     if (has & HAS_BROUGHT)
-        buf_add_bytes(&bytes, entry->brought.b, sizeof entry->brought.b);
+        buf_add_bytes(bytes, entry->brought.b, sizeof entry->brought.b);
     if (has & HAS_TARGET)
-        buf_add_bytes(&bytes, entry->target.b, sizeof entry->target.b);
+        buf_add_bytes(bytes, entry->target.b, sizeof entry->target.b);
     if (has & HAS_CODE)
-        varint_add_signed(&bytes, entry->code);
+        varint_add_signed(bytes, entry->code);
     if (has & HAS_CORRELATION)
-        add_text(&bytes, entry->correlation_id);
+        add_text(bytes, entry->correlation_id);
     if (has & HAS_INSTANCE)
-        add_text(&bytes, entry->instance);
+        add_text(bytes, entry->instance);
     if (has & HAS_PROVIDER)
-        add_text(&bytes, entry->provider_id);
+        add_text(bytes, entry->provider_id);
     if (has & HAS_TEXT)
-        add_text(&bytes, entry->text);
-    assert(!bytes.overflowed);
-    return buf_str(&bytes);
-}
-
-static bool take_bytes(Str *rest, bool is_there, void *ret, size_t len)
-{
-    if (!is_there)
-        return true;
-    if (rest->len < len)
-        return false;
-    memcpy(ret, rest->at, len);
-    *rest = str_skip(*rest, len);
-    return true;
-}
-
-static bool take_text(Str *rest, bool is_there, Str *ret)
-{
-    uint64_t len;
-    if (!is_there)
-        return true;
-    if (!varint_take(rest, &len) || len > rest->len)
-        return false;
-    *ret = (Str){ rest->at, (size_t) len };
-    *rest = str_skip(*rest, (size_t) len);
-    return true;
-}
-
-static bool take_below(Str *rest, uint64_t end, uint64_t *ret)
-{
-    return varint_take(rest, ret) && *ret < end;
-}
-
-static bool take_numbers(Str *rest, AuditEntry *entry)
-{
-    uint64_t number, part, kind, status, attempt, reason;
-    if (!take_below(rest, INT64_MAX, &number) || !take_below(rest, AUDIT_PARTS_MAX, &part) ||
-        !varint_take_signed(rest, &entry->at) ||
-        !take_below(rest, TABLE_ROWS(AUDIT_KIND_TABLE), &kind) ||
-        !take_below(rest, TABLE_ROWS(AUDIT_STATUS_TABLE), &status) ||
-        !varint_take_signed(rest, &entry->lane) || !varint_take_signed(rest, &entry->rule) ||
-        !varint_take_signed(rest, &entry->site) || !take_below(rest, INT32_MAX, &attempt) ||
-        !take_below(rest, TABLE_ROWS(DELIVERY_REASON_TABLE), &reason))
-        return false;
-    entry->number = (int64_t) number;
-    entry->part = (int) part;
-    entry->kind = (AuditKind) kind;
-    entry->status = (AuditStatus) status;
-    entry->attempt = (int) attempt;
-    entry->reason = (DeliveryReason) reason;
-    return true;
-}
-
-static bool take_code(Str *rest, bool is_there, int *ret)
-{
-    int64_t code;
-    if (!is_there)
-        return true;
-    if (!varint_take_signed(rest, &code) || code < INT32_MIN || code > INT32_MAX)
-        return false;
-    *ret = (int) code;
-    return true;
-}
-
-// take_seq reads as far as the row's own number.
-static bool take_seq(Str *rest, int64_t *ret)
-{
-    uint64_t seq;
-    if (rest->len == 0 || rest->at[0] != LAYOUT)
-        return false;
-    *rest = str_skip(*rest, 1);
-    if (!take_below(rest, INT64_MAX, &seq))
-        return false;
-    *ret = (int64_t) seq;
-    return true;
-}
-
-bool audit_unpack(Str bytes, AuditEntry *ret)
-{
-    Str rest = bytes;
-    AuditEntry entry = { 0 };
-    uint64_t has;
-    if (!take_seq(&rest, &entry.seq) || !varint_take(&rest, &has) || !take_numbers(&rest, &entry) ||
-        !take_bytes(&rest, has & HAS_ACTOR, entry.actor.b, sizeof entry.actor.b) ||
-        !take_bytes(&rest, has & HAS_DELIVERY, entry.delivery.b, sizeof entry.delivery.b) ||
-        !take_bytes(&rest, has & HAS_BROUGHT, entry.brought.b, sizeof entry.brought.b) ||
-        !take_bytes(&rest, has & HAS_TARGET, entry.target.b, sizeof entry.target.b) ||
-        !take_code(&rest, has & HAS_CODE, &entry.code) ||
-        !take_text(&rest, has & HAS_CORRELATION, &entry.correlation_id) ||
-        !take_text(&rest, has & HAS_INSTANCE, &entry.instance) ||
-        !take_text(&rest, has & HAS_PROVIDER, &entry.provider_id) ||
-        !take_text(&rest, has & HAS_TEXT, &entry.text) || rest.len > 0)
-        return false;
-    entry.has_target = has & HAS_TARGET;
-    *ret = entry;
-    return true;
+        add_text(bytes, entry->text);
+    assert(!bytes->overflowed);
 }
 
 // What a site brought, as a fact's subject.
@@ -279,12 +187,15 @@ static bool brought_unpack(Str rest, AuditBrought *ret)
 {
     AuditBrought brought = { 0 };
     Str *texts[] = { &brought.instance, &brought.correlation_id, &brought.text };
-    if (!take_bytes(&rest, true, brought.event.b, sizeof brought.event.b) ||
-        !varint_take_signed(&rest, &brought.site) || !varint_take_signed(&rest, &brought.at))
+    if (rest.len < sizeof brought.event.b)
+        return false;
+    memcpy(brought.event.b, rest.at, sizeof brought.event.b);
+    rest = str_skip(rest, sizeof brought.event.b);
+    if (!varint_take_signed(&rest, &brought.site) || !varint_take_signed(&rest, &brought.at))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        uint8_t has;
-        if (!take_bytes(&rest, true, &has, 1) || !take_text(&rest, has == 1, texts[i]))
+        uint64_t has;
+        if (!varint_take(&rest, &has) || (has == 1 && !varint_take_text(&rest, texts[i])))
             return false;
     }
     *ret = brought;
@@ -511,39 +422,13 @@ Uuid audit_event_id(int64_t tenant, const AuditEntry *entry)
     return own_id((Str){ text, (size_t) len });
 }
 
-// The chain
-
-Sha256 audit_link(const Sha256 *before, int64_t tenant, Str bytes)
+Sha256 audit_link(const Sha256 *before, int64_t tenant, const AuditEntry *entry)
 {
-    char text[SHA256_LEN + sizeof tenant + AUDIT_BYTES_MAX];
-    size_t len = SHA256_LEN;
-    assert(bytes.len <= AUDIT_BYTES_MAX);
-    memcpy(text, before->b, SHA256_LEN);
+    char room[SHA256_LEN + sizeof tenant + AUDIT_BYTES_MAX];
+    Buf text = { .at = room, .room = sizeof room, .max = sizeof room };
+    buf_add_bytes(&text, before->b, SHA256_LEN);
     for (int shift = 56; shift >= 0; shift -= 8)
-        text[len++] = (char) ((uint64_t) tenant >> shift);
-    memcpy(text + len, bytes.at, bytes.len);
-    return sha256((Str){ text, len + bytes.len });
-}
-
-// own_seq is the number that a row says it has; 0 where it says none.
-static int64_t own_seq(Str bytes)
-{
-    int64_t seq = 0;
-    return take_seq(&bytes, &seq) ? seq : 0;
-}
-
-AuditProblem audit_follow(AuditHead *head, int64_t tenant, int64_t seq, Str bytes, Str link)
-{
-    if (seq != head->seq + 1)
-        return AUDIT_PROBLEM_MISSING;
-    int64_t own = own_seq(bytes);
-    if (own > 0 && own != seq)
-        return AUDIT_PROBLEM_REORDERED;
-    if (bytes.len == 0 || bytes.len > AUDIT_BYTES_MAX || link.len != SHA256_LEN)
-        return AUDIT_PROBLEM_CHANGED;
-    Sha256 right = audit_link(&head->link, tenant, bytes);
-    if (memcmp(right.b, link.at, SHA256_LEN) != 0)
-        return AUDIT_PROBLEM_CHANGED;
-    *head = (AuditHead){ seq, right };
-    return AUDIT_PROBLEM_NONE;
+        buf_add_char(&text, (char) ((uint64_t) tenant >> shift));
+    audit_pack(&text, entry);
+    return sha256(buf_str(&text));
 }

@@ -7,9 +7,9 @@
 // tenant and its own bytes. So a row that was changed, taken out or put elsewhere breaks the chain
 // at its place, and a head that is kept elsewhere tells when the tail was cut off.
 //
-// A row is stored as a few bytes, packed, in which everything is that the hash covers. The address
-// is not: what is covered is a keyed hash of it (AuditTarget), the address itself stands beside the
-// bytes and may be erased without breaking anything.
+// What the hash covers are a row's packed bytes, in which everything is but the address: of that it
+// covers a keyed hash (AuditTarget), and the address itself stands beside and may be erased without
+// breaking anything. Rows are stored in blocks (audit_block.h).
 //
 //     link = SHA-256(link of the row before, 32 bytes zero for the first | tenant | bytes)
 //
@@ -153,12 +153,12 @@ Uuid audit_enqueued_id(Str notification);
 // audit_event_id is the row's own id: the same whenever the same fact is told again.
 Uuid audit_event_id(int64_t tenant, const AuditEntry *entry);
 
-// audit_pack writes a row's bytes; audit_unpack reads them, false where they are none. The texts
-// lie in the bytes.
-Str audit_pack(Arena *arena, const AuditEntry *entry);
-bool audit_unpack(Str bytes, AuditEntry *ret);
+// audit_pack adds an entry's bytes, which are what its link covers. audit_text is what they hold of
+// a text.
+void audit_pack(Buf *bytes, const AuditEntry *entry);
+Str audit_text(Str text);
 
-Sha256 audit_link(const Sha256 *before, int64_t tenant, Str bytes);
+Sha256 audit_link(const Sha256 *before, int64_t tenant, const AuditEntry *entry);
 
 // clang-format off
 #define AUDIT_PROBLEM_TABLE(X) \
@@ -182,7 +182,3 @@ typedef struct AuditHead {
     int64_t seq;
     Sha256 link;
 } AuditHead;
-
-// audit_follow goes from one row to the next, as it is stored; where there is a problem the head
-// stays, and the row behind it is the bad one.
-AuditProblem audit_follow(AuditHead *head, int64_t tenant, int64_t seq, Str bytes, Str link);

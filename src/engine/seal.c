@@ -5,7 +5,7 @@
 // What has its number is sealed into the audit chain (store/audit.h), right behind the sequencer.
 // No delivery waits for it: where it fails it is tried again, and the journal keeps what is left.
 
-enum { FACTS = 1000 };
+enum { FACTS = 2000 };
 
 Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {

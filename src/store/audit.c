@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/audit_key.h"
+#include "store/audit_known.h"
 #include "store/columns.h"
 #include "store/duty.h"
 #include "store/sequence.h"
@@ -15,41 +16,15 @@ static const Statement behind = {
     .sql = "SELECT tenant, told, number, seq, link FROM chain WHERE number < told"
            " ORDER BY sealed_at LIMIT $1",
 };
-// What is known of a fact's delivery. An attempt stands in attempt, or in ended where it was the
-// last. Where the delivery was live after the fact, ended can only tell of a later one.
-#define TRIED(name, name_in_ended)                                                                 \
-    ", CASE WHEN n.attempt IS NULL THEN a." name " ELSE n." name_in_ended " END"
-#define KNOWN(place)                                                                               \
-    "SELECT " place ", d.address, r.kind, e.correlation_id, e.identity,"                           \
-    " CASE WHEN n.attempt IS NULL THEN CASE WHEN a.number IS NULL THEN 0 ELSE 1 END"               \
-    " WHEN n.verdict IS NULL THEN 0 ELSE 1 END" TRIED("verdict", "verdict")                        \
-        TRIED("reason", "tried_reason") TRIED("code", "code") TRIED("provider_id", "provider_id")  \
-            TRIED("detail", "detail")
-#define KNOWN_BY(number, is_live)                                                                  \
-    " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                 \
-    " LEFT JOIN rule r ON r.rule = d.rule"                                                         \
-    " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number = " number     \
-    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id AND n.attempt = " number            \
-    " AND " is_live " = 0"
-static const Statement known_of = {
-    .name = "audit_known",
-    .scope = STATEMENT_TENANT,
-    .params = "iuiii",
-    .many = true,
-    .sql = KNOWN("$5") " FROM delivery d" KNOWN_BY("$3", "$4") " WHERE d.tenant = $1 AND d.id = $2",
-    .postgres = KNOWN("u.place") " FROM unnest($1, $2, $3, $4, $5)"
-                                 " AS u (tenant, id, number, is_live, place)"
-                                 " JOIN delivery d ON d.tenant = u.tenant AND d.id = u.id" //
-    KNOWN_BY("u.number", "u.is_live"),
-};
 static const Statement insert = {
     .name = "audit_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iibbt",
+    .params = "iiibbt",
     .many = true,
-    .sql = "INSERT INTO audit (tenant, seq, body, link, target) VALUES ($1, $2, $3, $4, $5)",
-    .postgres = "INSERT INTO audit (tenant, seq, body, link, target)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5)",
+    .sql = "INSERT INTO audit (tenant, seq, first, body, link, target)"
+           " VALUES ($1, $2, $3, $4, $5, $6)",
+    .postgres = "INSERT INTO audit (tenant, seq, first, body, link, target)"
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)",
 };
 static const Statement move_on = {
     .name = "audit_move_on",
@@ -74,35 +49,18 @@ static const Statement bring = {
                 " ON CONFLICT (tenant, event) DO NOTHING RETURNING tenant, event, number",
 };
 
-const Statement *const audit_statements[] = { &behind, &known_of, &bring, &insert, &move_on, NULL };
+const Statement *const audit_statements[] = { &behind, &bring, &insert, &move_on, NULL };
 
-// Chain is one that is sealed on, Known what the store knows of one of its facts, Sealed a row.
+// Chain is one that is sealed on: what is told in it now.
 typedef struct Chain {
-    int64_t tenant, told, number, seq;
-    Sha256 link;
+    int64_t tenant, told, number;
+    AuditHead head;
     Instant sealed_at;
-    JournalEntry *entries;
-    size_t entry_count;
+    JournalEntry *facts;
+    size_t fact_count;
+    AuditTold *rows;
+    size_t row_count, row_room;
 } Chain;
-
-typedef struct Known {
-    int64_t tenant;
-    Uuid id;
-    int attempt;
-    bool is_live;
-    int64_t place; // among all that are asked for
-    Str address;
-    AuditKnown known;
-} Known;
-
-typedef struct Sealed {
-    Chain *chain;
-    int64_t tenant;
-    AuditEntry entry;
-    Str body;
-    Sha256 link;
-    Str target;
-} Sealed;
 
 // Brought is which fact was told under an id that others may tell as well.
 typedef struct Brought {
@@ -115,32 +73,20 @@ typedef struct Brought {
 typedef struct Slice {
     Chain *chains;
     size_t chain_count;
-    Known *known; // of each move, in the order of the chains and their facts
-    size_t known_count;
-    Str key;
-    Sealed *rows;
-    size_t row_count;
+    AuditMoved *moved; // of each move, in the order of the chains and their facts
+    size_t moved_count;
+    size_t row_count; // of all chains
 } Slice;
 
 static const Columns chain_columns =
     COLUMNS(Chain, COLUMN(Chain, tenant), COLUMN(Chain, told), COLUMN(Chain, number),
-            COLUMN(Chain, seq), COLUMN(Chain, link));
+            COLUMN(Chain, head.seq), COLUMN(Chain, head.link));
 static const Columns moved_columns =
-    COLUMNS(Chain, COLUMN(Chain, tenant), COLUMN(Chain, number), COLUMN(Chain, seq),
-            COLUMN(Chain, link), COLUMN(Chain, sealed_at));
-static const Columns asked_columns =
-    COLUMNS(Known, COLUMN(Known, tenant), COLUMN(Known, id), COLUMN(Known, attempt),
-            COLUMN(Known, is_live), COLUMN(Known, place));
-static const Columns known_columns =
-    COLUMNS(Known, COLUMN(Known, place), COLUMN(Known, address), COLUMN(Known, known.rule_kind),
-            COLUMN(Known, known.correlation_id), COLUMN(Known, known.identity),
-            COLUMN(Known, known.was_tried), COLUMN(Known, known.outcome.verdict),
-            COLUMN(Known, known.outcome.reason), COLUMN(Known, known.outcome.code),
-            COLUMN(Known, known.outcome.provider_id), COLUMN(Known, known.outcome.detail));
-static const Columns sealed_columns =
-    COLUMNS(Sealed, COLUMN(Sealed, tenant), COLUMN(Sealed, entry.seq), COLUMN_BYTES(Sealed, body),
-            COLUMN(Sealed, link), COLUMN(Sealed, target));
-
+    COLUMNS(Chain, COLUMN(Chain, tenant), COLUMN(Chain, number), COLUMN(Chain, head.seq),
+            COLUMN(Chain, head.link), COLUMN(Chain, sealed_at));
+static const Columns block_columns = COLUMNS(
+    AuditBlock, COLUMN(AuditBlock, tenant), COLUMN(AuditBlock, last), COLUMN(AuditBlock, first),
+    COLUMN_BYTES(AuditBlock, body), COLUMN(AuditBlock, link), COLUMN(AuditBlock, targets));
 static const Columns brought_columns =
     COLUMNS(Brought, COLUMN(Brought, tenant), COLUMN(Brought, event), COLUMN(Brought, number));
 
@@ -162,93 +108,75 @@ static Err read_facts(Tx *tx, int limit, Slice *slice, Error *error)
         columns_read(&chain_columns, rows_at(&rows, i), chain);
         chain->sealed_at = tx->now;
         TRY(journal_read(tx->db, &tx->arena, chain->tenant, chain->number,
-                         (size_t) limit / rows.count + 1, &chain->entries, &chain->entry_count,
+                         (size_t) limit / rows.count + 1, &chain->facts, &chain->fact_count,
                          error));
     }
     return ERR_OK;
 }
 
-static Known asked(const Fact *fact, size_t place)
-{
-    const Move *move = &fact->move;
-    return (Known){ .tenant = fact->tenant,
-                    .id = move->delivery,
-                    .attempt = move->attempt,
-                    .is_live =
-                        move->to != MOVE_NOWHERE && delivery_is_live((DeliveryState) move->to),
-                    .place = (int64_t) place };
-}
-
 static void list_moves(Tx *tx, Slice *slice)
 {
-    size_t room = 1;
+    size_t room = 0;
     for (size_t i = 0; i < slice->chain_count; i++)
-        room += slice->chains[i].entry_count;
-    slice->known = ARENA_ARRAY(&tx->arena, Known, room);
+        room += slice->chains[i].fact_count;
+    slice->moved = ARENA_ARRAY(&tx->arena, AuditMoved, room + 1);
     for (size_t i = 0; i < slice->chain_count; i++) {
         const Chain *chain = &slice->chains[i];
-        for (size_t j = 0; j < chain->entry_count; j++)
-            if (chain->entries[j].fact.kind == FACT_MOVED) {
-                size_t place = slice->known_count++;
-                slice->known[place] = asked(&chain->entries[j].fact, place);
-            }
+        for (size_t j = 0; j < chain->fact_count; j++)
+            if (chain->facts[j].fact.kind == FACT_MOVED)
+                slice->moved[slice->moved_count++] =
+                    (AuditMoved){ .tenant = chain->tenant, .move = &chain->facts[j].fact.move };
     }
 }
 
-// read_known asks for the deliveries of all moves at once. Of what is purged, or was never there,
-// nothing is known: its facts are told without.
+// read_known finds out what is known of all moves.
 static Err read_known(Tx *tx, Slice *slice, Error *error)
 {
-    Rows rows = { 0 };
-    list_moves(tx, slice);
-    TRY(audit_key_make(tx, &slice->key, error));
-    db_send_rows(tx->db, &tx->arena, &known_of, &asked_columns, slice->known, slice->known_count,
-                 &rows);
-    TRY(tx_sync(tx, error));
-    for (size_t i = 0; i < rows.count; i++) {
-        int64_t place = value_to_i64(&rows_at(&rows, i)[0]);
-        assert(place >= 0 && (size_t) place < slice->known_count);
-        Known *known = &slice->known[place];
-        columns_read(&known_columns, rows_at(&rows, i), known);
-        known->known.outcome = outcome_mended(known->known.outcome);
-        known->known.has_target = slice->key.at && known->address.at;
-        if (known->known.has_target)
-            known->known.target = audit_target(slice->key, known->address);
-    }
-    return ERR_OK;
+    Str key;
+    TRY(audit_key_make(tx, &key, error));
+    return audit_know(tx, key, slice->moved, slice->moved_count, error);
+}
+
+static void make_room(Arena *arena, Chain *chain, size_t count)
+{
+    size_t room = chain->row_room ? chain->row_room : 2 * chain->fact_count;
+    while (room < chain->row_count + count)
+        room *= 2;
+    if (room > chain->row_room)
+        chain->rows = arena_grow(arena, chain->rows, chain->row_room * sizeof *chain->rows,
+                                 room * sizeof *chain->rows);
+    chain->row_room = room;
 }
 
 // tell_chain tells a chain's facts. Facts whose journal is gone would be waited for for ever: they
 // are given up, and that is told.
-static void tell_chain(Slice *slice, Chain *chain, size_t *move)
+static void tell_chain(Tx *tx, Slice *slice, Chain *chain, size_t *move)
 {
-    static const Known nothing = { 0 };
-    if (chain->entry_count == 0) {
+    static const AuditMoved nothing = { 0 };
+    if (chain->fact_count == 0) {
         log_error("audit.lost", "tenant=%lld from=%lld to=%lld", (long long) chain->tenant,
                   (long long) chain->number + 1, (long long) chain->told);
         chain->number = chain->told;
     }
-    for (size_t i = 0; i < chain->entry_count; i++) {
-        const JournalEntry *entry = &chain->entries[i];
+    for (size_t i = 0; i < chain->fact_count; i++) {
+        const JournalEntry *entry = &chain->facts[i];
         AuditEntry parts[AUDIT_PARTS_MAX];
-        const Known *known = entry->fact.kind == FACT_MOVED ? &slice->known[(*move)++] : &nothing;
+        const AuditMoved *known =
+            entry->fact.kind == FACT_MOVED ? &slice->moved[(*move)++] : &nothing;
         size_t count = audit_tell(&entry->fact, entry->at, entry->number, &known->known, parts);
+        make_room(&tx->arena, chain, count);
         for (size_t p = 0; p < count; p++)
-            slice->rows[slice->row_count++] = (Sealed){
-                .chain = chain, .tenant = chain->tenant, .entry = parts[p], .target = known->address
-            };
+            chain->rows[chain->row_count++] = (AuditTold){ parts[p], known->address };
         chain->number = entry->number;
     }
+    slice->row_count += chain->row_count;
 }
 
 static void tell_all(Tx *tx, Slice *slice)
 {
-    size_t room = 1, move = 0;
+    size_t move = 0;
     for (size_t i = 0; i < slice->chain_count; i++)
-        room += slice->chains[i].entry_count * AUDIT_PARTS_MAX;
-    slice->rows = ARENA_ARRAY(&tx->arena, Sealed, room);
-    for (size_t i = 0; i < slice->chain_count; i++)
-        tell_chain(slice, &slice->chains[i], &move);
+        tell_chain(tx, slice, &slice->chains[i], &move);
 }
 
 static int by_event(const void *a, const void *b)
@@ -266,10 +194,13 @@ static Err take_ids(Tx *tx, const Slice *slice, Brought **ret, size_t *ret_count
     Rows rows = { 0 };
     size_t count = 0;
     Brought *wanted = ARENA_ARRAY(&tx->arena, Brought, slice->row_count + 1);
-    for (size_t i = 0; i < slice->row_count; i++)
-        if (!uuid_is_none(slice->rows[i].entry.brought))
-            wanted[count++] = (Brought){ slice->rows[i].tenant, slice->rows[i].entry.brought,
-                                         slice->rows[i].entry.number };
+    for (size_t c = 0; c < slice->chain_count; c++)
+        for (size_t i = 0; i < slice->chains[c].row_count; i++) {
+            const AuditEntry *entry = &slice->chains[c].rows[i].entry;
+            if (!uuid_is_none(entry->brought))
+                wanted[count++] =
+                    (Brought){ slice->chains[c].tenant, entry->brought, entry->number };
+        }
     qsort(wanted, count, sizeof *wanted, by_event);
     db_send_rows(tx->db, &tx->arena, &bring, &brought_columns, wanted, count, &rows);
     TRY(tx_sync(tx, error));
@@ -285,31 +216,48 @@ static Err take_ids(Tx *tx, const Slice *slice, Brought **ret, size_t *ret_count
 static Err drop_told(Tx *tx, Slice *slice, Error *error)
 {
     Brought *ours;
-    size_t count, kept = 0;
+    size_t count;
     TRY(take_ids(tx, slice, &ours, &count, error));
-    for (size_t i = 0; i < slice->row_count; i++) {
-        const Sealed *row = &slice->rows[i];
-        Brought key = { row->tenant, row->entry.brought, row->entry.number };
-        if (uuid_is_none(key.event) || bsearch(&key, ours, count, sizeof key, by_event))
-            slice->rows[kept++] = *row;
+    for (size_t c = 0; c < slice->chain_count; c++) {
+        Chain *chain = &slice->chains[c];
+        size_t kept = 0;
+        for (size_t i = 0; i < chain->row_count; i++) {
+            const AuditEntry *entry = &chain->rows[i].entry;
+            Brought key = { chain->tenant, entry->brought, entry->number };
+            if (uuid_is_none(key.event) || bsearch(&key, ours, count, sizeof key, by_event))
+                chain->rows[kept++] = chain->rows[i];
+        }
+        chain->row_count = kept;
     }
-    slice->row_count = kept;
     return ERR_OK;
 }
 
-static void link_all(Tx *tx, Slice *slice)
+// pack_all makes blocks of what is told; there are no more of them than rows.
+static size_t pack_all(Tx *tx, const Slice *slice, AuditBlock **ret)
 {
-    for (size_t i = 0; i < slice->row_count; i++) {
-        Sealed *row = &slice->rows[i];
-        row->entry.seq = ++row->chain->seq;
-        row->body = audit_pack(&tx->arena, &row->entry);
-        row->link = row->chain->link = audit_link(&row->chain->link, row->chain->tenant, row->body);
+    size_t count = 0;
+    *ret = ARENA_ARRAY(&tx->arena, AuditBlock, slice->row_count + 1);
+    for (size_t c = 0; c < slice->chain_count; c++) {
+        Chain *chain = &slice->chains[c];
+        for (size_t done = 0; done < chain->row_count; count++)
+            done += audit_block(&tx->arena, chain->tenant, &chain->head, chain->rows + done,
+                                chain->row_count - done, &(*ret)[count]);
     }
+    return count;
+}
+
+static bool has_more(const Slice *slice)
+{
+    bool is_behind = slice->chain_count == CHAINS_MAX;
+    for (size_t i = 0; i < slice->chain_count; i++)
+        is_behind |= slice->chains[i].number < slice->chains[i].told;
+    return is_behind;
 }
 
 Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error)
 {
     Slice slice = { 0 };
+    AuditBlock *blocks;
     bool is_ours = false;
     *ret = (AuditSealed){ 0 };
     // Held for this transaction alone, like the sequencer's: who comes next goes on from there.
@@ -319,17 +267,16 @@ Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error)
     TRY(read_facts(tx, limit, &slice, error));
     if (slice.chain_count == 0)
         return ERR_OK;
+    list_moves(tx, &slice);
     TRY(read_known(tx, &slice, error));
     tell_all(tx, &slice);
     TRY(drop_told(tx, &slice, error));
-    link_all(tx, &slice);
-    db_send_rows(tx->db, &tx->arena, &insert, &sealed_columns, slice.rows, slice.row_count, NULL);
+    size_t count = pack_all(tx, &slice, &blocks);
+    db_send_rows(tx->db, &tx->arena, &insert, &block_columns, blocks, count, NULL);
     db_send_rows(tx->db, &tx->arena, &move_on, &moved_columns, slice.chains, slice.chain_count,
                  NULL);
     TRY(tx_sync(tx, error));
     ret->rows = (int64_t) slice.row_count;
-    ret->has_more = slice.chain_count == CHAINS_MAX;
-    for (size_t i = 0; i < slice.chain_count; i++)
-        ret->has_more |= slice.chains[i].number < slice.chains[i].told;
+    ret->has_more = has_more(&slice);
     return ERR_OK;
 }

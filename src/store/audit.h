@@ -11,7 +11,7 @@
 // What sites bring goes the same way: audit_take() leaves a fact, which is sealed in its turn.
 #pragma once
 
-#include "domain/audit.h"
+#include "domain/audit_block.h"
 #include "store/tx.h"
 #include "store/walk.h"
 
@@ -48,7 +48,8 @@ typedef struct AuditFilter {
     Instant from, to; // at or after, before; INSTANT_NONE
 } AuditFilter;
 
-// AuditRow is a row as it is shown; is_read is false where its bytes cannot be read.
+// AuditRow is an entry as it is shown. From where a block's bytes cannot be followed any more, one
+// row stands for what is left of it: is_read is false, and seq the last one's.
 typedef struct AuditRow {
     int64_t seq;
     bool is_read;
@@ -63,8 +64,8 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
                const Walk *walk, AuditRow **ret, Seen *ret_seen, Error *error) MUST_USE;
 
 // audit_export reads rows in their order, behind *after and up to until: so many of the next
-// AUDIT_EXPORT_LOOK as fit, and AUDIT_EXPORT_ROWS at most, for which ret has room. *after is then
-// the last that was looked at.
+// AUDIT_EXPORT_LOOK or so as fit, and AUDIT_EXPORT_ROWS at most, for which ret has room. *after is
+// then the last that was looked at.
 enum { AUDIT_EXPORT_LOOK = 2000, AUDIT_EXPORT_ROWS = 200 };
 Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
                  const AuditFilter *filter, int64_t *after, int64_t until, AuditRow *ret,
@@ -85,10 +86,10 @@ typedef struct AuditVerdict {
     int64_t bad;
 } AuditVerdict;
 
-// audit_verify follows the chain from ret->head on, which is the anchor to begin with, for at most
-// limit rows; ret_more says that it was not the end. At the end the chain must have come as far as
-// its own head says, and as far as outside says, which is a head that was kept elsewhere (zero:
-// none).
+// audit_verify follows the chain from ret->head on, which is the anchor to begin with, for about
+// limit rows: it ends with a block. ret_more says that it was not the end. At the end the chain
+// must have come as far as its own head says, and as far as outside says, which is a head that was
+// kept elsewhere (zero: none).
 Err audit_verify(Db *db, int64_t tenant, const AuditHead *outside, int64_t limit, AuditVerdict *ret,
                  bool *ret_more, Error *error) MUST_USE;
 

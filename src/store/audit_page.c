@@ -3,31 +3,25 @@
 #include "store/audit_key.h"
 #include "store/columns.h"
 
-// Rows are read along their numbers and looked into here: what a filter asks for lies packed in
-// their bytes, and a walk is bounded anyway (walk.h).
+// Blocks are read along their numbers and looked into here: what a filter asks for lies packed in
+// their bytes, and a walk is bounded anyway (walk.h). Rows are what a block's entries are shown as.
 
-enum { LOOK = 500, VERIFY_LOOK = 2000 }; // rows at a time
+enum { LOOK = 16, VERIFY_LOOK = 64 }; // blocks at a time
 
+#define BLOCK "SELECT tenant, first, seq, body, link, target FROM audit WHERE tenant = $1"
+
+// The block that a place lies in begins before it, and ends no further behind than a block is long.
 static const Statement newest = {
     .name = "audit_newest",
     .scope = STATEMENT_TENANT,
-    .params = "iii",
-    .sql = "SELECT seq, body, link, target FROM audit WHERE tenant = $1 AND seq < $2"
-           " ORDER BY seq DESC LIMIT $3",
+    .params = "iiii",
+    .sql = BLOCK " AND seq < $3 AND first < $2 ORDER BY seq DESC LIMIT $4",
 };
 static const Statement onward = {
     .name = "audit_onward",
     .scope = STATEMENT_TENANT,
     .params = "iii",
-    .sql = "SELECT seq, body, link FROM audit WHERE tenant = $1 AND seq > $2"
-           " ORDER BY seq LIMIT $3",
-};
-static const Statement whole = {
-    .name = "audit_whole",
-    .scope = STATEMENT_TENANT,
-    .params = "iiii",
-    .sql = "SELECT seq, body, link, target FROM audit WHERE tenant = $1 AND seq > $2 AND seq <= $3"
-           " ORDER BY seq LIMIT $4",
+    .sql = BLOCK " AND seq > $2 ORDER BY seq LIMIT $3",
 };
 static const Statement chain_get = {
     .name = "audit_chain",
@@ -52,7 +46,7 @@ static const Statement site_names = {
                 " JOIN site s ON s.tenant = u.tenant AND s.site = u.site",
 };
 
-const Statement *const audit_page_statements[] = { &newest,      &onward,     &whole, &chain_get,
+const Statement *const audit_page_statements[] = { &newest,      &onward,     &chain_get,
                                                    &site_called, &site_names, NULL };
 
 static const Columns chain_columns = COLUMNS(
@@ -70,13 +64,46 @@ Err audit_chain(Db *db, Arena *arena, int64_t tenant, AuditChain *ret, Error *er
     return ERR_OK;
 }
 
-static AuditRow row_of(const Value *at)
+static const Columns block_columns = COLUMNS(
+    AuditBlock, COLUMN(AuditBlock, tenant), COLUMN(AuditBlock, first), COLUMN(AuditBlock, last),
+    COLUMN(AuditBlock, body), COLUMN(AuditBlock, link), COLUMN(AuditBlock, targets));
+
+// AuditBlocks are blocks as they were read; Opened are the rows of one.
+typedef struct AuditBlocks {
+    AuditBlock *at;
+    size_t count;
+} AuditBlocks;
+
+static Err read_blocks(Db *db, Arena *arena, const Statement *statement, const Value *args,
+                       AuditBlocks *ret, Error *error)
 {
-    AuditRow row = { .seq = value_to_i64(&at[0]), .target = value_to_str(&at[3]) };
-    Str link = value_to_str(&at[2]);
-    row.is_read = audit_unpack(value_to_str(&at[1]), &row.entry);
-    memcpy(row.link.b, link.at, link.len < sizeof row.link.b ? link.len : sizeof row.link.b);
-    return row;
+    Rows rows;
+    TRY(db_query(db, arena, statement, args, &rows, error));
+    *ret = (AuditBlocks){ ARENA_ARRAY(arena, AuditBlock, rows.count + 1), rows.count };
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&block_columns, rows_at(&rows, i), &ret->at[i]);
+    return ERR_OK;
+}
+
+typedef struct Opened {
+    AuditRow rows[AUDIT_BLOCK_MAX + 1];
+    size_t count;
+} Opened;
+
+// open_block makes rows of a block. What cannot be read of it is one row, with the block's number.
+static void open_block(const AuditBlock *block, Opened *ret)
+{
+    AuditRead read;
+    ret->count = 0;
+    audit_read(block, &read);
+    while (ret->count < AUDIT_BLOCK_MAX && audit_next(&read))
+        ret->rows[ret->count++] = (AuditRow){ .seq = read.entry.seq,
+                                              .is_read = true,
+                                              .entry = read.entry,
+                                              .link = read.link,
+                                              .target = read.address };
+    if (read.problem)
+        ret->rows[ret->count++] = (AuditRow){ .seq = block->last, .link = block->link };
 }
 
 // Look is a filter with what it takes to ask it.
@@ -144,20 +171,31 @@ typedef struct Page {
     bool is_over; // nothing lies behind
 } Page;
 
-static Err look_on(Db *db, Arena *arena, int64_t tenant, const Look *look, int64_t at_most,
+static void look_into(const Look *look, const AuditBlock *block, Opened *opened, Page *page)
+{
+    open_block(block, opened);
+    for (size_t i = opened->count; i-- > 0 && page->count < page->room;) {
+        const AuditRow *row = &opened->rows[i];
+        if (row->seq >= page->before)
+            continue;
+        page->before = row->seq;
+        page->met++;
+        if (!restricts(look->filter) || fits(look, row))
+            page->rows[page->count++] = *row;
+    }
+}
+
+static Err look_on(Db *db, Arena *arena, int64_t tenant, const Look *look, Opened *opened,
                    Page *page, Error *error)
 {
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(page->before), value_i64(at_most) };
-    TRY(db_query(db, arena, &newest, args, &rows, error));
-    for (size_t i = 0; i < rows.count && page->count < page->room; i++) {
-        AuditRow row = row_of(rows_at(&rows, i));
-        page->before = row.seq;
-        page->met++;
-        if (!restricts(look->filter) || fits(look, &row))
-            page->rows[page->count++] = row;
-    }
-    page->is_over = (int64_t) rows.count < at_most;
+    AuditBlocks blocks;
+    int64_t end =
+        page->before > INT64_MAX - AUDIT_BLOCK_MAX ? INT64_MAX : page->before + AUDIT_BLOCK_MAX;
+    Value args[] = { value_i64(tenant), value_i64(page->before), value_i64(end), value_i64(LOOK) };
+    TRY(read_blocks(db, arena, &newest, args, &blocks, error));
+    for (size_t i = 0; i < blocks.count && page->count < page->room; i++)
+        look_into(look, &blocks.at[i], opened, page);
+    page->is_over = blocks.count < LOOK && page->count < page->room;
     return ERR_OK;
 }
 
@@ -247,9 +285,9 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
     TRY(place_of(walk, &page.before, error));
     TRY(look_for(db, arena, ring, tenant, filter, &look, error));
     page.rows = ARENA_ARRAY(arena, AuditRow, page.room);
+    Opened *opened = ARENA_NEW(arena, Opened);
     while (!page.is_over && page.count < page.room && page.met < most)
-        TRY(look_on(db, arena, tenant, &look, restricts(filter) ? LOOK : (int64_t) page.room, &page,
-                    error));
+        TRY(look_on(db, arena, tenant, &look, opened, &page, error));
     TRY(name_sites(db, arena, tenant, page.rows, page.count, error));
     bool is_full = page.count == page.room;
     *ret_seen = walk_counted(walk, page.count, false, !page.is_over && !is_full);
@@ -261,31 +299,47 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
     return ERR_OK;
 }
 
+// Pouring is an export as it is filled: rows met, rows that fit, and where it stands.
+typedef struct Pouring {
+    AuditRow *rows;
+    size_t count, met;
+    int64_t place, until;
+} Pouring;
+
+static void pour(const Look *look, const AuditBlock *block, Opened *opened, Pouring *pouring)
+{
+    open_block(block, opened);
+    for (size_t i = 0; i < opened->count && pouring->count < AUDIT_EXPORT_ROWS; i++) {
+        const AuditRow *row = &opened->rows[i];
+        if (row->seq <= pouring->place || row->seq > pouring->until)
+            continue;
+        pouring->place = row->seq;
+        pouring->met++;
+        if (!restricts(look->filter) || fits(look, row))
+            pouring->rows[pouring->count++] = *row;
+    }
+}
+
 Err audit_export(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant,
                  const AuditFilter *filter, int64_t *after, int64_t until, AuditRow *ret,
                  size_t *ret_count, Error *error)
 {
     Look look;
-    Rows rows = { .count = AUDIT_EXPORT_ROWS };
-    int64_t place = *after;
-    size_t count = 0, met = 0;
+    AuditBlocks blocks = { .count = LOOK };
+    Pouring pouring = { .rows = ret, .place = *after, .until = until };
+    Opened *opened = ARENA_NEW(arena, Opened);
     TRY(look_for(db, arena, ring, tenant, filter, &look, error));
-    while (rows.count == AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS &&
-           met < AUDIT_EXPORT_LOOK) {
-        Value args[] = { value_i64(tenant), value_i64(place), value_i64(until),
-                         value_i64(AUDIT_EXPORT_ROWS) };
-        TRY(db_query(db, arena, &whole, args, &rows, error));
-        met += rows.count;
-        for (size_t i = 0; i < rows.count && count < AUDIT_EXPORT_ROWS; i++) {
-            ret[count] = row_of(rows_at(&rows, i));
-            place = ret[count].seq;
-            count += !restricts(filter) || fits(&look, &ret[count]);
-        }
+    while (blocks.count == LOOK && pouring.count < AUDIT_EXPORT_ROWS &&
+           pouring.met < AUDIT_EXPORT_LOOK && pouring.place < until) {
+        Value args[] = { value_i64(tenant), value_i64(pouring.place), value_i64(LOOK) };
+        TRY(read_blocks(db, arena, &onward, args, &blocks, error));
+        for (size_t i = 0; i < blocks.count && pouring.count < AUDIT_EXPORT_ROWS; i++)
+            pour(&look, &blocks.at[i], opened, &pouring);
     }
-    TRY(name_sites(db, arena, tenant, ret, count, error));
-    bool is_end = rows.count < AUDIT_EXPORT_ROWS && count < AUDIT_EXPORT_ROWS;
-    *after = is_end ? until : place;
-    *ret_count = count;
+    TRY(name_sites(db, arena, tenant, ret, pouring.count, error));
+    bool is_end = blocks.count < LOOK && pouring.count < AUDIT_EXPORT_ROWS;
+    *after = is_end ? until : pouring.place;
+    *ret_count = pouring.count;
     return ERR_OK;
 }
 
@@ -297,26 +351,38 @@ static void note_problem(AuditVerdict *verdict, AuditProblem problem, int64_t ba
     verdict->bad = bad;
 }
 
-static Err follow_some(Db *db, Arena *arena, int64_t tenant, int64_t limit,
-                       const AuditHead *outside, AuditVerdict *verdict, bool *ret_more,
-                       Error *error)
+// Verifying is a verdict in the making, beside the head that was kept elsewhere.
+typedef struct Verifying {
+    AuditVerdict *verdict;
+    const AuditHead *outside;
+} Verifying;
+
+// compare looks whether an entry is the one that the head outside tells of.
+static AuditProblem compare(void *with, const AuditRead *read)
 {
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(verdict->head.seq), value_i64(limit) };
-    TRY(db_query(db, arena, &onward, args, &rows, error));
-    for (size_t i = 0; i < rows.count && !verdict->problem; i++) {
-        const Value *row = rows_at(&rows, i);
-        int64_t expected = verdict->head.seq + 1;
-        AuditProblem problem = audit_follow(&verdict->head, tenant, value_to_i64(&row[0]),
-                                            value_to_str(&row[1]), value_to_str(&row[2]));
-        verdict->rows++;
-        if (!problem && verdict->head.seq == outside->seq &&
-            memcmp(verdict->head.link.b, outside->link.b, SHA256_LEN) != 0)
-            problem = AUDIT_PROBLEM_CHANGED;
+    const Verifying *verifying = with;
+    verifying->verdict->rows++;
+    return read->entry.seq == verifying->outside->seq &&
+                   memcmp(read->link.b, verifying->outside->link.b, SHA256_LEN) != 0
+               ? AUDIT_PROBLEM_CHANGED
+               : AUDIT_PROBLEM_NONE;
+}
+
+// follow_some follows the next blocks, until so many rows were looked at.
+static Err follow_some(Db *db, Arena *arena, int64_t tenant, int64_t until, Verifying *verifying,
+                       bool *ret_more, Error *error)
+{
+    AuditBlocks blocks;
+    AuditVerdict *verdict = verifying->verdict;
+    Value args[] = { value_i64(tenant), value_i64(verdict->head.seq), value_i64(VERIFY_LOOK) };
+    TRY(read_blocks(db, arena, &onward, args, &blocks, error));
+    size_t i = 0;
+    for (; i < blocks.count && !verdict->problem && verdict->rows < until; i++) {
+        AuditProblem problem = audit_follow(&verdict->head, &blocks.at[i], compare, verifying);
         if (problem)
-            note_problem(verdict, problem, expected);
+            note_problem(verdict, problem, verdict->head.seq + 1);
     }
-    *ret_more = (int64_t) rows.count == limit && !verdict->problem;
+    *ret_more = (i < blocks.count || blocks.count == VERIFY_LOOK) && !verdict->problem;
     return ERR_OK;
 }
 
@@ -341,11 +407,11 @@ Err audit_verify(Db *db, int64_t tenant, const AuditHead *outside, int64_t limit
     DEFER(arena_done) Arena arena = { 0 };
     AuditChain chain;
     bool has_more = true;
+    Verifying verifying = { ret, outside };
     TRY(audit_chain(db, &arena, tenant, &chain, error));
-    for (int64_t left = limit; has_more && left > 0; left -= VERIFY_LOOK) {
+    for (int64_t end = ret->rows + limit; has_more && ret->rows < end;) {
         arena_reset(&arena);
-        TRY(follow_some(db, &arena, tenant, left < VERIFY_LOOK ? left : VERIFY_LOOK, outside, ret,
-                        &has_more, error));
+        TRY(follow_some(db, &arena, tenant, end, &verifying, &has_more, error));
         if (ret->problem)
             TRY(was_purged(db, &arena, tenant, ret, &has_more, error));
     }

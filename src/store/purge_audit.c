@@ -5,12 +5,15 @@
 #include "store/duty.h"
 #include "store/sequence.h"
 
+// Whole blocks go: one that holds something younger stays until all of it is old. So the anchor is
+// always the last entry of a block.
+
 static const Statement oldest = {
     .name = "purge_audit_look",
     .scope = STATEMENT_TENANT,
     .params = "iiii",
-    .sql = "SELECT seq, body, link FROM audit WHERE tenant = $1 AND seq > $2 AND seq < $3"
-           " ORDER BY seq LIMIT $4",
+    .sql = "SELECT tenant, first, seq, body, link FROM audit WHERE tenant = $1 AND seq > $2"
+           " AND seq < $3 ORDER BY seq LIMIT $4",
 };
 static const Statement cut = {
     .name = "purge_audit",
@@ -36,6 +39,8 @@ static const Statement forget = {
 
 const Statement *const purge_audit_statements[] = { &oldest, &cut, &anchor, &forget, NULL };
 
+enum { BLOCK_USUAL = 40 }; // entries
+
 typedef struct Brought {
     int64_t tenant;
     Uuid event;
@@ -44,23 +49,44 @@ typedef struct Brought {
 static const Columns brought_columns =
     COLUMNS(Brought, COLUMN(Brought, tenant), COLUMN(Brought, event));
 
-// follow goes along the rows as long as they are old and whole, and notes under which ids others
-// may have told the same.
-static int64_t follow(const PurgeSlice *slice, const Rows *rows, AuditHead *head, Brought *ids,
-                      size_t *id_count)
+static const Columns block_columns =
+    COLUMNS(AuditBlock, COLUMN(AuditBlock, tenant), COLUMN(AuditBlock, first),
+            COLUMN(AuditBlock, last), COLUMN(AuditBlock, body), COLUMN(AuditBlock, link));
+
+// Going is what goes: up to where, and under which ids others may have told the same.
+typedef struct Going {
+    Instant before;
+    AuditHead head;
+    Brought *ids;
+    size_t id_count;
+} Going;
+
+// is_old looks at an entry; one that is too young ends the walk, whatever the problem is called.
+static AuditProblem is_old(void *with, const AuditRead *read)
 {
-    size_t i = 0;
-    for (; i < rows->count; i++) {
-        const Value *row = rows_at(rows, i);
-        AuditEntry entry;
-        if (!audit_unpack(value_to_str(&row[1]), &entry) || entry.at >= slice->before ||
-            audit_follow(head, slice->tenant, value_to_i64(&row[0]), value_to_str(&row[1]),
-                         value_to_str(&row[2])) != AUDIT_PROBLEM_NONE)
-            break;
-        if (!uuid_is_none(entry.brought))
-            ids[(*id_count)++] = (Brought){ slice->tenant, entry.brought };
+    Going *going = with;
+    if (read->entry.at >= going->before)
+        return AUDIT_PROBLEM_CUT;
+    if (!uuid_is_none(read->entry.brought))
+        going->ids[going->id_count++] = (Brought){ read->block->tenant, read->entry.brought };
+    return AUDIT_PROBLEM_NONE;
+}
+
+// follow goes along the blocks as long as they are old and whole.
+static size_t follow(const Rows *rows, Going *going)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        AuditBlock block = { 0 };
+        AuditHead head = going->head;
+        size_t ids = going->id_count;
+        columns_read(&block_columns, rows_at(rows, i), &block);
+        if (audit_follow(&head, &block, is_old, going) != AUDIT_PROBLEM_NONE) {
+            going->id_count = ids;
+            return i;
+        }
+        going->head = head;
     }
-    return (int64_t) i;
+    return rows->count;
 }
 
 // lock keeps the chains to this node until its commit. Both leases, in the order in which a round
@@ -72,15 +98,14 @@ static Err lock(Tx *tx, Error *error)
     return duty_lease(tx, AUDIT_LEASE, tx->writer, 0, &is_ours, error);
 }
 
-static Err cut_off(Tx *tx, const PurgeSlice *slice, const AuditHead *head, const Brought *ids,
-                   size_t id_count, Error *error)
+static Err cut_off(Tx *tx, int64_t tenant, const Going *going, Error *error)
 {
-    Str link = { (const char *) head->link.b, sizeof head->link.b };
-    Value args[] = { value_i64(slice->tenant), value_i64(head->seq), value_bytes(link) };
+    Str link = { (const char *) going->head.link.b, sizeof going->head.link.b };
+    Value args[] = { value_i64(tenant), value_i64(going->head.seq), value_bytes(link) };
     TRY(lock(tx, error));
     db_send(tx->db, &tx->arena, &cut, args, NULL);
     db_send(tx->db, &tx->arena, &anchor, args, NULL);
-    db_send_rows(tx->db, &tx->arena, &forget, &brought_columns, ids, id_count, NULL);
+    db_send_rows(tx->db, &tx->arena, &forget, &brought_columns, going->ids, going->id_count, NULL);
     return tx_sync(tx, error);
 }
 
@@ -88,15 +113,16 @@ Err purge_audit(Tx *tx, PurgeSlice *slice, Error *error)
 {
     AuditChain chain;
     Rows rows;
-    size_t id_count = 0;
+    // A slice looks at rows: blocks are looked at as if they were as long as most are.
+    int64_t blocks = (slice->limit + BLOCK_USUAL - 1) / BLOCK_USUAL;
     TRY(audit_chain(tx->db, &tx->arena, slice->tenant, &chain, error));
-    AuditHead head = chain.anchor;
-    Value args[] = { value_i64(slice->tenant), value_i64(head.seq), value_i64(chain.head.seq),
-                     value_i64(slice->limit) };
+    Value args[] = { value_i64(slice->tenant), value_i64(chain.anchor.seq),
+                     value_i64(chain.head.seq), value_i64(blocks) };
     TRY(tx_query(tx, &oldest, args, &rows, error));
-    Brought *ids = ARENA_ARRAY(&tx->arena, Brought, rows.count + 1);
-    slice->gone = follow(slice, &rows, &head, ids, &id_count);
-    slice->is_last = slice->gone < slice->limit;
+    Going going = { .before = slice->before, .head = chain.anchor };
+    going.ids = ARENA_ARRAY(&tx->arena, Brought, rows.count * AUDIT_BLOCK_MAX + 1);
+    slice->is_last = (int64_t) follow(&rows, &going) < blocks;
+    slice->gone = going.head.seq - chain.anchor.seq;
     slice->end = slice->after; // the anchor says how far it came
-    return slice->gone > 0 ? cut_off(tx, slice, &head, ids, id_count, error) : ERR_OK;
+    return slice->gone > 0 ? cut_off(tx, slice->tenant, &going, error) : ERR_OK;
 }

@@ -4,6 +4,7 @@
 #include "store/again.h"
 #include "store/attempt.h"
 #include "store/audit.h"
+#include "store/audit_known.h"
 #include "store/audit_outside.h"
 #include "store/awaiting.h"
 #include "store/cause.h"
@@ -54,6 +55,7 @@ const Statement *const *const all_statements[] = {
     again_statements,
     attempt_statements,
     audit_statements,
+    audit_known_statements,
     audit_outside_statements,
     audit_page_statements,
     awaiting_statements,

@@ -1,4 +1,4 @@
-#include "domain/audit.h"
+#include "domain/audit_block.h"
 
 #include "test.h"
 
@@ -62,15 +62,102 @@ static bool same(const AuditEntry *a, const AuditEntry *b)
            same_text(a->provider_id, b->provider_id) && same_text(a->text, b->text);
 }
 
-static void a_row_comes_back_as_it_was(void)
+enum { ROWS = 6 };
+
+// tell_sample is entries as unlike each other as those of a block can be, with their addresses.
+static void tell_sample(AuditTold ret[ROWS])
+{
+    static const Str addresses[] = { S("ada@example.org"), S("eve@example.org") };
+    for (int i = 0; i < ROWS; i++) {
+        ret[i] = (AuditTold){ sample(), addresses[i % 2] };
+        ret[i].entry.number = 2 * i + 1;
+        ret[i].entry.target.b[0] = (uint8_t) (i % 2);
+        ret[i].entry.delivery.b[9] = (uint8_t) (i / 2);
+    }
+    ret[2].entry.actor = ret[2].entry.brought = somebody;
+    ret[2].entry.provider_id = S("p-1");
+    ret[2].entry.site = -7;
+    ret[3] = (AuditTold){ .entry = { .at = AT - SPAN_DAY, .kind = AUDIT_OPERATOR_HOLD } };
+    ret[3].entry.actor = somebody;
+    ret[4].entry.code = -1;
+}
+
+static AuditBlock pack(Arena *arena, AuditHead *head, const AuditTold *told, size_t count)
+{
+    AuditBlock block;
+    CHECK(audit_block(arena, 1, head, told, count, &block) == count);
+    return block;
+}
+
+static void entries_come_back_as_they_were(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    AuditEntry entries[] = { sample(), { .seq = 1, .at = AT, .kind = AUDIT_OPERATOR_HOLD } }, back;
-    entries[1].actor = somebody;
-    entries[1].brought = somebody;
-    entries[1].provider_id = S("p-1");
-    for (size_t i = 0; i < ARRAY_LEN(entries); i++)
-        CHECK(audit_unpack(audit_pack(&arena, &entries[i]), &back) && same(&entries[i], &back));
+    AuditTold told[ROWS];
+    AuditHead head = { 0 };
+    Sha256 link = { 0 };
+    AuditRead read;
+    tell_sample(told);
+    AuditBlock block = pack(&arena, &head, told, ROWS);
+    CHECK(block.first == 1 && block.last == ROWS && head.seq == ROWS);
+    CHECK(str_eq(block.targets, S("\nada@example.org\neve@example.org\n")));
+    audit_read(&block, &read);
+    for (int i = 0; i < ROWS; i++) {
+        told[i].entry.seq = i + 1;
+        link = audit_link(&link, 1, &told[i].entry);
+        CHECK(audit_next(&read) && same(&told[i].entry, &read.entry));
+        CHECK(same_text(told[i].address, read.address));
+        CHECK(memcmp(link.b, read.link.b, sizeof link.b) == 0);
+    }
+    CHECK(!audit_next(&read) && !read.problem);
+    CHECK(memcmp(&head.link, &link, sizeof link) == 0 && memcmp(&block.link, &link, 32) == 0);
+}
+
+static void a_block_ends_where_it_is_full(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditTold *told = ARENA_ARRAY(&arena, AuditTold, 1000);
+    AuditHead head = { 0 }, followed = { 0 };
+    size_t done = 0, blocks = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        told[i] = (AuditTold){ sample(), S("") };
+        memcpy(told[i].entry.target.b, &i, sizeof i);
+        told[i].address = str_format(&arena, "user%zu@example.org", i);
+        if (i >= 500)
+            told[i] = told[499]; // what is the same takes few bytes
+    }
+    for (; done < 1000; blocks++) {
+        AuditBlock block;
+        size_t count = audit_block(&arena, 1, &head, told + done, 1000 - done, &block);
+        CHECK(count > 10 && count <= AUDIT_BLOCK_MAX);
+        CHECK(block.body.len + block.targets.len <= AUDIT_BLOCK_BYTES);
+        CHECK(audit_follow(&followed, &block, NULL, NULL) == AUDIT_PROBLEM_NONE);
+        done += count;
+    }
+    CHECK(followed.seq == 1000 && blocks > 10 && blocks < 50);
+}
+
+static void an_address_can_be_erased_or_is_left_out(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditTold told[ROWS];
+    AuditHead head = { 0 }, followed = { 0 };
+    AuditRead read;
+    tell_sample(told);
+    told[5].address = S("two\nlines");
+    told[5].entry.target.b[0] = 9;
+    AuditBlock block = pack(&arena, &head, told, ROWS);
+    CHECK(str_eq(block.targets, S("\nada@example.org\neve@example.org\n\n")));
+    block.targets = S("\n\neve@example.org\n\n"); // ada's is erased
+    CHECK(audit_follow(&followed, &block, NULL, NULL) == AUDIT_PROBLEM_NONE);
+    audit_read(&block, &read);
+    CHECK(audit_next(&read) && !read.address.at && read.entry.has_target);
+    CHECK(audit_next(&read) && str_eq(read.address, S("eve@example.org")));
+    const Str odd[] = { STR_NONE, S(""), S("x"), S("\n\n\n\n\n\n\n\n") };
+    for (size_t i = 0; i < ARRAY_LEN(odd); i++) { // whatever was written there
+        block.targets = odd[i];
+        followed = (AuditHead){ 0 };
+        CHECK(audit_follow(&followed, &block, NULL, NULL) == AUDIT_PROBLEM_NONE);
+    }
 }
 
 // The bytes and links that tools outside rely on; computed by hand, not by this code.
@@ -78,18 +165,21 @@ static void the_bytes_and_the_links_stay_as_they_are(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
     AuditEntry entry = sample();
-    Str body = audit_pack(&arena, &entry);
+    Buf packed = buf_new(&arena, AUDIT_BYTES_MAX);
+    audit_pack(&packed, &entry);
+    Str body = buf_str(&packed);
     Sha256 zero = { 0 };
     CHECK(str_eq(hex_text(&arena, body.at, body.len),
                  S("0129fa021101808082e288d2a30604040608000203ababababababababababab"
                    "abababababcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdee07076f726465722d3900"
                    "09747279206c61746572")));
-    Sha256 first = audit_link(&zero, 1, body);
+    Sha256 first = audit_link(&zero, 1, &entry);
     CHECK(str_eq(hex_text(&arena, first.b, sizeof first.b),
                  S("d35fdec0aff920ba48eeccd698980f5ff3ba7a96affdd0600b47aa9872b4f038")));
-    Sha256 second = audit_link(&first, 258, S("\x01\x2a"));
+    AuditEntry next = { .seq = 42, .kind = AUDIT_OPERATOR_HOLD };
+    Sha256 second = audit_link(&first, 258, &next);
     CHECK(str_eq(hex_text(&arena, second.b, sizeof second.b),
-                 S("7e7db352f0080c87a65980ec2c1fc391680052d2660af6571a20a220999b8a50")));
+                 S("27dfbd792b944a78715222649b91913454bef55bfd69cde681b2276897021982")));
     AuditTarget target = audit_target(S("key"), S("ada@example.org"));
     CHECK(
         str_eq(hex_text(&arena, target.b, sizeof target.b), S("e7e8f78d42b4160369dc797e67eb0413")));
@@ -99,36 +189,50 @@ static void the_bytes_and_the_links_stay_as_they_are(void)
                  S("2a35708a-559e-85d8-b98c-c4fcee420882")));
 }
 
-static void what_is_damaged_is_no_row(void)
+// Whatever stands in place of any byte: it is no crash, and it is found where it is or before.
+static void what_is_damaged_is_found(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    AuditEntry entry = sample(), back;
-    Str whole = audit_pack(&arena, &entry);
-    for (size_t len = 0; len < whole.len; len++)
-        CHECK(!audit_unpack((Str){ whole.at, len }, &back));
-    char *bytes = arena_alloc(&arena, whole.len);
-    for (size_t i = 0; i < whole.len * 256; i++) { // any byte in place of any other: no crash
-        memcpy(bytes, whole.at, whole.len);
+    AuditTold told[ROWS];
+    AuditHead head = { 0 };
+    tell_sample(told);
+    AuditBlock whole = pack(&arena, &head, told, ROWS);
+    for (size_t len = 0; len < whole.body.len; len++) {
+        AuditBlock cut = whole;
+        cut.body.len = len;
+        head = (AuditHead){ 0 };
+        CHECK(audit_follow(&head, &cut, NULL, NULL) != AUDIT_PROBLEM_NONE && head.seq < ROWS);
+    }
+    char *bytes = arena_alloc(&arena, whole.body.len);
+    AuditBlock changed = whole;
+    changed.body.at = bytes;
+    for (size_t i = 0; i < whole.body.len * 256; i++) {
+        memcpy(bytes, whole.body.at, whole.body.len);
         bytes[i / 256] = (char) (i % 256);
-        if (audit_unpack((Str){ bytes, whole.len }, &back))
-            CHECK(back.kind < TABLE_ROWS(AUDIT_KIND_TABLE) &&
-                  back.status < TABLE_ROWS(AUDIT_STATUS_TABLE) &&
-                  back.reason < TABLE_ROWS(DELIVERY_REASON_TABLE));
+        head = (AuditHead){ 0 };
+        AuditProblem problem = audit_follow(&head, &changed, NULL, NULL);
+        bool is_whole = head.seq == ROWS && memcmp(&head.link, &whole.link, SHA256_LEN) == 0;
+        CHECK(problem != AUDIT_PROBLEM_NONE ? head.seq < ROWS : is_whole);
     }
 }
 
 static void a_long_text_is_cut_between_characters(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    AuditEntry entry = sample(), back;
+    AuditTold told = { .entry = sample() };
+    AuditHead head = { 0 };
+    AuditRead read;
     Buf text = buf_new(&arena, 4 * AUDIT_TEXT_MAX);
     buf_add(&text, S("x"));
     while (text.len < 3 * AUDIT_TEXT_MAX)
         buf_add(&text, S("ä"));
-    entry.text = entry.correlation_id = entry.instance = entry.provider_id = buf_str(&text);
-    entry.actor = entry.brought = somebody;
-    CHECK(audit_unpack(audit_pack(&arena, &entry), &back));
-    CHECK(back.text.len == AUDIT_TEXT_MAX - 1 && str_is_utf8(back.text));
+    told.entry.text = told.entry.correlation_id = buf_str(&text);
+    told.entry.instance = told.entry.provider_id = buf_str(&text);
+    told.entry.actor = told.entry.brought = somebody;
+    AuditBlock block = pack(&arena, &head, &told, 1);
+    audit_read(&block, &read);
+    CHECK(audit_next(&read));
+    CHECK(read.entry.text.len == AUDIT_TEXT_MAX - 1 && str_is_utf8(read.entry.text));
 }
 
 typedef struct Telling {
@@ -229,88 +333,92 @@ static void what_a_site_brings_is_told_as_it_was_there(void)
     CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].kind == AUDIT_OTHER);
 }
 
-enum { ROWS = 6 };
-
-typedef struct Stored {
-    int64_t seq;
-    Str body;
-    Sha256 link;
-} Stored;
-
-static void make_chain(Arena *arena, Stored rows[ROWS])
+// make_chain makes a chain of blocks with one entry each.
+static void make_chain(Arena *arena, AuditBlock blocks[ROWS])
 {
-    Sha256 link = { 0 };
-    for (int i = 0; i < ROWS; i++) {
-        AuditEntry entry = sample();
-        entry.seq = i + 1;
-        entry.number = 2 * i + 1;
-        rows[i].seq = i + 1;
-        rows[i].body = audit_pack(arena, &entry);
-        rows[i].link = link = audit_link(&link, 1, rows[i].body);
-    }
+    AuditTold told[ROWS];
+    AuditHead head = { 0 };
+    tell_sample(told);
+    for (int i = 0; i < ROWS; i++)
+        blocks[i] = pack(arena, &head, &told[i], 1);
 }
 
-static AuditProblem follow(const Stored rows[], int count, AuditHead *head)
+static AuditProblem follow(const AuditBlock *blocks, int count, AuditHead *head)
 {
     AuditProblem problem = AUDIT_PROBLEM_NONE;
     for (int i = 0; i < count && !problem; i++)
-        problem = audit_follow(head, 1, rows[i].seq, rows[i].body,
-                               (Str){ (const char *) rows[i].link.b, SHA256_LEN });
+        problem = audit_follow(head, &blocks[i], NULL, NULL);
     return problem;
 }
 
 static void any_change_breaks_the_chain_where_it_is(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    Stored rows[ROWS];
-    make_chain(&arena, rows);
+    AuditBlock blocks[ROWS];
+    make_chain(&arena, blocks);
     AuditHead head = { 0 };
-    CHECK(follow(rows, ROWS, &head) == AUDIT_PROBLEM_NONE && head.seq == ROWS);
+    CHECK(follow(blocks, ROWS, &head) == AUDIT_PROBLEM_NONE && head.seq == ROWS);
 
-    for (size_t byte = 0; byte < rows[3].body.len; byte++) { // any bit of any byte
-        make_chain(&arena, rows);
-        char *body = arena_copy(&arena, rows[3].body.at, rows[3].body.len);
-        body[byte] = (char) (body[byte] ^ 4);
-        rows[3].body.at = body;
-        head = (AuditHead){ 0 };
-        AuditProblem problem = follow(rows, ROWS, &head);
-        CHECK(problem != AUDIT_PROBLEM_NONE && problem != AUDIT_PROBLEM_MISSING && head.seq == 3);
-    }
-
-    make_chain(&arena, rows);
-    rows[2].link.b[31] ^= 1;
+    blocks[2].link.b[31] ^= 1;
     head = (AuditHead){ 0 };
-    CHECK(follow(rows, ROWS, &head) == AUDIT_PROBLEM_CHANGED && head.seq == 2);
+    CHECK(follow(blocks, ROWS, &head) == AUDIT_PROBLEM_CHANGED && head.seq == 2);
 
-    make_chain(&arena, rows);
-    Stored swapped = rows[1];
-    rows[1] = (Stored){ 2, rows[4].body, rows[4].link };
-    rows[4] = (Stored){ 5, swapped.body, swapped.link };
+    make_chain(&arena, blocks);
+    AuditBlock swapped = blocks[1];
+    blocks[1].body = blocks[4].body;
+    blocks[1].link = blocks[4].link;
+    blocks[4].body = swapped.body;
+    blocks[4].link = swapped.link;
     head = (AuditHead){ 0 };
-    CHECK(follow(rows, ROWS, &head) == AUDIT_PROBLEM_REORDERED && head.seq == 1);
+    CHECK(follow(blocks, ROWS, &head) == AUDIT_PROBLEM_REORDERED && head.seq == 1);
 
-    make_chain(&arena, rows);
+    make_chain(&arena, blocks);
     head = (AuditHead){ 0 };
-    CHECK(follow(rows, 2, &head) == AUDIT_PROBLEM_NONE);
-    CHECK(follow(rows + 3, 2, &head) == AUDIT_PROBLEM_MISSING && head.seq == 2);
+    CHECK(follow(blocks, 2, &head) == AUDIT_PROBLEM_NONE);
+    CHECK(follow(blocks + 3, 2, &head) == AUDIT_PROBLEM_MISSING && head.seq == 2);
 
     // A chain is its tenant's, and one that was purged goes on from its anchor.
+    head = (AuditHead){ 3, blocks[2].link };
+    CHECK(follow(blocks + 3, 3, &head) == AUDIT_PROBLEM_NONE && head.seq == ROWS);
     head = (AuditHead){ 0 };
-    CHECK(audit_follow(&head, 2, 1, rows[0].body,
-                       (Str){ (const char *) rows[0].link.b, SHA256_LEN }) ==
-          AUDIT_PROBLEM_CHANGED);
-    head = (AuditHead){ 3, rows[2].link };
-    CHECK(follow(rows + 3, 3, &head) == AUDIT_PROBLEM_NONE && head.seq == ROWS);
+    blocks[0].tenant = 2;
+    CHECK(follow(blocks, 1, &head) == AUDIT_PROBLEM_CHANGED && head.seq == 0);
+}
+
+// Who packs anew what he changed, with the checks as they were, is found all the same.
+static void entries_inside_a_block_are_told_apart(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditTold told[ROWS], other[ROWS];
+    AuditHead head = { 0 };
+    tell_sample(told);
+    AuditBlock whole = pack(&arena, &head, told, ROWS), short_of = whole, swapped = whole;
+    memcpy(other, told, sizeof told);
+    memmove(&other[2], &other[3], 3 * sizeof *other); // the third is taken out
+    head = (AuditHead){ 0 };
+    short_of.body = pack(&arena, &head, other, ROWS - 1).body;
+    head = (AuditHead){ 0 };
+    CHECK(audit_follow(&head, &short_of, NULL, NULL) == AUDIT_PROBLEM_MISSING && head.seq == 5);
+    memcpy(other, told, sizeof told);
+    other[1] = told[4];
+    other[4] = told[1];
+    head = (AuditHead){ 0 };
+    swapped.body = pack(&arena, &head, other, ROWS).body;
+    head = (AuditHead){ 0 };
+    CHECK(audit_follow(&head, &swapped, NULL, NULL) == AUDIT_PROBLEM_CHANGED);
 }
 
 static const Test tests[] = {
-    TEST(a_row_comes_back_as_it_was),
+    TEST(entries_come_back_as_they_were),
+    TEST(a_block_ends_where_it_is_full),
+    TEST(an_address_can_be_erased_or_is_left_out),
     TEST(the_bytes_and_the_links_stay_as_they_are),
-    TEST(what_is_damaged_is_no_row),
+    TEST(what_is_damaged_is_found),
     TEST(a_long_text_is_cut_between_characters),
     TEST(moves_are_told_in_rows),
     TEST(what_else_was_done_is_told_by_its_fact),
     TEST(what_a_site_brings_is_told_as_it_was_there),
     TEST(any_change_breaks_the_chain_where_it_is),
+    TEST(entries_inside_a_block_are_told_apart),
 };
 TEST_MAIN(tests)
