@@ -134,9 +134,10 @@ class Answering:
             while True:
                 near, _ = self.listener.accept()
                 self.asked += 1
-                near.recv(1 << 16)
-                near.sendall(self.answer)
-                near.close()
+                with near, near.makefile("rb") as calls:
+                    head = b"".join(iter(calls.readline, b"\r\n"))
+                    calls.read(int(re.search(rb"Content-Length: (\d+)", head)[1]))
+                    near.sendall(self.answer)
 
 
 def whole(status, body=b"{}"):
