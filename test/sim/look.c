@@ -72,6 +72,13 @@ static const Statement emit_now = {
     .sql = "SELECT status, attempts FROM inbox WHERE id = $1",
 };
 
+static const Statement version_now = {
+    .name = "sim_version",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "PRAGMA data_version",
+};
+
 static Rows query(Sim *sim, const Statement *statement, const Value *values)
 {
     Error error = { 0 };
@@ -98,6 +105,7 @@ void look_close(Sim *sim)
     arena_done(&sim->suite->arena);
     db_close(sim->eye);
     sim->eye = NULL;
+    sim->version = 0;
 }
 
 bool look_agrees(Sim *sim)
@@ -184,10 +192,21 @@ static void look_at(Sim *sim, const Value *values)
     laws_on_change(sim, track, is_new ? NULL : &was, &track->row);
 }
 
+// has_changed: somebody has written since the last look; most rounds do not.
+static bool has_changed(Sim *sim)
+{
+    Rows rows = query(sim, &version_now, NULL);
+    int64_t version = value_to_i64(&rows.values[0]), before = sim->version;
+    sim->version = version;
+    return version != before;
+}
+
 void look(Sim *sim)
 {
     arena_reset(&sim->scratch);
     sim->commits++;
+    if (!has_changed(sim))
+        return;
     Rows rows = query(sim, &rows_now, NULL);
     for (size_t i = 0; i < rows.count && !sim->has_failed; i++)
         look_at(sim, rows_at(&rows, i));

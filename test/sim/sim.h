@@ -295,7 +295,8 @@ struct Sim {
     int lane_count;
     Instant client_at, trouble_at;
     int calls_left;
-    Db *eye;             // reads the rows
+    Db *eye;             // reads the rows …
+    int64_t version;     // … as they were then; 0: never
     struct Store *suite; // the same for test/suite's fixture
     Track *tracks;
     size_t track_count;
