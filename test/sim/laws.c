@@ -558,6 +558,7 @@ void laws_often(Sim *sim)
         i11_unknown(sim, &tried[i]);
     i1_events(sim);
     list_often(sim);
+    audit_often(sim);
     if (!look_agrees(sim))
         broken(sim, "I30", "the rows do not agree with each other: see above");
 }
@@ -652,6 +653,7 @@ void laws_at_peace(Sim *sim)
 void laws_at_end(Sim *sim)
 {
     inbox_at_end(sim);
+    audit_at_end(sim);
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         if (delivery_is_live(sim->tracks[i].row.state))
             broken(sim, "I20", "track %zu never ends: it is %s", i,

@@ -150,7 +150,8 @@ Track *track_of(Sim *sim, Uuid id, bool make)
                       .pattern = pattern_named(value_to_str(&rows.values[0])),
                       .key = key_in(value_to_str(&rows.values[1])),
                       .event = value_to_uuid(&rows.values[2]),
-                      .closed_at = INSTANT_NONE };
+                      .closed_at = INSTANT_NONE,
+                      .ended_as = -1 };
     if (track->pattern->members)
         track->post = ARENA_NEW(&sim->arena, Post), *track->post = (Post){ 0 };
     return track;

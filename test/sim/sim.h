@@ -10,6 +10,7 @@
 //   moves.c    what clients and people ask for, and what goes wrong: two tables
 //   node.c     one process: engine and writer over a store, its start, its stop, its death
 //   far.c      the far side: a scripted Transport and its record of what reached it
+//   audit.c    that what happened is on record, once, in a chain that holds
 //   elsewhere.c  what a far side takes on and tells of later
 //   inbox.c    what applications emit, and that each row becomes its event
 //   purge.c    what may go when its time is over, and nothing else
@@ -138,9 +139,12 @@ typedef struct Track {
     Instant claimed_at[ATTEMPTS_MAX];
     int claimed_in[ATTEMPTS_MAX]; // the commit
     struct Send *sends[ATTEMPTS_MAX];
-    Post *post;   // of a list's
-    int reported; // the attempt that somebody outside told of, last …
-    Verdict told; // … and what he said
+    Post *post;       // of a list's
+    int enqueued;     // rows of the audit that say so
+    uint64_t audited; // attempts that it tells of: a bit each
+    int ended_as;     // AuditStatus, by its last word; -1: none
+    int reported;     // the attempt that somebody outside told of, last …
+    Verdict told;     // … and what he said
 } Track;
 
 // Send is one transfer that began: a byte left.
@@ -316,7 +320,10 @@ struct Sim {
     uint64_t hash;
     struct Trace *trace;
     int reached[DELIVERY_STATE_COUNT];
-    int purged; // deliveries
+    int purged;                      // deliveries
+    int64_t audit_seq, audit_number; // the last row of the audit that was read, and its fact
+    int audit_part;
+    bool has_unread; // the purge was quicker
 };
 
 // world.c
@@ -402,6 +409,10 @@ void purge_ask(Sim *sim, Node *node); // its next run is due
 void purge_on_vanish(Sim *sim, Track *track);
 size_t purge_gone_of(const Sim *sim, Uuid event); // deliveries of it that are gone
 bool purge_may_take(const Sim *sim, Uuid event);  // one without deliveries
+
+// audit.c
+void audit_often(Sim *sim);
+void audit_at_end(Sim *sim);
 
 // elsewhere.c
 extern const ChannelType *const channel_types_here[]; // with one whose far side takes things on

@@ -290,6 +290,7 @@ bool sim_run(Sim *sim)
     Instant end = sim->now + 16 * SPAN_MINUTE; // a circuit may have to wait for five
     while (sim->now < end && !sim->has_failed && has_live(sim))
         world_run(sim, sim->now + 20 * SPAN_SECOND);
+    world_run(sim, sim->now + 12 * SPAN_SECOND); // the audit follows
     laws_often(sim);
     laws_at_end(sim);
     if (!sim->has_failed)
