@@ -89,20 +89,34 @@ static bool has_commit(const char *at, size_t len)
     return memmem(at, len, "COMMIT", strlen("COMMIT")) != NULL;
 }
 
-// cut_line ends the client's side; what becomes of the COMMIT depends on the kind of cut.
+// end_server waits until the server's side is over: a backend that finds its client gone lets go of
+// everything before it closes.
+static void end_server(const Line *line)
+{
+    static char chunk[CHUNK];
+    shutdown(line->server, SHUT_WR);
+    while (recv(line->server, chunk, sizeof chunk, 0) > 0)
+        ;
+}
+
+// cut_line ends the line; what becomes of the COMMIT depends on the kind of cut. But for one that
+// is late, that is decided before the client learns of it: a backend that is slow to notice would
+// hold its rows meanwhile, and what skips locked rows (a claim, an operation's slice) would do less
+// when it is done again than it did before.
 static void cut_line(Line *line, ProxyCut cut, const char *at, size_t len)
 {
-    hang_up(&line->client);
-    if (cut == PROXY_BEFORE) {
-        hang_up(&line->server);
-    } else if (cut == PROXY_AFTER) {
-        send_all(line->server, at, len); // its side stays open until the server has answered
-    } else {
+    if (cut == PROXY_LATE) {
+        hang_up(&line->client);
         line->held = memory_new(len);
         memcpy(line->held, at, len);
         line->held_len = len;
         line->held_until = clock_machine_monotonic() + LATE_BY;
+        return;
     }
+    if (cut == PROXY_AFTER)
+        send_all(line->server, at, len);
+    end_server(line);
+    drop_line(line);
 }
 
 static void from_client(Proxy *proxy, Line *line)
