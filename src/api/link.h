@@ -17,7 +17,7 @@ typedef struct LinkOptions {
     Writer *writer;
     int64_t tenant, rule; // whose deliveries are handed on again
     Str url, key;         // of central
-    Str ca;               // certificates to trust, not the system's; none
+    Str ca;               // a file of certificates to trust; none: the system's alone
 } LinkOptions;
 
 Link *link_open(const LinkOptions *options);

@@ -108,7 +108,8 @@ Err site_open(Arena *arena, const Config *config, const KeyRing *ring, const Sto
                                               .tenant = TENANT_FIRST,
                                               .rule = opening.rule,
                                               .url = config->central,
-                                              .key = config->central_key });
+                                              .key = config->central_key,
+                                              .ca = config->ca_file });
     *ret = up;
     return ERR_OK;
 }

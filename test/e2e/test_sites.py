@@ -7,12 +7,13 @@ import subprocess
 import uuid
 import zlib
 
-from harness import equal, eventually, like, main, run_peal, slow
+from harness import equal, eventually, like, main, only, run_peal, slow
 from postgres import program
 from server import peal_program
 from site_peer import Line, Site
 from steps import deliveries, make_tenant, make_trigger, make_user, settle
 from test_backup import back_up, key_file, restore
+from test_network import Authority
 from test_notification_lists import make_list, targets
 
 
@@ -571,6 +572,37 @@ def test_the_site_counts_its_backlog(ctx):
     equal(site.backlog(), 7)
     line.open()
     drained(site)
+
+
+def test_large_rows_go_in_several_requests_in_order(ctx):
+    """A request carries 8 MiB at most, and central takes no more than it says."""
+    site, line = joined(ctx)
+    line.cut()
+    for n in range(30):
+        site.post("/v1/events", {"kind": "large", "payload": {"n": n, "filler": "x" * 900_000}}, expect=202)
+    equal(site.backlog(), 30)
+    line.open()
+    drained(site)
+    equal([event["payload"]["n"] for event in events(ctx.peal)], list(range(30)))
+
+
+@only("sqlite")
+def test_a_central_with_a_certificate_of_its_own(ctx):
+    """Rows go to it, and it is asked for its epoch and what became of them."""
+    authority, central = Authority(ctx.folder), ctx.start(clock="system")
+    key = make_user(central, "site").key
+    central.stop()
+    central.args += authority.issue("central")
+    central.start()
+    site = Site(ctx, central.url, key, args=("--ca-file", str(authority.file)))
+    ctx.servers.append(site)
+    site.key = None
+    id = site.notify(1)["id"]
+    drained(site)
+    told = eventually(lambda: (one := site.get(f"/v1/notifications/{id}", expect=200).json)
+                      and one["status"] != "Forwarding" and one)
+    assert "stale" not in told and told["createdAt"], told
+    eventually(lambda: heard(site) > 0)
 
 
 def test_the_order_of_each_site_is_kept(ctx):
