@@ -526,13 +526,14 @@ CREATE TABLE purge (
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 INSERT INTO purge (one, walk, tenant, position, gone, next_at) VALUES (1, 0, 0, NULL, 0, 0);
 
--- Who runs, and until when it was seen, in real time.
+-- Who runs, and until when it was seen, in real time. is_over: it left, or its death is known.
 CREATE TABLE node (
     node {I64} NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     started_at {I64} NOT NULL,
     seen_until {I64} NOT NULL,
-    is_manual {SMALL} NOT NULL
+    is_manual {SMALL} NOT NULL,
+    is_over {SMALL} NOT NULL
 ) {STRICT};
 
 -- What a POST with an Idempotency-Key was answered, written with its effect.

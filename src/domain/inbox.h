@@ -31,7 +31,8 @@
     X(UNUSABLE,  "unusable",             "it cannot become an event")                        \
     X(UNTAKEN,   "template not found",   "no rule took the event")                           \
     X(UNWRITTEN, "cannot be written",    "the store refused what it makes, three times")     \
-    X(UNLISTED,  "list not found",       "the notification is for a list that is not there")
+    X(UNLISTED,  "list not found",       "the notification is for a list that is not there") \
+    X(FATAL,     "fatal",                "Peal died while it was handled, three times")
 // clang-format on
 
 typedef enum InboxKind {

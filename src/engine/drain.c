@@ -14,11 +14,14 @@
 // A row that cannot become an event fails at once, with the reason. A transaction that fails by its
 // own fault has done nothing, and nobody knows which of its rows is to blame: so they are all
 // counted one attempt, and taken one by one from then on, until each is done or has failed three
-// times.
+// times. So it is where a process died: what it had taken is then the first that is there to take.
+// Of a row that is taken alone the try is counted first, in a transaction of its own, for it may
+// be one that ends the process too.
 
 #define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
 #define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
 #define CANCELLED_BY S("peal.cancel")
+#define DIED "Peal ended, perhaps while it handled this row"
 
 // Draining is rows of one transaction that become events together.
 typedef struct Draining {
@@ -29,23 +32,36 @@ typedef struct Draining {
     size_t count;
 } Draining;
 
-static void blame(Tx *tx, const InboxTaken *taken, const char *fault);
+static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault);
+static void count_try(const Tx *tx, InboxRow *row);
 static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error);
 
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     InboxTaken taken;
-    TRY(inbox_take(tx, &taken, error));
+    int64_t deaths = 0;
+    Uuid tried = ret->trial.tried;
+    TRY(inbox_take(tx, tried, &taken, error));
+    if (!ret->trial.has_begun)
+        TRY(node_deaths(tx, options->node, clock_now(options->real), &deaths, error));
+    ret->trial = (DrainTrial){ .has_begun = true };
     ret->drained = (int64_t) taken.count;
-    ret->has_more = taken.has_more;
+    ret->has_more = taken.has_more || deaths > 0;
     ret->is_pending = taken.is_pending;
     if (taken.count == 0)
         return ERR_OK;
     TRY(tx_guard(tx, error)); // rows may be younger than what this transaction knows of rules
-    if (ret->fault)
-        blame(tx, &taken, ret->fault);
-    else
+    if (ret->fault) {
+        blame(tx, &taken, tried, ret->fault);
+    } else if (taken.is_alone && uuid_cmp(taken.rows[0].id, tried) != 0) {
+        count_try(tx, &taken.rows[0]);
+        ret->trial.tried = taken.rows[0].id;
+    } else if (deaths > 0) {
+        blame(tx, &taken, tried, DIED);
+    } else {
+        taken.rows[0].attempts -= taken.is_alone; // that was this try, which has not failed
         TRY(work(tx, options, &taken, error));
+    }
     inbox_settle(tx, taken.rows, taken.count);
     inbox_awake(tx, clock_now(options->real) + AWAKE);
     return tx_sync(tx, error);
@@ -54,6 +70,7 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
 void drain_take(Engine *engine, const DutyReport *report)
 {
     Instant monotonic = engine_monotonic(engine);
+    engine->trial = report->trial;
     if (engine->options.is_only_node) { // its own commits are all that there is to hear of
         if (report->is_pending)         // but of rows that are to be tried again nobody tells
             duty_falls_due(engine, DUTY_DRAIN, clock_now(engine->options.clock) + SPAN_SECOND);
@@ -82,18 +99,29 @@ static Str cut(Tx *tx, const char *detail)
     return text;
 }
 
-// blame counts an attempt of each row that was part of a failure.
-static void blame(Tx *tx, const InboxTaken *taken, const char *fault)
+// blame counts an attempt of each row that was part of a failure; that of one which was tried
+// counts already.
+static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault)
 {
     for (size_t i = 0; i < taken->count; i++) {
         InboxRow *row = &taken->rows[i];
-        row->attempts++;
+        row->attempts += uuid_cmp(row->id, tried) != 0;
         row->error = cut(tx, fault);
         if (taken->is_alone)
             row->next_at = tx->now + ((Span) SPAN_SECOND << row->attempts);
         if (row->attempts >= INBOX_TRIES)
             end(tx, row, INBOX_FAILED, INBOX_REASON_UNWRITTEN, row->error);
     }
+}
+
+// count_try counts the try that comes next. Where so many were counted and nobody lived to tell, it
+// is not tried again.
+static void count_try(const Tx *tx, InboxRow *row)
+{
+    if (row->attempts >= INBOX_TRIES)
+        end(tx, row, INBOX_FAILED, INBOX_REASON_FATAL, S(DIED));
+    else
+        row->attempts++;
 }
 
 static Err build_event(Arena *arena, const InboxRow *row, Event *ret, Error *error)

@@ -56,7 +56,8 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     const Duty *duty = &duties[name];
     const DutyState *state = &round->engine->duties[name]; // nobody touches it while it is out
     const EngineOptions *options = &round->engine->options;
-    *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL };
+    *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
+                         .trial = round->engine->trial };
     ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
     return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
 }

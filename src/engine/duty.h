@@ -34,12 +34,19 @@ typedef enum DutyName {
         DUTY_COUNT
 } DutyName;
 
+// DrainTrial is what a drain has to know of the runs before it (drain.c).
+typedef struct DrainTrial {
+    bool has_begun; // this process has drained before
+    Uuid tried;     // the row whose try is counted and committed; none
+} DrainTrial;
+
 typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
     int64_t drained;     // rows of the inbox
     bool is_pending;     // it has, or had, rows
     const char *fault;   // given: why the last run, which was all of its round, failed; NULL
+    DrainTrial trial;    // of the drain: given as the last run left it
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;

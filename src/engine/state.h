@@ -241,6 +241,7 @@ struct Engine {
     ClockWatch watch;
     _Atomic int64_t other_nodes; // that live
     Instant drains_until;        // monotonic: rows come, so the inbox is looked at often (drain.c)
+    DrainTrial trial;            // likewise
     Instant sweeps_until;        // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;
@@ -322,7 +323,7 @@ void hosts_free(Engine *engine);
 void health_note(Engine *engine, LaneState *lane); // it goes to the store with the next round
 void health_remember(LaneState *lane, const Outcome *outcome);
 void health_share(LaneState *lane, const LaneState *with); // what the one failed of holds the other
-void health_land(const Flight *first, LaneState *lane); // a parcel was judged
+void health_land(const Flight *first, LaneState *lane);    // a parcel was judged
 bool health_ask(Engine *engine, Round *round);
 void health_apply(Tx *tx, Round *round);
 void health_take(Engine *engine, const Round *round);

@@ -252,17 +252,28 @@ static void share(Source *source, int64_t bytes)
     }
 }
 
-// choose shares the take among the sources. A row that failed before, and is the next of its
-// source, is all that is taken.
-static void choose(Sources *sources, InboxTaken *ret)
+// find_failed is the source whose next row failed before: that of the row that was tried, else any;
+// NULL.
+static Source *find_failed(Sources *sources, Uuid tried)
 {
-    for (size_t i = 0; i < sources->count && !ret->is_alone; i++) {
+    Source *found = NULL;
+    for (size_t i = 0; i < sources->count; i++) {
         Source *source = &sources->at[i];
         if (source->pending.count == 0 || !has_failed(source, 0))
             continue;
-        for (size_t other = 0; other < sources->count; other++)
-            sources->at[other].count = 0;
-        source->count = ret->count = 1;
+        if (!found || uuid_cmp(value_to_uuid(rows_at(&source->pending, 0)), tried) == 0)
+            found = source;
+    }
+    return found;
+}
+
+// choose shares the take among the sources. A row that failed before, and is the next of its
+// source, is all that is taken.
+static void choose(Sources *sources, Uuid tried, InboxTaken *ret)
+{
+    Source *failed = find_failed(sources, tried);
+    if (failed) {
+        failed->count = ret->count = 1;
         ret->is_alone = ret->has_more = true;
     }
     for (size_t i = 0; i < sources->count && !ret->is_alone; i++) {
@@ -293,7 +304,7 @@ static Err read_taken(Tx *tx, const Sources *sources, InboxTaken *ret, Error *er
     return ERR_OK;
 }
 
-Err inbox_take(Tx *tx, InboxTaken *ret, Error *error)
+Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
 {
     // It begins anywhere among the tenants, so that none is always the last.
     int64_t begin = (int64_t) (random_u64(tx->random) % INBOX_SOURCES_MAX);
@@ -304,7 +315,7 @@ Err inbox_take(Tx *tx, InboxTaken *ret, Error *error)
     if (begin > 0)
         TRY(find_sources(tx, 0, begin, sources, error));
     TRY(look(tx, sources, error));
-    choose(sources, ret);
+    choose(sources, tried, ret);
     ret->has_more |= sources->has_more;
     ret->is_pending = sources->count > 0;
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;

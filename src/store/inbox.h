@@ -51,7 +51,9 @@ typedef struct InboxTaken {
     bool is_pending; // there are rows here, though it may be that none is to be taken yet
 } InboxTaken;
 
-Err inbox_take(Tx *tx, InboxTaken *ret, Error *error) MUST_USE;
+// inbox_take chooses them. Of those that are to be taken alone, the one that was tried is before
+// the others.
+Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error) MUST_USE;
 
 // inbox_settle writes status, reason, error, attempts, next_at and processed_at of taken rows.
 void inbox_settle(Tx *tx, const InboxRow *rows, size_t count);

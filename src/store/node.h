@@ -20,6 +20,10 @@ void node_leave(Tx *tx, int64_t node, Instant real_now);
 // locked.
 Err node_others(Db *db, int64_t node, Instant real_now, int64_t *ret, Error *error) MUST_USE;
 
+// node_deaths counts the nodes that ended and did not leave, each of them for one who asks. A node
+// of our own name is taken for our predecessor.
+Err node_deaths(Tx *tx, int64_t node, Instant real_now, int64_t *ret, Error *error) MUST_USE;
+
 // ClockOffset is how far the server's clock is ahead of ours, give or take half the round trip that
 // it took to ask. On SQLite both are 0.
 typedef struct ClockOffset {

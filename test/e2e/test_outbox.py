@@ -157,6 +157,36 @@ def test_a_node_that_is_killed_while_it_drains_loses_and_repeats_nothing(ctx):
     equal(len({one.json["deliveryId"] for one in receiver.received}), count)
 
 
+DEADLY = """
+CREATE FUNCTION public.hang() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
+CREATE TRIGGER deadly BEFORE INSERT ON peal.event FOR EACH ROW WHEN (NEW.entity = 'deadly')
+    EXECUTE FUNCTION public.hang();
+"""
+
+
+@only("postgres")
+def test_a_row_that_its_process_dies_of_three_times_fails_alone(ctx):
+    """Killed whenever it is at that row: a death counts as a try, and the neighbours go on."""
+    make_trigger(ctx.peal, "confirmed", eventKind=KIND, schedule={"initialDelay": "1d"})
+    ctx.peal.stop()
+    sql(ctx, DEADLY)
+    Locked(ctx, "DO 'BEGIN PERFORM pg_advisory_lock(4711); END'")
+    entities = [*map(str, range(10)), "deadly", *map(str, range(10, 20))]
+    ids = sql(ctx, "BEGIN;" + "".join(f"SELECT {emit(entity=entity)};" for entity in entities) + "COMMIT;")
+    at_it = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = 4711"
+    for _ in range(3):
+        peal = ctx.start(clock="system")
+        eventually(lambda: sql(ctx, at_it + ";"), seconds=20)
+        peal.kill9()
+        sql(ctx, f"SELECT pg_terminate_backend(pid, 5000) FROM ({at_it}) a;")
+    peal = ctx.start(clock="system")
+    eventually(lambda: row(peal, ids[10])["status"] == "Failed", seconds=20)
+    like(row(peal, ids[10]), {"reason": "fatal", "attemptCount": 3})
+    eventually(lambda: sorted(one["status"] for one in outbox(peal)) == ["Failed"] + ["Published"] * 20)
+    equal(sorted(one["entity"] for one in deliveries(peal)), sorted(set(entities) - {"deadly"}))
+
+
 @only("postgres")
 def test_nobody_took_it(ctx):
     tick(ctx.peal)

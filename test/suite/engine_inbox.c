@@ -1,5 +1,6 @@
 #include "rig.h"
 
+#include "engine/duty.h"
 #include "store/definition.h"
 #include "store/inbox.h"
 
@@ -92,7 +93,7 @@ static Err apply_take(Tx *tx, void *with, Error *error)
 {
     InboxTaken taken;
     Putting *ret = with;
-    TRY(inbox_take(tx, &taken, error));
+    TRY(inbox_take(tx, (Uuid){ 0 }, &taken, error));
     ret->count = taken.count;
     ret->rows = taken.rows;
     for (size_t i = 1; i < taken.count; i++)
@@ -130,7 +131,8 @@ static const Statement poison_on = {
     .params = "",
     .sql = "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.entity = '7'"
            " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END",
-    .postgres = "ALTER TABLE event ADD CONSTRAINT poison CHECK (entity <> '7')",
+    .postgres = "ALTER TABLE event DROP CONSTRAINT IF EXISTS poison,"
+                " ADD CONSTRAINT poison CHECK (entity <> '7')",
 };
 
 static Err apply_poison(Tx *tx, void *with, Error *error)
@@ -213,6 +215,66 @@ static void a_death_in_the_middle_frees_what_was_taken(void)
     lapse(&rig, 2 * SPAN_SECOND);
     CHECK(with_status(store, INBOX_PUBLISHED) == 5 && in_state(&rig, DELIVERY_DELIVERED) == 5);
     CHECK(ask_i64(store, "SELECT MAX(attempts) FROM inbox") == 0); // no row was to blame
+}
+
+// Life is a process that drains by hand, and dies of whatever makes a transaction fail: nothing
+// that it knew is known to the next.
+typedef struct Life {
+    EngineOptions options;
+    DutyReport report;
+    int deaths;
+} Life;
+
+static Err apply_birth(Tx *tx, void *with, Error *error)
+{
+    Life *life = with;
+    TRY(tx_sync(tx, error));
+    return node_join(tx, S("node"), false, clock_now(life->options.real), &life->options.node,
+                     error);
+}
+
+static Err apply_drain(Tx *tx, void *with, Error *error)
+{
+    Life *life = with;
+    DrainTrial trial = life->report.trial;
+    TRY(tx_sync(tx, error));
+    life->report = (DutyReport){ .trial = trial };
+    return drain_run(tx, &life->options, &life->report, error);
+}
+
+// live drains until nothing is left, however often it dies.
+static void live(Rig *rig, Life *life)
+{
+    Store *store = &rig->store;
+    MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
+    do {
+        if (writer_run(store->writer, apply_drain, life, &store->error) == ERR_OK)
+            continue;
+        life->report = (DutyReport){ .has_more = true };
+        life->deaths++;
+        MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
+    } while (life->report.has_more && life->deaths < 20);
+}
+
+static void a_row_that_ends_the_process_three_times_fails_alone(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    http(&rig, "out", "", "");
+    MUST(store, writer_run(store->writer, apply_poison, NULL, &store->error));
+    put_many(store, "sql", 20); // the eighth is deadly
+    put_many(store, "orders", 3);
+    Life life = { .options = { .real = &rig.real, .payload_max = EVENT_PAYLOAD_MAX } };
+    live(&rig, &life);
+    CHECK(life.deaths == INBOX_TRIES);
+    CHECK(with_status(store, INBOX_PUBLISHED) == 22 && with_status(store, INBOX_FAILED) == 1);
+    Rows rows = ask(store, "SELECT id FROM inbox WHERE entity = '7'", "", NULL);
+    InboxRow failed = found(store, value_to_uuid(rows.values));
+    CHECK(failed.reason == INBOX_REASON_FATAL && failed.attempts == INBOX_TRIES);
+    CHECK(ask_i64(store, "SELECT MAX(attempts) FROM inbox WHERE status = 1") == 1);
+    put_many(store, "sql", 5);
+    live(&rig, &life); // it left nobody to blame: what comes next is taken together
+    CHECK(with_status(store, INBOX_PUBLISHED) == 27 && life.deaths == INBOX_TRIES);
 }
 
 // Rival is a second node that takes while the first one's transaction is open.
@@ -352,6 +414,7 @@ static const Test tests[] = {
     TEST(a_row_that_fails_three_times_fails_alone),
     TEST(what_cannot_become_an_event_fails_at_once_and_alone),
     TEST(a_death_in_the_middle_frees_what_was_taken),
+    TEST(a_row_that_ends_the_process_three_times_fails_alone),
     TEST(two_drains_skip_each_other),
     TEST(a_replay_decides_anew_and_what_fired_does_not_fire_again),
     TEST(a_notification_is_read_as_a_posted_one_and_is_one_by_its_id),
