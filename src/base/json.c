@@ -301,13 +301,20 @@ static void add_escaped(Buf *buf, unsigned char c)
     buf_add_format(buf, "\\u%04x", (unsigned) c);
 }
 
+// is_plain: characters of ASCII that stand for themselves in a string.
+static const bool is_plain[256] = {
+    [' ' ... '!'] = true,
+    ['#' ... '['] = true,
+    [']' ... 0x7f] = true,
+};
+
 static void add_string(Buf *buf, Str s)
 {
     buf_add_char(buf, '"');
     size_t start = 0, i = 0;
     while (i < s.len) {
         unsigned char c = (unsigned char) s.at[i];
-        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+        if (is_plain[c]) {
             i++;
             continue;
         }

@@ -38,6 +38,19 @@ Str str_format(Arena *arena, const char *format, ...)
     return (Str){ at, (size_t) len };
 }
 
+Str str_join(Arena *arena, const Str *parts, size_t count)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < count; i++)
+        len += parts[i].len;
+    char *at = arena_grow(arena, NULL, 0, len + 1), *end = at;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].len > 0)
+            end = mempcpy(end, parts[i].at, parts[i].len);
+    *end = '\0';
+    return (Str){ at, len };
+}
+
 bool str_eq(Str a, Str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
@@ -317,12 +330,6 @@ void buf_add(Buf *buf, Str s)
     buf_add_bytes(buf, s.at, s.len);
 }
 
-void buf_add_char(Buf *buf, char c)
-{
-    if (has_room(buf, 1))
-        buf->at[buf->len++] = c;
-}
-
 void buf_add_i64(Buf *buf, int64_t n)
 {
     char digits[20];
@@ -335,6 +342,13 @@ void buf_add_i64(Buf *buf, int64_t n)
     if (n < 0)
         digits[--at] = '-';
     buf_add_bytes(buf, digits + at, sizeof digits - at);
+}
+
+Str str_i64(Arena *arena, int64_t n)
+{
+    Buf text = buf_new(arena, 20);
+    buf_add_i64(&text, n);
+    return buf_str(&text);
 }
 
 void buf_add_format(Buf *buf, const char *format, ...)

@@ -227,17 +227,11 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
         return fail(error, ERR_CHANNEL_INVALID, "the channel has no URL");
     Str method = json_str(json_get(config, S("method")));
     Str body = message_json(arena, message);
-    uuid_text(message->promise.id, delivery);
-    Str id = str_format(arena, "%s.%d", delivery, message->send);
-    Str timestamp = str_format(arena, "%lld", (long long) (parcel->now / SPAN_SECOND));
+    Str id = STR_JOIN(arena, uuid_text(message->promise.id, delivery), S("."),
+                      str_i64(arena, message->send));
+    Str timestamp = str_i64(arena, parcel->now / SPAN_SECOND);
     Str signature = STR_NONE;
-    Buf signed_text = buf_new(arena, id.len + timestamp.len + body.len + 2);
-    buf_add(&signed_text, id);
-    buf_add_char(&signed_text, '.');
-    buf_add(&signed_text, timestamp);
-    buf_add_char(&signed_text, '.');
-    buf_add(&signed_text, body);
-    TRY(sign(parcel, buf_str(&signed_text), &signature, error));
+    TRY(sign(parcel, STR_JOIN(arena, id, S("."), timestamp, S("."), body), &signature, error));
 
     HeaderList list = { ARENA_ARRAY(arena, Header, HEADERS_MAX + OWN_HEADERS_MAX), 0 };
     add(&list, S("content-type"), S("application/json"));
@@ -245,7 +239,7 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
     add(&list, S("webhook-timestamp"), timestamp);
     if (signature.at)
         add(&list, S("webhook-signature"), signature);
-    add(&list, S("peal-attempt"), str_format(arena, "%d", message->attempt));
+    add(&list, S("peal-attempt"), str_i64(arena, message->attempt));
     add(&list, S("traceparent"),
         trace_next(arena, message->trace, message->promise.event, message->promise.id,
                    message->attempt));

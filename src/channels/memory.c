@@ -55,11 +55,11 @@ static Outcome rehearse(Arena *arena, const Message *message, const Rehearsal *r
         return (Outcome){ .verdict = VERDICT_PERMANENT,
                           .reason = REASON_REFUSED,
                           .detail = S("the memory channel is set to refuse") };
-    uuid_text(message->promise.id, id);
     return (Outcome){ .verdict = VERDICT_DELIVERED,
                       .reason = REASON_ACCEPTED,
                       .is_captured = true,
-                      .provider_id = str_format(arena, "mem-%s.%d", id, message->attempt) };
+                      .provider_id = STR_JOIN(arena, S("mem-"), uuid_text(message->promise.id, id),
+                                              S("."), str_i64(arena, message->attempt)) };
 }
 
 static void capture(const Parcel *parcel)

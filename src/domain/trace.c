@@ -45,7 +45,7 @@ Str trace_read(Arena *arena, Str text)
     if (!is_hex(id) || is_zero(id) || !is_hex(span) || is_zero(span) || !is_hex(flags))
         return STR_NONE;
     int last = flags.at[1] <= '9' ? flags.at[1] - '0' : flags.at[1] - 'a' + 10;
-    return str_format(arena, "00-%.*s-%.*s-%s", STR_ARG(id), STR_ARG(span), last & 1 ? "01" : "00");
+    return STR_JOIN(arena, S("00-"), id, S("-"), span, last & 1 ? S("-01") : S("-00"));
 }
 
 Str trace_next(Arena *arena, Str kept, Uuid event, Uuid delivery, int attempt)
@@ -56,8 +56,8 @@ Str trace_next(Arena *arena, Str kept, Uuid event, Uuid delivery, int attempt)
         span[7 - i] ^= (uint8_t) ((unsigned) attempt >> 8 * i);
     Str own = hex_text(arena, span, sizeof span);
     if (kept.len != TRACE_LEN)
-        return str_format(arena, "00-%.*s-%.*s-01",
-                          STR_ARG(hex_text(arena, event.b, sizeof event.b)), STR_ARG(own));
-    return str_format(arena, "00-%.*s-%.*s-%.*s", STR_ARG(part(kept, ID_AT, ID_LEN)), STR_ARG(own),
-                      STR_ARG(part(kept, FLAGS_AT, 2)));
+        return STR_JOIN(arena, S("00-"), hex_text(arena, event.b, sizeof event.b), S("-"), own,
+                        S("-01"));
+    return STR_JOIN(arena, S("00-"), part(kept, ID_AT, ID_LEN), S("-"), own, S("-"),
+                    part(kept, FLAGS_AT, 2));
 }

@@ -191,9 +191,9 @@ static struct curl_slist *header_lines(Arena *arena, const Transfer *transfer, b
         Str name = transfer->headers[i].name, value = transfer->headers[i].value;
         // An empty value is asked for with a semicolon; with a colon libcurl drops the header.
         if (value.len > 0)
-            add_line(arena, &lines, str_format(arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)));
+            add_line(arena, &lines, STR_JOIN(arena, name, S(": "), value));
         else
-            add_line(arena, &lines, str_format(arena, "%.*s;", STR_ARG(name)));
+            add_line(arena, &lines, STR_JOIN(arena, name, S(";")));
         has_type = has_type || str_eq_nocase(name, S("content-type"));
     }
     // What libcurl would add by itself.

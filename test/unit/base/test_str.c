@@ -219,6 +219,15 @@ static void format_makes_texts_of_any_length(void)
     }
 }
 
+static void texts_are_joined(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str joined = STR_JOIN(&arena, S("a: "), STR_NONE, S("b"), str_i64(&arena, INT64_MIN));
+    CHECK(str_eq(joined, S("a: b-9223372036854775808")) && joined.at[joined.len] == '\0');
+    Str none = STR_JOIN(&arena, S(""), STR_NONE);
+    CHECK(none.at && none.len == 0 && none.at[0] == '\0');
+}
+
 static void hashes_differ(void)
 {
     CHECK(str_hash(S("a")) == str_hash(S("a")));
@@ -387,6 +396,7 @@ static const Test tests[] = {
     TEST(hex_digits_have_values),
     TEST(copies_end_with_a_nul),
     TEST(format_makes_texts_of_any_length),
+    TEST(texts_are_joined),
     TEST(hashes_differ),
     TEST(a_buffer_holds_what_was_added),
     TEST(a_full_buffer_keeps_the_beginning),
