@@ -43,9 +43,10 @@ static void add_value(Gathering *gathering, const Json *value, bool is_url)
 static void add_login(Gathering *gathering, const Transfer *transfer)
 {
     for (size_t i = 0; i < transfer->header_count; i++) {
+        if (!str_eq_nocase(transfer->headers[i].name, S("authorization")))
+            continue;
         Str rest = transfer->headers[i].value, scheme = str_cut(&rest, ' ');
-        if (str_eq_nocase(transfer->headers[i].name, S("authorization")))
-            add_word(gathering, rest.at ? rest : scheme, HIDDEN_MIN);
+        add_word(gathering, rest.at ? rest : scheme, HIDDEN_MIN);
     }
 }
 
@@ -65,21 +66,26 @@ static void add_mail_login(Gathering *gathering, const Mail *mail)
     add_word(gathering, base64_text(arena, mail->password), HIDDEN_MIN);
 }
 
+// add_member adds what a member of the settings holds, if its row calls it a secret. One that was
+// rotated stands beside it, as "name/previous", while its overlap lasts.
+static void add_member(Gathering *gathering, const Shape *shape, Str key, const Json *value)
+{
+    Str rest = key, name = str_cut(&rest, '/');
+    const Field *field = fields_find(shape, name);
+    if (!field || !(field->flags & FIELD_SECRET))
+        return;
+    if (name.len == key.len)
+        add_value(gathering, value, field->kind == FIELD_URL);
+    else
+        add_value(gathering, json_get(value, S("value")), false);
+}
+
 Hidden hidden_of(Arena *arena, const Shape *shape, const Json *config, const Transfer *transfer)
 {
     Str words[WORDS_MAX];
     Gathering gathering = { arena, words, 0 };
-    for (size_t i = 0; i < shape->count; i++) {
-        const Field *field = &shape->fields[i];
-        if (!(field->flags & FIELD_SECRET))
-            continue;
-        add_value(&gathering, json_get(config, str_from(field->name)), field->kind == FIELD_URL);
-        if (field->flags & FIELD_OVERLAPS)
-            add_value(&gathering,
-                      json_get(json_get(config, str_format(arena, "%s/previous", field->name)),
-                               S("value")),
-                      false);
-    }
+    for (JsonIter it = json_each(config); json_next(&it);)
+        add_member(&gathering, shape, it.key, it.value);
     add_login(&gathering, transfer);
     add_mail_login(&gathering, transfer->mail);
     Str *kept = ARENA_ARRAY(arena, Str, gathering.count + 1);
