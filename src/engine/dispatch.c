@@ -15,9 +15,10 @@ static void give_back(Flight *flight);
 
 void dispatch(Engine *engine, Round *round)
 {
+    Instant now = clock_now(engine->options.clock);
     round->unstarted = 1; // keeps the round while it dispatches
     for (size_t i = 0; i < round->claim.count; i++) {
-        flight_new(round, &round->claim.claimed[i]);
+        flight_new(round, &round->claim.claimed[i], now);
         round->claim.claimed[i].trigger = NULL; // the flight holds it now
     }
     size_t off_count = engine->off_count;

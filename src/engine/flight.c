@@ -29,11 +29,11 @@ void flight_move(Flight *flight, FlightList *to)
     flight->list = to;
 }
 
-Flight *flight_new(Round *round, const Claimed *claimed)
+Flight *flight_new(Round *round, const Claimed *claimed, Instant now)
 {
     Engine *engine = round->engine;
     LaneState *lane = lane_at(engine, claimed->promise.lane);
-    Flight *flight = engine->free_flights.first;
+    Flight *flight = engine->free_flights.last; // the caches know it best
     if (!flight)
         flight = memory_new(sizeof *flight);
     flight->engine = engine;
@@ -49,7 +49,7 @@ Flight *flight_new(Round *round, const Claimed *claimed)
     lane->asks_probe = false;
     flight->target_count = 0;
     flight->others = claimed->others;
-    rate_pay(flight, lane, clock_now(engine->options.clock));
+    rate_pay(flight, lane, now);
     round->unstarted++;
     lane_hold(engine, lane, (Use){ 1, flight->bytes });
     engine->in_flight++;
@@ -83,6 +83,7 @@ void flight_free(Flight *flight)
     LaneState *lane = lane_at(engine, flight->claimed.promise.lane);
     if (flight->round)
         flight_started(flight);
+    parcel_done(flight);
     versions_drop(flight->claimed.trigger);
     lane_hold(engine, lane, (Use){ -1, -flight->bytes });
     engine->in_flight--;

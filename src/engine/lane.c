@@ -190,9 +190,7 @@ void lane_list(Engine *engine, LaneState *lane)
 
 const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane)
 {
-    if (!lane || !lane->channel)
-        return NULL;
-    return channel_type_in(engine->options.types, lane->channel->definition.type);
+    return lane ? engine->lanes.at[lane->lane]->type : NULL;
 }
 
 int lane_parcel(const Engine *engine, const RegistryLane *lane)
@@ -201,18 +199,26 @@ int lane_parcel(const Engine *engine, const RegistryLane *lane)
     return type ? type->parcel_max : 1;
 }
 
+static const ChannelType *find_type(const ChannelType *const *types, const RegistryLane *lane)
+{
+    return lane && lane->channel ? channel_type_in(types, lane->channel->definition.type) : NULL;
+}
+
+static bool is_ordered(const ChannelType *type, const RegistryLane *lane)
+{
+    return lane && lane->channel &&
+           (lane->channel->definition.ordered || (type && type->is_ordered));
+}
+
 bool lane_is_ordered(const ChannelType *const *types, const RegistryLane *lane)
 {
-    const ChannelDefinition *definition = lane && lane->channel ? &lane->channel->definition : NULL;
-    const ChannelType *type =
-        definition ? channel_type_in(types ? types : channel_types, definition->type) : NULL;
-    return definition && (definition->ordered || (type && type->is_ordered));
+    return is_ordered(find_type(types ? types : channel_types, lane), lane);
 }
 
 int lane_concurrency(const Engine *engine, const RegistryLane *lane)
 {
     const ChannelType *type = lane_type(engine, lane);
-    if (lane_is_ordered(engine->options.types, lane))
+    if (is_ordered(type, lane))
         return 1;
     if (engine->options.is_dev || !type || type->carrier == CARRIER_CAPTURE)
         return CAPTURE_CONCURRENCY;
@@ -257,9 +263,8 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane)
 
 // is_pulled: whoever is outside claims from it, and no node. Where its channel is disabled, nobody
 // outside is told of it, and its deliveries park as any.
-static bool is_pulled(const Engine *engine, const RegistryLane *lane)
+static bool is_pulled(const ChannelType *type, const RegistryLane *lane)
 {
-    const ChannelType *type = lane_type(engine, lane);
     return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled;
 }
 
@@ -277,7 +282,8 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     const RegistryLane *known = (const RegistryLane *) (is ? is : was);
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
-    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(engine, known);
+    lane->type = is ? find_type(engine->options.types, known) : NULL;
+    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(lane->type, known);
     if (version_of(was) != version_of(is)) // else it was only read again
         circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
     else

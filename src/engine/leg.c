@@ -42,7 +42,8 @@ static Flight *leg_new(Flight *whole, LaneState *lane, const RegistryLane *way)
 {
     Engine *engine = whole->engine;
     Instant now = clock_now(engine->options.clock);
-    Flight *leg = ARENA_ARRAY(&whole->arena, Flight, 1);
+    Flight *leg = ARENA_NEW(&whole->arena, Flight);
+    Message *message = arena_copy(&whole->arena, whole->parcel.messages, sizeof *message);
     size_t left = whole->target_count - whole->legs_from, max = (size_t) whole->type->targets_max;
     *leg = (Flight){ .engine = engine,
                      .whole = whole,
@@ -52,13 +53,12 @@ static Flight *leg_new(Flight *whole, LaneState *lane, const RegistryLane *way)
                      .type = whole->type,
                      .targets = &whole->targets[whole->legs_from],
                      .target_count = left < max ? left : max,
-                     .is_probe = whole->is_probe,
-                     .message = whole->message };
-    leg->message.targets = leg->targets;
-    leg->message.target_count = leg->target_count;
+                     .is_probe = whole->is_probe };
+    message->targets = leg->targets;
+    message->target_count = leg->target_count;
     leg->parcel = (Parcel){ .type = whole->type,
                             .config = registry_config(engine->registry, way->channel),
-                            .messages = &leg->message,
+                            .messages = message,
                             .count = 1,
                             .arena = &whole->arena,
                             .now = now };
@@ -119,6 +119,7 @@ static void land(Flight *whole)
         flight_unclaim(whole);
     else
         parcel_settle(whole);
+    parcel_done(whole);
 }
 
 void legs_go_on(Flight *whole)

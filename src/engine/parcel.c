@@ -10,7 +10,8 @@
 // this machine lacked something to try is given back: nobody was asked, so no attempt is spent.
 //
 // The strings of a claim lie in its round, which is let go as soon as the request is made: from
-// then on a message has its numbers and its targets.
+// then on a message has its numbers and its targets. Messages live from here to their judgement,
+// which for most is at once: they are made of the same few lines of the caches again and again.
 
 #define PAUSE_LACKING SPAN_SECOND // of a lane for which this machine lacks something
 
@@ -22,7 +23,7 @@ static Str kept(Arena *arena, Str text)
     return text.at ? str_dup(arena, text) : STR_NONE;
 }
 
-static void pack(Flight *first, size_t count, const RegistryChannel *channel);
+static void pack(Flight *first, size_t count, const RegistryChannel *channel, Instant now);
 static void capture(Flight *first);
 static Err start_transfer(Flight *first, Span timeout, Error *error);
 static Err start_process(Flight *first, Span timeout, Error *error);
@@ -34,13 +35,14 @@ static Verdict settle_flight(Flight *flight);
 void parcel_send(Flight *first, size_t count, const RegistryLane *way)
 {
     Engine *engine = first->engine;
+    Instant now = clock_now(engine->options.clock), monotonic = engine_monotonic(engine);
     for (Flight *flight = first; flight; flight = flight->also) {
         flight->type = lane_type(engine, way);
-        flight->started_at = engine_monotonic(engine);
+        flight->started_at = monotonic;
         flight->policy = registry_retry(way, flight->claimed.trigger);
-        measure_started(&flight->claimed.live, clock_now(engine->options.clock));
+        measure_started(&flight->claimed.live, now);
     }
-    pack(first, count, way->channel);
+    pack(first, count, way->channel, now);
     if (legs_wanted(first)) {
         legs_begin(first);
         return;
@@ -58,14 +60,15 @@ static void keep_others(Flight *flight)
             arena_copy(&flight->arena, others->told, others->told_count * sizeof *others->told);
 }
 
-// address copies the targets that the message goes to: the claim's are its round's.
-static void address(Flight *flight)
+// address copies the targets that the message goes to: the claim's are its round's. Where there is
+// but one it is only, which lies beside the message.
+static void address(Flight *flight, Target *only)
 {
     const Claimed *claimed = &flight->claimed;
     keep_others(flight);
     if (!claimed->has_rows) {
-        flight->target = (Target){ .address = claimed->promise.address, .outcome = untold };
-        flight->targets = &flight->target;
+        *only = (Target){ .address = claimed->promise.address, .outcome = untold };
+        flight->targets = only;
         flight->target_count = 1;
         return;
     }
@@ -115,12 +118,12 @@ static void say(const Claimed *claimed, const ChannelType *type, Arena *arena, M
     }
 }
 
-static Message message_of(Flight *flight, const ChannelType *type)
+static void fill_in(Message *message, Target *only, Flight *flight, const ChannelType *type)
 {
     const Claimed *claimed = &flight->claimed;
     Str template = flight->engine->options.url_template;
-    address(flight);
-    Message message = {
+    address(flight, only);
+    *message = (Message){
         .promise = claimed->promise,
         .event_kind = claimed->event_kind,
         .rule_kind = claimed->trigger->rule.kind,
@@ -136,22 +139,20 @@ static Message message_of(Flight *flight, const ChannelType *type)
         .list_name = claimed->trigger->list.name,
         .shows_targets = claimed->trigger->list.shows_targets,
     };
-    say(claimed, type, &flight->arena, &message);
-    return message;
+    say(claimed, type, &flight->arena, message);
 }
 
-static void pack(Flight *first, size_t count, const RegistryChannel *channel)
+static void pack(Flight *first, size_t count, const RegistryChannel *channel, Instant now)
 {
-    Message *messages = &first->message;
-    if (count > 1)
-        messages = ARENA_ARRAY(&first->arena, Message, count);
+    Message *messages = memory_grow(NULL, count * (sizeof(Message) + sizeof(Target)));
+    Target *only = (Target *) (messages + count);
     first->parcel = (Parcel){ .type = first->type,
                               .config = registry_config(first->engine->registry, channel),
                               .messages = messages,
                               .arena = &first->arena,
-                              .now = clock_now(first->engine->options.clock) };
+                              .now = now };
     for (Flight *flight = first; flight; flight = flight->also)
-        messages[first->parcel.count++] = message_of(flight, first->type);
+        fill_in(&messages[first->parcel.count++], only++, flight, first->type);
     assert(first->parcel.count == count);
 }
 
@@ -171,13 +172,33 @@ void parcel_forget(Flight *first)
     }
 }
 
+// forget_only: where a message has but one target, that has no copy of its address.
+static void forget_only(const Flight *first)
+{
+    for (const Flight *flight = first; flight; flight = flight->also)
+        if (!flight->claimed.has_rows && flight->target_count > 0)
+            flight->targets->address = STR_NONE;
+}
+
 void parcel_unpack(Flight *first)
 {
     parcel_forget(first);
-    for (Flight *flight = first; flight; flight = flight->also) {
-        flight->target.address = STR_NONE;
+    forget_only(first);
+    for (Flight *flight = first; flight; flight = flight->also)
         flight_started(flight);
-    }
+}
+
+// parcel_done: a leg's message lies in the memory of its flight.
+void parcel_done(Flight *first)
+{
+    if (first->whole || !first->parcel.messages)
+        return;
+    for (Flight *flight = first; flight; flight = flight->also)
+        if (!flight->claimed.has_rows)
+            flight->target_count = 0; // the one that it had lay beside its message
+    free(first->parcel.messages);
+    first->parcel.messages = NULL;
+    first->parcel.count = 0;
 }
 
 // parcel_carry hands a parcel to its carrier. Where nothing leaves the machine it is judged at
@@ -303,6 +324,7 @@ static LaneState *hold_back(Flight *first)
         leg_unclaim(first, lane);
     for (Flight *flight = first->whole ? NULL : first; flight; flight = flight->also)
         flight_unclaim(flight);
+    parcel_done(first);
     circuit_leave(first, lane);
     lane_freed(first->engine, lane);
     return lane;
@@ -354,6 +376,7 @@ static void land(Flight *first)
             own(flight);
         parcel_settle(flight);
     }
+    parcel_done(first);
     lane_freed(engine, lane);
 }
 

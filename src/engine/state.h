@@ -64,12 +64,10 @@ struct Flight {
     Instant started_at; // monotonic
     const ChannelType *type;
     RetryPolicy policy;
-    Target *targets; // that its message goes to
+    Target *targets; // that its message goes to, until its parcel is done
     size_t target_count;
     TargetsElse others;  // the targets that it has besides
-    Target target;       // where it has but one
-    Parcel parcel;       // what it goes out in, where it is the first of those in it …
-    Message message;     // … and the only one
+    Parcel parcel;       // what it goes out in, where it is the first of those in it
     Flight *also;        // the next one in the same parcel
     Flight *whole;       // that it is a leg of (leg.c); NULL: it is of a delivery
     size_t legs_from;    // where it goes in legs: the next of its targets that needs one …
@@ -96,7 +94,8 @@ typedef enum LanePlace {
 typedef struct LaneState {
     int64_t number, tenant;
     LanePlace place;
-    size_t slot;   // in the heap, or in the list of those that are due
+    size_t slot;             // in the heap, or in the list of those that are due
+    const ChannelType *type; // of its channel; NULL: there is none, or of no known type
     bool may_send; // in use, not pulled from outside, and its channel's secrets could be opened
     int running;   // parcels under way: at most the channel's concurrency
     FlightList waiting;    // claimed ahead, to start as soon as one of them ends
@@ -343,7 +342,7 @@ void rate_refund(const Flight *flight, LaneState *lane);
 
 // flight.c
 void flight_move(Flight *flight, FlightList *to); // to its end
-Flight *flight_new(Round *round, const Claimed *claimed);
+Flight *flight_new(Round *round, const Claimed *claimed, Instant now);
 void flight_started(Flight *flight); // it needs nothing of its round any more
 void flight_unclaim(Flight *flight); // nothing was sent: it stands as it did before its claim
 void flight_free(Flight *flight);
@@ -379,6 +378,7 @@ void parcel_carry(Flight *first, const RegistryLane *way);              // it ta
 void parcel_forget(Flight *first);  // the strings of its request, and its channel
 void parcel_unpack(Flight *first);  // the same, and lets go of the rounds that they lie in
 void parcel_settle(Flight *flight); // all its targets were told what became of them
+void parcel_done(Flight *first);    // lets go of its messages, if it has any
 
 // leg.c
 bool legs_wanted(const Flight *first); // it has more targets than go into one request
