@@ -130,8 +130,13 @@ bool rate_is_paid(const Flight *flight, LaneState *lane, Instant now)
                                         flight->rate_window == lane->rate_window);
 }
 
+// rate_refund: a lane that waits for the next window because this one was spent looks again.
 void rate_refund(const Flight *flight, LaneState *lane)
 {
-    if (flight->rate_window != 0 && flight->rate_window == lane->rate_window)
-        lane->rate_share++;
+    const ChannelDefinition *definition = definition_of(flight->engine, lane);
+    if (flight->rate_window == 0 || flight->rate_window != lane->rate_window)
+        return;
+    lane->rate_share++;
+    if (has_rate(definition) && lane->blocked_until == lane->rate_window + definition->rate_per)
+        lane_block(flight->engine, lane, 0);
 }

@@ -6,9 +6,12 @@ import time
 
 from harness import equal, eventually, like, main
 from hostile import Hostile, answers, asked, context_of, drips, says, says_then, speaks
+from mailserver import Answer, MailServer
 from process import PATIENCE
-from steps import attempts, delivery, ingest, make_trigger, moment, settle, visit
+from steps import advance, attempts, delivery, ingest, make_trigger, moment, settle, visit
 from test_network import Authority
+from test_notification_lists import make_list
+from test_notifications import notify, shown
 
 NEVER = {"policy": "fixed", "interval": "1d", "max": 9}
 ADA = {"address": "ada@example.net"}
@@ -142,6 +145,37 @@ def test_whatever_a_mail_server_does_is_told_and_holds_up_nobody(ctx):
         peer = open_hostile(ctx, script, scheme="smtp")
         make_way(peal, name, "email", server=peer.url, **{"from": "peal@example.org"})
     run_cases(ctx, peal, SMTP, make)
+
+
+class Narrow(MailServer):
+    """Takes so many recipients a mail, and puts the others off."""
+
+    def __init__(self, most):
+        self.most = most
+        super().__init__()
+
+    def choose(self, step, about):
+        if step != "rcpt":
+            self.taken = 0
+            return super().choose(step, about)
+        self.taken += 1
+        return Answer(step, "452 4.5.3 too many recipients" if self.taken > self.most else "")
+
+
+def test_a_list_of_ten_thousand_reaches_everybody_once(ctx):
+    """By a server that takes 60 a mail: a hundred are asked for at a time, and the rest asked again."""
+    peal, server, count = ctx.peal, Narrow(60), 10_000
+    ctx.closers.append(server.close)
+    peal.post("/v1/channels", {"key": "email:ops", "type": "email", "concurrency": 1,
+                               "config": {"server": server.url, "from": "peal@example.org"}}, expect=201)
+    everybody = [f"member{n}@example.net" for n in range(count)]
+    make_list(peal, channels=["email:ops"], targets=[{"address": one} for one in everybody])
+    id = notify(peal, subject="Fire")["id"]
+    settle(peal)
+    eventually(lambda: advance(peal, "1m") and shown(peal, id)["status"] == "Delivered", seconds=120)
+    reached = [one for mail in server.received for one in mail.recipients]
+    equal((len(reached), set(reached) == set(everybody)), (count, True))
+    equal({mail.mail["Message-ID"] for mail in server.received}, {server.received[0].mail["Message-ID"]})
 
 
 # Certificates and logins

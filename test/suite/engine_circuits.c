@@ -495,6 +495,43 @@ static void a_pause_that_is_lifted_in_the_store_ends_here(void)
     CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE paused_until IS NOT NULL") == 0);
 }
 
+static void a_pause_holds_though_what_else_held_its_lane_is_over(void)
+{
+    RIG(rig);
+    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
+    way(&rig, "http", "other", "http://one.test/other", ",'concurrency':1");
+    rig.status = 429;
+    rig.retry_after = "600";
+    visits(&rig, "busy", 4);
+    turn(&rig);
+    rig.is_dead = true;
+    visits(&rig, "other", 9);
+    lapse(&rig, 2 * SPAN_SECOND); // the circuit of their host opens …
+    rig.is_dead = false;
+    rig.status = 200;
+    lapse(&rig, 30 * SPAN_SECOND); // … and closes
+    CHECK(sent_to(&rig, "http://one.test/other") == 9 &&
+          sent_to(&rig, "http://one.test/busy") == 1);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM queue WHERE attempt = 0 AND fence = 0") == 3);
+}
+
+static void a_pause_that_was_lifted_is_not_told_again(void)
+{
+    RIG(rig);
+    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
+    way(&rig, "http", "other", "http://one.test/other", ",'concurrency':1");
+    rig.status = 429;
+    rig.retry_after = "600";
+    visits(&rig, "busy", 4);
+    turn(&rig);
+    rig.is_dead = true;
+    visits(&rig, "other", 5);
+    MUST(&rig.store, writer_run(rig.store.writer, apply_lift, NULL, &rig.store.error));
+    turn(&rig); // the circuit opens, and all lanes of the host tell of it
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE circuit = 1") == 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE paused_until IS NOT NULL") == 0);
+}
+
 static Err apply_share(Tx *tx, void *with, Error *error)
 {
     RateShare *share = with;
@@ -543,6 +580,49 @@ static void an_ordered_lane_keeps_its_rate_while_it_fails(void)
     visits(&rig, "line", 3);
     lapse(&rig, 5 * SPAN_MINUTE);
     CHECK(rig.sent_count == 3 && attempts(&rig) == 0);
+}
+
+// quick_way is a channel that takes one at a time and is claimed ahead: its attempts are quick.
+static void quick_way(Rig *rig, const char *rate)
+{
+    way(rig, "http", "slow", "http://one.test/slow",
+        str_format(&rig->store.arena, ",'timeout':'5m','concurrency':1,'rate':%s", rate).at);
+    visits(rig, "slow", 1);
+    turn(rig);
+    answer(rig, 0, 200);
+    turn(rig);
+}
+
+static void what_is_not_begun_in_its_window_is_paid_for_anew(void)
+{
+    RIG(rig);
+    const Span window = 10 * SPAN_SECOND;
+    quick_way(&rig, "{'per':'10s','max':4}");
+    clock_pass(&rig.store.clock, 2 * window - now(&rig.store) % window - 70 * SPAN_MILLISECOND);
+    visits(&rig, "slow", 9);
+    turn(&rig); // four are paid for: one is under way, three wait behind it …
+    CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_SENDING) == 4);
+    rig.status = 200;
+    clock_pass(&rig.store.clock, 80 * SPAN_MILLISECOND); // … until the window is over
+    answer(&rig, 1, 200);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 2 + 4);
+}
+
+static void what_was_paid_for_and_not_begun_is_paid_back(void)
+{
+    RIG(rig);
+    quick_way(&rig, "{'per':'1h','max':4}");
+    visits(&rig, "slow", 9);
+    lapse(&rig, SPAN_SECOND); // what waits longer than a moment is given back
+    CHECK(rig.sent_count == 2 && in_state(&rig, DELIVERY_SENDING) == 1);
+    CHECK(engine_tally(rig.engine).released > 0);
+    rig.status = 200;
+    answer(&rig, 1, 200);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 4); // all of the hour's rate
+    lapse(&rig, SPAN_MINUTE);
+    CHECK(rig.sent_count == 4);
 }
 
 static void a_window_that_is_over_is_not_opened_again(void)
@@ -601,7 +681,11 @@ static const Test tests[] = {
     TEST(a_far_side_that_names_a_time_pauses_its_lane),
     TEST(a_pause_that_another_node_was_asked_for_holds_here),
     TEST(a_pause_that_is_lifted_in_the_store_ends_here),
+    TEST(a_pause_holds_though_what_else_held_its_lane_is_over),
+    TEST(a_pause_that_was_lifted_is_not_told_again),
     TEST(a_rate_is_shared_with_the_other_nodes),
+    TEST(what_is_not_begun_in_its_window_is_paid_for_anew),
+    TEST(what_was_paid_for_and_not_begun_is_paid_back),
     TEST(an_ordered_lane_keeps_its_rate_while_it_fails),
     TEST(a_window_that_is_over_is_not_opened_again),
     TEST(what_holds_a_lane_is_told_to_all),

@@ -114,6 +114,37 @@ static void what_nobody_asked_for_breaks_the_dialogue(void)
     CHECK(smtp_is_over(&smtp) && !smtp_may_go_on(&smtp) && smtp_reply(&smtp, 0).code == 0);
 }
 
+static void a_message_does_not_go_out_for_a_sender_that_was_refused(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Smtp smtp;
+    smtp_begin(&smtp, &arena, &to_two, S("secret\r\n.\r\n"), (SmtpOffer){ .has_pipelining = true },
+               false);
+    (void) smtp_next(&smtp);
+    hear(&smtp, "550 not you\r\n250 b\r\n250 c\r\n354 go on\r\n");
+    CHECK(str_eq(smtp_next(&smtp), S(".\r\n")));
+    hear(&smtp, "250 taken\r\n");
+    CHECK(smtp_is_over(&smtp) && smtp_reply(&smtp, 0).code == 550);
+}
+
+static void what_closes_has_not_begun(void)
+{
+    static const struct {
+        const char *said;
+        bool was_begun;
+    } rows[] = {
+        { "421 closing\r\n", false }, { "250 ok\r\n", true }, { "451 no\r\n", true }, { "", false }
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Smtp smtp;
+        smtp_begin(&smtp, &arena, &to_two, S(".\r\n"), (SmtpOffer){ 0 }, false);
+        (void) smtp_next(&smtp);
+        hear(&smtp, rows[i].said);
+        CHECK_AT(rows[i].said, smtp_was_begun(&smtp) == rows[i].was_begun);
+    }
+}
+
 static void only_a_reply_to_the_dot_is_a_success(void)
 {
     static const char *const to_data[] = { "250 ok\r\n", "334 \r\n", "220 hi\r\n", "399 no\r\n" };
@@ -284,6 +315,8 @@ static const Test tests[] = {
     TEST(where_it_is_offered_all_is_asked_at_once),
     TEST(each_row_of_replies_has_its_meaning),
     TEST(what_nobody_asked_for_breaks_the_dialogue),
+    TEST(a_message_does_not_go_out_for_a_sender_that_was_refused),
+    TEST(what_closes_has_not_begun),
     TEST(only_a_reply_to_the_dot_is_a_success),
     TEST(long_replies_are_cut),
     TEST(a_reply_without_an_end_breaks_the_dialogue),
