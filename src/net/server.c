@@ -211,6 +211,11 @@ static void *on_request_line(void *with, const char *target, struct MHD_Connecti
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     wire->target_at = target;
     wire->target = str_dup(&wire->exchange.arena, str_from(target));
+    // Of the query, which we read ourselves, the library would take room for each member, and where
+    // there is none left the request waiting: its own copy ends behind the question mark.
+    char *query = strchr((char *) (uintptr_t) target, '?');
+    if (query)
+        query[1] = '\0';
     // The first request's time began with the connection.
     Connection *connection = wire->connection;
     if (connection->had_request)

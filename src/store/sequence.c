@@ -71,21 +71,22 @@ static const Statement see = {
     .postgres = "INSERT INTO journal_seen (writer, n) SELECT * FROM unnest($1, $2)"
                 " ON CONFLICT (writer) DO UPDATE SET n = excluded.n",
 };
-// A row goes when it and all before it are old: one that was given up has no moment of its own.
-#define OLD_ROWS(writer, seen, before, most)                                                       \
-    "SELECT o.writer, o.n FROM (SELECT writer, n, at FROM journal WHERE writer = " writer          \
-    " AND n <= " seen " ORDER BY n LIMIT " most ") AS o WHERE o.n < COALESCE((SELECT MIN(y.n)"     \
+// A row goes when it and all before it are old: one that was given up has no moment of its own. So
+// what goes ends at a number, which is looked for once.
+#define LAST_OLD(writer, seen, before, most)                                                       \
+    "SELECT COALESCE(MIN(CASE WHEN o.at >= " before " THEN o.n END) - 1, MAX(o.n)) AS n"           \
     " FROM (SELECT n, at FROM journal WHERE writer = " writer " AND n <= " seen                    \
-    " ORDER BY n LIMIT " most ") AS y WHERE y.at >= " before "), o.n + 1)"
+    " ORDER BY n LIMIT " most ") AS o"
 static const Statement purge = {
     .name = "journal_purge",
     .scope = STATEMENT_SYSTEM,
     .params = "iiii",
     .many = true,
-    .sql = "DELETE FROM journal WHERE (writer, n) IN (" OLD_ROWS("$1", "$2", "$3", "$4") ")",
-    .postgres = "DELETE FROM journal WHERE (writer, n) IN"
-                " (SELECT d.writer, d.n FROM unnest($1, $2, $3, $4) AS u (w, seen, before, most),"
-                " LATERAL (" OLD_ROWS("u.w", "u.seen", "u.before", "u.most") ") AS d)",
+    .sql = "DELETE FROM journal WHERE writer = $1 AND n <= (" LAST_OLD("$1", "$2", "$3", "$4") ")",
+    .postgres = "DELETE FROM journal USING unnest($1, $2, $3, $4) AS u (w, seen, before, most),"
+                " LATERAL (" LAST_OLD("u.w", "u.seen", "u.before",
+                                      "u.most") ") AS e"
+                                                " WHERE journal.writer = u.w AND journal.n <= e.n",
 };
 static const Statement forget = {
     .name = "journal_forget",

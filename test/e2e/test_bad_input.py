@@ -239,6 +239,14 @@ def test_bad_queries_are_refused(ctx):
         equal(ctx.peal.get(f"/v1/deliveries?{query}").status, 422, query)
 
 
+def test_a_query_of_many_members_is_refused_at_once(ctx):
+    for count in (101, 700, 7000):
+        answer = ctx.peal.get("/v1/events?" + "&".join(["a"] * count), seconds=10)
+        check_problem(answer, 400, f"{count} members")
+        assert "too many members" in answer.json["detail"], answer.json
+    equal(ctx.peal.get("/v1/events?limit=1", expect=200).json["items"], [])
+
+
 def test_an_id_that_is_none_is_not_found(ctx):
     for id in ("7", "x", "01975e3c-7a4b-7000-8000-2c9d3f5b1a6", "%20", "..", "'; --",
                "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"):
