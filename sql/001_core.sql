@@ -53,7 +53,8 @@ CREATE TABLE api_key (
 ) {STRICT};
 CREATE INDEX api_key_generation ON api_key (generation);
 
--- The head of a definition: which version counts. Hidden is how a definition is deleted.
+-- The head of a definition: which version counts. Hidden is how a definition is deleted; forget_at is
+-- when a secret of it, which is good beside the new one until then, has to go.
 CREATE TABLE definition (
     tenant {I64} NOT NULL,
     kind TEXT NOT NULL,
@@ -63,11 +64,13 @@ CREATE TABLE definition (
     created_at {I64} NOT NULL,
     updated_at {I64} NOT NULL,
     generation {I64} NOT NULL,
+    forget_at {I64},
     PRIMARY KEY (tenant, kind, id)
 ) {STRICT_KEYED};
 CREATE INDEX definition_generation ON definition (generation, tenant, kind, id);
+CREATE INDEX definition_forget ON definition (forget_at) WHERE forget_at IS NOT NULL;
 
--- What each version said; insert-only.
+-- What each version said; insert-only, but that secrets which count no more are taken out.
 CREATE TABLE definition_version (
     tenant {I64} NOT NULL,
     kind TEXT NOT NULL,

@@ -13,6 +13,7 @@ enum { MADE_BYTES = 32 };
 static Err check_secret(const Edit *edit, RotateBody *body, Error *error);
 static Str make_value(Call *call, Tx *tx);
 static Err changes_of(const Call *call, const RotateBody *body, const Json **ret, Error *error);
+static void tell_of_value(const Call *call, Str secret, Error *error);
 static Err answer(Call *call, const Definition *row, const RotateBody *body, bool is_made,
                   Error *error);
 
@@ -32,7 +33,10 @@ Err channel_rotate(Call *call, Tx *tx, Error *error)
     edit.overlap = body.overlap;
     TRY(changes_of(call, &body, &changes, error));
     TRY(edit_patch(&edit, changes, &given, error));
-    TRY(edit_save(&edit, given, false, true, &row, error));
+    Err err = edit_save(&edit, given, false, true, &row, error);
+    if (err != ERR_OK)
+        tell_of_value(call, body.secret, error);
+    TRY(err);
     return answer(call, &row, &body, is_made, error);
 }
 
@@ -78,6 +82,18 @@ static Err changes_of(const Call *call, const RotateBody *body, const Json **ret
     json_close(&out, '}');
     json_close(&out, '}');
     return json_parse(call->arena, buf_str(&text), ret, error);
+}
+
+// tell_of_value: what is wrong with the secret is wrong with the value that was given for it.
+static void tell_of_value(const Call *call, Str secret, Error *error)
+{
+    Str place = str_format(call->arena, "/config/%.*s", STR_ARG(secret));
+    for (size_t i = 0; i < error->count && i < ERROR_PROBLEMS_MAX; i++) {
+        Str rest = error->problems[i].path;
+        if (str_starts(rest, place))
+            error->problems[i].path =
+                str_format(call->arena, "/value%.*s", STR_ARG(str_skip(rest, place.len)));
+    }
 }
 
 // Rotated is what there is to tell.

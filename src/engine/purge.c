@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include "store/definition.h"
 #include "store/idempotency.h"
 #include "store/list.h"
 #include "store/pace.h"
@@ -54,6 +55,16 @@ static Err of_members(Tx *tx, const EngineOptions *options, int limit, PurgeRepo
     return ERR_OK;
 }
 
+static Err of_secrets(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                      Error *error)
+{
+    int64_t definitions;
+    (void) options;
+    TRY(definition_forget(tx, limit, &definitions, error));
+    ret->has_more = definitions == limit;
+    return ERR_OK;
+}
+
 static Err of_counters(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
                        Error *error)
 {
@@ -82,6 +93,7 @@ static const Purge purge_rows[] = {
     { "samples", 500, of_samples },
     { "paces", 500, of_paces },
     { "members of lists that were replaced", 500, of_members },
+    { "secrets whose overlap is over", 100, of_secrets },
     { "all that has ended", PURGE_SLICE, of_ended },
 };
 static const Purge upkeep_rows[] = {

@@ -2,6 +2,7 @@
 
 #include "store/generation.h"
 #include "store/rule.h"
+#include "store/secret.h"
 
 static const Statement get = {
     .name = "definition_get",
@@ -43,12 +44,12 @@ static const Statement body_get = {
 static const Statement head_put = {
     .name = "definition_head_put",
     .scope = STATEMENT_TENANT,
-    .params = "ittiiii",
+    .params = "ittiiiii",
     .sql = "INSERT INTO definition (tenant, kind, id, version, is_hidden, created_at, updated_at,"
-           " generation) VALUES ($1, $2, $3, $4, 0, $5, $6, $7)"
+           " generation, forget_at) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)"
            " ON CONFLICT (tenant, kind, id) DO UPDATE SET version = excluded.version,"
            " is_hidden = 0, created_at = excluded.created_at, updated_at = excluded.updated_at,"
-           " generation = excluded.generation",
+           " generation = excluded.generation, forget_at = excluded.forget_at",
 };
 static const Statement version_insert = {
     .name = "definition_version_insert",
@@ -61,12 +62,34 @@ static const Statement hide = {
     .name = "definition_hide",
     .scope = STATEMENT_TENANT,
     .params = "ittii",
-    .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4, generation = $5"
+    .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4, generation = $5, forget_at = NULL"
            " WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+static const Statement version_erase = {
+    .name = "definition_version_erase",
+    .scope = STATEMENT_TENANT,
+    .params = "ittit",
+    .sql = "UPDATE definition_version SET body = $5"
+           " WHERE tenant = $1 AND kind = $2 AND id = $3 AND version = $4",
+};
+static const Statement forgettable = {
+    .name = "definition_forgettable",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "SELECT d.tenant, d.kind, d.id, d.version, v.body FROM definition d"
+           " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
+           " AND v.version = d.version WHERE d.forget_at <= $1 ORDER BY d.forget_at LIMIT $2",
+};
+static const Statement forgotten = {
+    .name = "definition_forgotten",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "UPDATE definition SET forget_at = $4 WHERE tenant = $1 AND kind = $2 AND id = $3",
 };
 
 const Statement *const definition_statements[] = {
-    &get, &edge, &page, &body_get, &head_put, &version_insert, &hide, NULL,
+    &get,  &edge,          &page,        &body_get,  &head_put, &version_insert,
+    &hide, &version_erase, &forgettable, &forgotten, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -167,9 +190,27 @@ Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int6
     return ERR_OK;
 }
 
+static void erase_version(Tx *tx, int64_t tenant, Str kind, Str id, int64_t version, Str body)
+{
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(version),
+                     value_text(body) };
+    db_send(tx->db, &tx->arena, &version_erase, args, NULL);
+}
+
+// erase_old takes the secrets out of a version that counts no more.
+static void erase_old(Tx *tx, int64_t tenant, Str kind, const Definition *old)
+{
+    Instant unused;
+    Str body = secret_erase(&tx->arena, old->body, ERASE_ALL, tx->now, &unused);
+    if (!str_eq(body, old->body))
+        erase_version(tx, tenant, kind, old->id, old->version, body);
+}
+
 // send_version writes the version and points the head at it.
 static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *definition)
 {
+    Instant forget_at;
+    (void) secret_erase(&tx->arena, definition->body, ERASE_ENDED, tx->now, &forget_at);
     Value version[] = { value_i64(tenant),
                         value_text(kind),
                         value_text(definition->id),
@@ -182,7 +223,8 @@ static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *def
                      value_i64(definition->version),
                      value_i64(definition->created_at),
                      value_i64(definition->updated_at),
-                     value_i64(definition_generation(tx)) };
+                     value_i64(definition_generation(tx)),
+                     value_time(forget_at) };
     db_send(tx->db, &tx->arena, &version_insert, version, NULL);
     db_send(tx->db, &tx->arena, &head_put, head, NULL);
     tx->changes_definitions = true;
@@ -238,6 +280,7 @@ Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expecte
     TRY(find_expected(tx, tenant, kind, id, expected, ret, error));
     if (str_eq(ret->body, body))
         return ERR_OK;
+    erase_old(tx, tenant, kind, ret);
     ret->version++;
     ret->body = body;
     ret->updated_at = tx->now;
@@ -252,6 +295,7 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected, 
     Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(tx->now),
                      value_i64(definition_generation(tx)) };
     db_send(tx->db, &tx->arena, &hide, args, NULL);
+    erase_old(tx, tenant, kind, &found);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_DEFINITION_DELETED, tenant,
             str_format(&tx->arena, "%.*s/%.*s", STR_ARG(kind), STR_ARG(id)));
@@ -280,4 +324,23 @@ Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error)
     json_close(&json, '}');
     return definition_replace(tx, tenant, kind, id, current.version, buf_str(&out), &disabled,
                               error);
+}
+
+// The snapshot may know for longer what is forgotten here: whoever uses it looks at the time.
+Err definition_forget(Tx *tx, int limit, int64_t *ret_gone, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tx->now), value_i64(limit) };
+    TRY(tx_query(tx, &forgettable, args, &rows, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        Instant next;
+        Str body = secret_erase(&tx->arena, value_to_str(&row[4]), ERASE_ENDED, tx->now, &next);
+        Value head[] = { row[0], row[1], row[2], value_time(next) };
+        erase_version(tx, value_to_i64(&row[0]), value_to_str(&row[1]), value_to_str(&row[2]),
+                      value_to_i64(&row[3]), body);
+        db_send(tx->db, &tx->arena, &forgotten, head, NULL);
+    }
+    *ret_gone = (int64_t) rows.count;
+    return tx_sync(tx, error);
 }

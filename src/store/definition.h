@@ -1,13 +1,14 @@
 // definition.h - definitions as rows: a head that says which version counts, and what each version
 // said; and the lanes that channel keys stand for.
 //
-// A version is never changed and never used twice: a definition that is deleted is hidden, and one
+// A version is never changed, but that its secrets are erased when another takes its place (see
+// secret.h), and never used twice: a definition that is deleted is hidden, and one
 // that is made again under the same id goes on counting. Whatever changes a row here first takes
 // the lock on the generation (definition_lock), so that two nodes change definitions one after the
 // other, and marks the transaction, so that the generation is raised with it.
 //
-// Bodies are compact JSON and are not looked into. What is returned lies in the arena that was
-// given, or in the transaction's.
+// Bodies are compact JSON and are not looked into but for secrets that are to go. What is returned
+// lies in the arena that was given, or in the transaction's.
 #pragma once
 
 #include "store/tx.h"
@@ -61,5 +62,8 @@ Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
 // definition_disable writes a version that says enabled: false and is otherwise the same. Nothing
 // happens where it is hidden or disabled already.
 Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error) MUST_USE;
+
+// definition_forget erases secrets whose overlap is over, of at most limit definitions.
+Err definition_forget(Tx *tx, int limit, int64_t *ret_gone, Error *error) MUST_USE;
 
 extern const Statement *const definition_statements[]; // ends with NULL

@@ -399,3 +399,59 @@ static Err open_value(Opening *opening, Str path, const Json *value, Error *erro
     json_add_raw(&opening->json, json_text(arena, value));
     return ERR_OK;
 }
+
+// Erasing is a walk along a stored definition.
+typedef struct Erasing {
+    Arena *arena;
+    SecretErase what;
+    Instant now, next;
+    JsonOut out;
+} Erasing;
+
+// is_kept says whether a member of a sealed secret stays.
+static bool is_kept(Erasing *erasing, const JsonIter *it)
+{
+    bool is_previous = str_eq(it->key, PREVIOUS);
+    if (erasing->what == ERASE_ALL)
+        return !is_previous && !str_eq(it->key, SEALED);
+    if (!is_previous || has_ended(it->value, erasing->now))
+        return !is_previous;
+    Instant until;
+    if (time_parse(json_str(json_get(it->value, UNTIL)), &until))
+        erasing->next = earlier(erasing->next, until);
+    return true;
+}
+
+static void erase_in(Erasing *erasing, const Json *value)
+{
+    bool is_sealed = json_get(value, SEALED) != NULL;
+    if (json_type(value) != JSON_OBJECT) {
+        json_add_raw(&erasing->out, json_text(erasing->arena, value));
+        return;
+    }
+    json_open(&erasing->out, '{');
+    for (JsonIter it = json_each(value); json_next(&it);) {
+        if (is_sealed && !is_kept(erasing, &it))
+            continue;
+        json_key(&erasing->out, it.key);
+        if (is_sealed)
+            json_add_raw(&erasing->out, json_text(erasing->arena, it.value));
+        else
+            erase_in(erasing, it.value);
+    }
+    json_close(&erasing->out, '}');
+}
+
+Str secret_erase(Arena *arena, Str stored, SecretErase what, Instant now, Instant *ret_next)
+{
+    Error unreadable = { 0 };
+    const Json *body;
+    Buf text = buf_new(arena, BUF_WHOLE);
+    Erasing erasing = { arena, what, now, INSTANT_NONE, json_out(&text) };
+    *ret_next = INSTANT_NONE;
+    if (!str_contains(stored, SEALED) || json_parse(arena, stored, &body, &unreadable) != ERR_OK)
+        return stored;
+    erase_in(&erasing, body);
+    *ret_next = erasing.next;
+    return buf_str(&text);
+}

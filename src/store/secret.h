@@ -12,7 +12,10 @@
 // A secret that is rotated with an overlap keeps its last value beside it until a moment that is
 // stored with it: "previous". Opened, that stands beside the member, as
 // "signingSecret/previous":{"value":…,"until":…}; whoever uses it looks at the time. It is
-// forgotten with the next change after that moment, or when the secret is rotated once more.
+// erased soon after that moment (definition_forget), or when the secret is rotated once more.
+//
+// What counts no more is not kept: of a version that another has taken the place of, and of a
+// definition that was deleted, the secrets are erased.
 //
 // A secret belongs to the place it was given for: where that moved, each must be given anew.
 // Otherwise whoever may edit a channel could have its credentials sent to a host of their own.
@@ -58,3 +61,9 @@ Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, con
 // hold a token: it is shown to those who may edit alone. Where the shape is not known any more,
 // nobody can tell what was secret: NULL shows nothing.
 void secret_show(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, bool may_edit);
+
+// secret_erase returns a stored definition without its secrets, or without those alone whose time
+// was over at a moment. Where nothing was to be erased it is the same. ret_next is when the next
+// one's is; INSTANT_NONE.
+typedef enum SecretErase { ERASE_ALL, ERASE_ENDED } SecretErase;
+Str secret_erase(Arena *arena, Str stored, SecretErase what, Instant now, Instant *ret_next);

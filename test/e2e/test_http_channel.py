@@ -129,6 +129,43 @@ def test_a_rotated_secret_signs_beside_the_new_one_until_its_overlap_ends(ctx):
     equal(signed, [signature(made, request)], "the old one is forgotten")
 
 
+def sealed_in(text):
+    return set(re.findall(r'"\$sealed":"([^"]+)"', text))
+
+
+def versions(ctx):
+    schema = "peal." if ctx.store == "postgres" else ""
+    return [row[0] for row in ctx.sql(f"SELECT body FROM {schema}definition_version"
+                                      f" WHERE id = '{KEY}' ORDER BY version")]
+
+
+def is_in_file(ctx, text):
+    """Whether a stopped SQLite store has it anywhere; PostgreSQL vacuums its pages in its own time."""
+    return ctx.store == "sqlite" and text.encode() in open(ctx.store_url.removeprefix("sqlite:"), "rb").read()
+
+
+def test_an_old_secret_is_erased_when_its_overlap_is_over(ctx):
+    peal = ctx.peal
+    peal.post("/v1/channels", channel_body("http://127.0.0.1:9/", config={"signingSecret": SECRET}), expect=201)
+    peal.stop()
+    [first] = sealed_in(versions(ctx)[-1])
+    peal.start()
+    rotate(peal, secret="signingSecret", overlap="2h")
+    peal.stop()
+    old, new = versions(ctx)[-2:]
+    equal(sealed_in(old), set())  # the new version has both
+    assert first in sealed_in(new) and len(sealed_in(new)) == 2, new
+    peal.start()
+    advance(peal, "3h")
+    peal.stop()
+    [second] = sealed_in(versions(ctx)[-1])
+    assert first not in "".join(versions(ctx)) and not is_in_file(ctx, first)
+    peal.start()
+    peal.delete(f"/v1/channels/{KEY}", expect=204)
+    peal.stop()
+    assert second not in "".join(versions(ctx)) and not is_in_file(ctx, second)
+
+
 def test_a_change_keeps_the_overlap_and_a_given_secret_ends_it(ctx):
     receiver, peal = ctx.receiver(), ctx.peal
     make_http(peal, receiver.url, config={"signingSecret": SECRET})
@@ -149,7 +186,7 @@ def test_only_secrets_are_rotated(ctx):
     for body, problem in [
             ({"secret": "url", "value": "x"}, ("/secret", "bad-value")),
             ({"secret": "headers", "value": "x"}, ("/secret", "bad-value")),
-            ({"secret": "signingSecret", "value": "short"}, ("/config/signingSecret", "bad-secret")),
+            ({"secret": "signingSecret", "value": "short"}, ("/value", "bad-secret")),
             ({"secret": "signingSecret", "overlap": "31d"}, ("/overlap", "bad-duration")),
             ({"secret": "authorization"}, ("/value", "missing-member")),
             ({"secret": "authorization", "value": "x", "overlap": "1h"}, ("/overlap", "bad-value")),

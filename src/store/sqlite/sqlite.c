@@ -398,6 +398,7 @@ static void configure(SqliteDb *self, bool is_weak)
         run(self, "PRAGMA journal_mode=WAL");
         run(self, is_weak ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL");
         run(self, "PRAGMA wal_autocheckpoint=1000");
+        run(self, "PRAGMA secure_delete=ON"); // what is erased is gone from the file
         char limit[64];
         snprintf(limit, sizeof limit, "PRAGMA journal_size_limit=%lld",
                  (long long) self->wal_bytes_max);
