@@ -1,10 +1,12 @@
 #include "api/handlers.h"
 
 #include "api/shapes.h"
+#include "api/shown.h"
 #include "channels/channel.h"
 #include "domain/template.h"
 #include "store/accept.h"
 #include "store/delivery.h"
+#include "store/event.h"
 #include "store/message.h"
 #include "store/versions.h"
 
@@ -100,12 +102,11 @@ static void put_key(Call *call, JsonOut *json, const DeliveryView *view, const T
     json_put_str(json, S("idempotencyKey"), key);
 }
 
-static void put_message(Call *call, JsonOut *json, const Messages *messages, size_t i)
+static void put_members(Call *call, JsonOut *json, const Messages *messages, size_t i)
 {
     const DeliveryView *view = &messages->views[i];
     const Trigger *rule = messages->rules[i];
     const Resend *resend = &messages->resends[i];
-    json_open(json, '{');
     put_id(json, S("id"), view->promise.id);
     put_id(json, S("eventId"), view->promise.event);
     json_put_str(json, S("entity"), view->promise.entity);
@@ -129,6 +130,12 @@ static void put_message(Call *call, JsonOut *json, const Messages *messages, siz
     else
         json_put_null(json, S("requestedBy"));
     json_put_time(json, S("createdAt"), view->promise.triggered_at);
+}
+
+static void put_message(Call *call, JsonOut *json, const Messages *messages, size_t i)
+{
+    json_open(json, '{');
+    put_members(call, json, messages, i);
     json_close(json, '}');
 }
 
@@ -177,6 +184,33 @@ Err message_list(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+// say_anew says what a message says once more, for what had no value: nothing that was rendered is
+// kept.
+static Err say_anew(Call *call, Db *db, const DeliveryView *view, const Trigger *rule,
+                    Filling *filling, Error *error)
+{
+    Event event;
+    Content content;
+    if (!rule || !rule->template)
+        return fail(error, ERR_CORRUPT, "the template's version cannot be read");
+    TRY(event_row(db, call->arena, call->tenant, view->promise.event, &event, error));
+    TRY(event_parse(call->arena, &event, error));
+    *filling = (Filling){ .event = &event, .url = view->promise.public_id };
+    return template_say(rule->template, call->arena, filling, &content, error);
+}
+
+// put_warnings tells which placeholders had no value. Of an event that was purged, and of what
+// cannot be rendered, nothing is known: why that is parked stands with it.
+static void put_warnings(Call *call, Db *db, JsonOut *json, const DeliveryView *view,
+                         const Trigger *rule)
+{
+    Error unsaid = { .arena = call->arena };
+    Filling filling = { 0 };
+    if (say_anew(call, db, view, rule, &filling, &unsaid) != ERR_OK)
+        filling.missing_count = 0;
+    put_missing(json, &filling);
+}
+
 Err message_get(Call *call, Db *db, Error *error)
 {
     Uuid id;
@@ -188,7 +222,11 @@ Err message_get(Call *call, Db *db, Error *error)
         return fail(error, ERR_NOT_FOUND, "delivery %.*s is no message: no template made it",
                     STR_ARG(call->params[0]));
     TRY(read_messages(call, db, &view, 1, &messages, error));
-    put_message(call, call_json(call, 200), &messages, 0);
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    put_members(call, json, &messages, 0);
+    put_warnings(call, db, json, &view, messages.rules[0]);
+    json_close(json, '}');
     messages_drop(&messages);
     return ERR_OK;
 }

@@ -337,6 +337,7 @@ static const Field message_rows[] = {
     { "correlationId",     FIELD_TEXT,  OR_NULL },
     { "requestedBy",       FIELD_ID,    OR_NULL, .help = "The key of who asked for it to be sent again" },
     { "createdAt",         FIELD_TIME,  OR_NULL },
+    LIST("warnings", SOMETIMES, preview_warning_row),
 };
 const Shape message_shape = SHAPE("Message", message_rows);
 static const Field message_row = { NULL, FIELD_OBJECT, .inside = &message_shape };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/api.h"
+#include "domain/phrase.h"
 #include "store/audit.h"
 #include "store/target.h"
 
@@ -17,3 +18,6 @@ Err first_targets(const Call *call, Db *db, Uuid id, TargetRow **ret, size_t *re
 
 // put_verdict writes the members of what was found along an audit chain.
 void put_verdict(const Call *call, JsonOut *json, const AuditVerdict *verdict);
+
+// put_missing writes, as warnings, which placeholders of a template had no value.
+void put_missing(JsonOut *json, const Filling *filling);

@@ -2,6 +2,7 @@
 
 #include "api/noun.h"
 #include "api/shapes.h"
+#include "api/shown.h"
 #include "channels/channel.h"
 #include "domain/template.h"
 #include "store/definition.h"
@@ -133,13 +134,8 @@ static Err find_sample(Call *call, Db *db, const PreviewBody *body, Event *ret, 
     return event_parse(call->arena, ret, error);
 }
 
-static void put_preview(JsonOut *json, const Content *content, const Filling *filling)
+void put_missing(JsonOut *json, const Filling *filling)
 {
-    json_open(json, '{');
-    json_put_str(json, S("subject"), content->subject);
-    json_put_str(json, S("body"), content->html.at ? content->html : content->text);
-    if (content->template.at || content->param_count > 0)
-        content_put_provider(json, content);
     json_key(json, S("warnings"));
     json_open(json, '[');
     for (size_t i = 0; i < filling->missing_count; i++) {
@@ -149,6 +145,16 @@ static void put_preview(JsonOut *json, const Content *content, const Filling *fi
         json_close(json, '}');
     }
     json_close(json, ']');
+}
+
+static void put_preview(JsonOut *json, const Content *content, const Filling *filling)
+{
+    json_open(json, '{');
+    json_put_str(json, S("subject"), content->subject);
+    json_put_str(json, S("body"), content->html.at ? content->html : content->text);
+    if (content->template.at || content->param_count > 0)
+        content_put_provider(json, content);
+    put_missing(json, filling);
     json_close(json, '}');
 }
 

@@ -43,14 +43,25 @@ def test_one_is_shown_by_its_id_and_by_the_command(ctx):
     book(ctx.peal)
     settle(ctx.peal)
     [one] = messages(ctx.peal)
-    equal(ctx.peal.get(f"/v1/messages/{one['id']}", expect=200).json, one)
+    equal(ctx.peal.get(f"/v1/messages/{one['id']}", expect=200).json, {**one, "warnings": []})
     [other] = (row["id"] for row in deliveries(ctx.peal) if row["id"] != one["id"])
     ctx.peal.get(f"/v1/messages/{other}", expect=404)  # a trigger made it
     make_tenant(ctx.peal, "acme").get(f"/v1/messages/{one['id']}", expect=404)
     ran = ctx.peal.cli("messages", "--entity", "12345", "--status", "Sent")
     assert ran.code == 0 and one["id"] in ran.out and other not in ran.out, ran
-    equal(json.loads(ctx.peal.cli("messages", "show", one["id"], "--json").out), one)
+    equal(json.loads(ctx.peal.cli("messages", "show", one["id"], "--json").out), {**one, "warnings": []})
     equal(ctx.peal.cli("messages", "show", other).code, ctx.peal.cli("deliveries", "show", "x").code)
+
+
+def test_a_missing_placeholder_is_told_with_its_message(ctx):
+    make_template(ctx.peal, "lost", body="{{guestName}}, your room is {{room.number}}; {{room.number}}, {{pin}}")
+    book(ctx.peal)
+    settle(ctx.peal)
+    [one] = messages(ctx.peal)
+    equal(one["status"], "Sent")
+    shown = ctx.peal.get(f"/v1/messages/{one['id']}", expect=200).json
+    equal([(row["placeholder"], row["message"]) for row in shown["warnings"]],
+          [("room.number", "has no value"), ("pin", "has no value")])
 
 
 def test_every_status_has_its_word(ctx):
