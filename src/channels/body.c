@@ -29,10 +29,11 @@ static void open_member(JsonOut *out, Str key, char bracket)
     json_open(out, bracket);
 }
 
-// language is a locale as WhatsApp writes it: en_US.
+// language is a locale as WhatsApp writes it: en_US. A list's member may have one of his own.
 static Str language(const Letter *letter)
 {
-    Str locale = letter->message->promise.locale;
+    Str own = letter->count > 0 ? letter->targets[0]->locale : STR_NONE;
+    Str locale = own.len ? own : letter->message->promise.locale;
     if (!locale.len)
         return S("en");
     Buf buf = buf_new(letter->arena, locale.len);
