@@ -19,8 +19,7 @@
 bool legs_wanted(const Flight *first)
 {
     size_t max = (size_t) first->type->targets_max;
-    bool leaves = !first->engine->options.is_dev && first->type->carrier != CARRIER_CAPTURE;
-    return leaves && max > 0 && first->target_count > max && !parcel_is_judged(&first->parcel);
+    return max > 0 && first->target_count > max;
 }
 
 // has_left: some need a leg yet. What became of others is known beforehand: they opted out.

@@ -3,6 +3,7 @@
 #include "store/definition.h"
 #include "store/list.h"
 #include "store/notification.h"
+#include "store/preference.h"
 #include "store/report.h"
 
 // What channel.h promises, each on the real engine and store, with channel types of the test's own:
@@ -17,7 +18,8 @@ static Err request_list(const Parcel *parcel, Transfer *ret, Error *error)
     Buf list = buf_new(parcel->arena, 10000);
     for (size_t i = 0; i < parcel->count; i++)
         for (size_t j = 0; j < parcel->messages[i].target_count; j++)
-            buf_add_format(&list, "%.*s ", STR_ARG(parcel->messages[i].targets[j].address));
+            if (!target_is_judged(&parcel->messages[i].targets[j]))
+                buf_add_format(&list, "%.*s ", STR_ARG(parcel->messages[i].targets[j].address));
     if (str_starts(buf_str(&list), S("bad")))
         return fail(error, ERR_CHANNEL_INVALID, "the address is bad");
     *ret = (Transfer){ .method = S("POST"), .url = S("http://192.0.2.1/"), .body = buf_str(&list) };
@@ -56,7 +58,8 @@ static void judge_letters(const Parcel *parcel, const TransferResult *result)
         for (size_t j = 0; j < parcel->messages[i].target_count; j++, at++) {
             char letter = at < result->body.len ? result->body.at[at] : 't';
             Target *target = &parcel->messages[i].targets[j];
-            target->outcome = outcome_of(parcel->arena, letter, (int) target->n);
+            if (!target_is_judged(target))
+                target->outcome = outcome_of(parcel->arena, letter, (int) target->n);
         }
 }
 
@@ -268,6 +271,64 @@ static void a_budget_that_is_used_up_leaves_what_was_told(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
 }
 
+// counts are those that the API shows.
+static TargetCounts counts(Rig *rig)
+{
+    TargetCounts found;
+    Rows rows = ask(&rig->store, "SELECT DISTINCT delivery FROM target", "", NULL);
+    MUST(&rig->store, targets_count(rig->store.db, &rig->store.arena, TENANT,
+                                    value_to_uuid(rows.values), &found, &rig->store.error));
+    return found;
+}
+
+static void what_is_asked_for_again_counts_as_untold(void)
+{
+    RIG(rig);
+    TargetRow *targets;
+    Seen seen;
+    channel_by(&rig, "many", "", 3);
+    visits(&rig, "many", 1);
+    address(&rig, 3);
+    turn(&rig);
+    say(&rig, 0, "dpp");
+    turn(&rig);
+    CHECK(counts(&rig).refused == 2 && counts(&rig).delivered == 1);
+    Rows rows = ask(&rig.store, "SELECT id FROM ended", "", NULL);
+    Uuid id = value_to_uuid(rows.values);
+    MUST(&rig.store, act(&rig.store, TENANT, id, DELIVERY_ACTION_RETRY, ""));
+    CHECK(counts(&rig).refused == 0 && counts(&rig).delivered == 1);
+    Walk walk = { .limit = 10 };
+    MUST(&rig.store, target_page(rig.store.db, &rig.store.arena, TENANT, id, &walk, &targets, &seen,
+                                 &rig.store.error));
+    CHECK(targets[0].target.outcome.verdict == VERDICT_DELIVERED);
+    CHECK(targets[1].target.outcome.verdict == VERDICT_UNKNOWN);
+}
+
+static Err apply_opt_out(Tx *tx, void *with, Error *error)
+{
+    const Str *address = with;
+    Preference preference = { .address = *address };
+    TRY(json_parse(&tx->arena, S("[\"many\"]"), &preference.opt_out, error));
+    return preference_put(tx, TENANT, &preference, error);
+}
+
+static void who_opted_out_is_neither_sent_to_nor_waited_for(void)
+{
+    RIG(rig);
+    channel_by(&rig, "many", "", 3);
+    Str to = S("to2");
+    MUST(&rig.store, writer_run(rig.store.writer, apply_opt_out, &to, &rig.store.error));
+    visits(&rig, "many", 1);
+    address(&rig, 3);
+    turn(&rig);
+    say(&rig, 0, "d-t");
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(was_to(&rig, 1, "to3 ") && counts(&rig).opted_out == 1 && counts(&rig).refused == 0);
+    say(&rig, 1, "d");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1 && counts(&rig).delivered == 2);
+}
+
 // Lists
 
 enum { LISTED = 250 }; // three attempts' worth
@@ -373,6 +434,18 @@ static int times_sent(Rig *rig, int n)
     for (int i = 0; i < rig->sent_count; i++)
         times += strstr(str_z(&rig->store.arena, rig->sent[i].body), word) != NULL;
     return times;
+}
+
+static void in_an_ordered_lane_who_failed_is_tried_again_at_once(void)
+{
+    RIG(rig);
+    notify_by(&rig, "many", ",'ordered':true", 3);
+    say(&rig, 0, "dtd");
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.sent_count == 2 && was_to_range(&rig, 1, 2, 2));
+    say(&rig, 1, "d");
+    turn(&rig);
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
 }
 
 static void a_death_between_slices_sends_nothing_again_that_was_told(void)
@@ -555,6 +628,21 @@ static void each_leg_is_paid_for_by_the_rate(void)
     CHECK(rig.sent_count == (first == 3 ? 6 : 7));
     lapse(&rig, 20 * SPAN_SECOND);
     CHECK(rig.sent_count == 7 && in_state(&rig, DELIVERY_DELIVERED) == 1);
+}
+
+static void a_leg_that_was_not_tried_is_paid_back(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'rate':{'max':3,'per':'24h'}", 9);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 3);
+    for (int i = 0; i < 3; i++)
+        lack(&rig, i);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(rig.sent_count == 6 && was_to_each(&rig, 3, 1, 3));
+    say_each(&rig, 3, "d");
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(rig.sent_count == 6 && target_count(&rig, VERDICT_DELIVERED) == 3);
 }
 
 static void a_death_among_the_legs_forgets_those_of_the_parcel(void)
@@ -839,7 +927,10 @@ static const Test tests[] = {
     TEST(a_retry_goes_only_to_the_target_that_may_pass),
     TEST(a_death_between_send_and_settle_forgets_what_was_told),
     TEST(a_budget_that_is_used_up_leaves_what_was_told),
+    TEST(what_is_asked_for_again_counts_as_untold),
+    TEST(who_opted_out_is_neither_sent_to_nor_waited_for),
     TEST(a_list_is_sent_in_slices_and_only_who_may_pass_again),
+    TEST(in_an_ordered_lane_who_failed_is_tried_again_at_once),
     TEST(a_death_between_slices_sends_nothing_again_that_was_told),
     TEST(a_round_that_fails_between_slices_sends_to_nobody_twice),
     TEST(a_type_that_takes_one_address_gets_several_requests_at_once),
@@ -849,6 +940,7 @@ static const Test tests[] = {
     TEST(a_circuit_that_opens_ends_the_legs),
     TEST(a_pause_that_is_asked_for_ends_the_legs),
     TEST(each_leg_is_paid_for_by_the_rate),
+    TEST(a_leg_that_was_not_tried_is_paid_back),
     TEST(a_death_among_the_legs_forgets_those_of_the_parcel),
     TEST(what_is_called_off_starts_no_more_legs),
     TEST(a_leg_that_was_not_tried_is_given_back),
