@@ -233,6 +233,14 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_pending ON inbox (tenant, source, id) WHERE status = 0;
 CREATE UNIQUE INDEX inbox_external ON inbox (tenant, source, external_id) WHERE external_id IS NOT NULL;
 
+-- Rows of table sources that were replayed: when they have ended, their tables are told once more.
+CREATE TABLE inbox_retell (
+    tenant {I64} NOT NULL,
+    source TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    PRIMARY KEY (tenant, source, external_id)
+) {STRICT_KEYED};
+
 -- What rules made of an event without making a delivery, and why: one row for all of them, packed
 -- (domain/decision.h).
 CREATE TABLE decision (

@@ -44,7 +44,9 @@ typedef struct Turn {
     Brought *brought;   // by row
     ForeignRow **taken; // those that are new, and fit
     size_t taken_count;
-    size_t unsettled; // rows that the drain has not come to
+    size_t unsettled;  // rows that the drain has not come to
+    Brought *replayed; // rows of turns before this one, that ended once more
+    size_t replayed_count;
 } Turn;
 
 // find_tenant finds out whose events the rows are.
@@ -57,13 +59,26 @@ static Err find_tenant(Tx *tx, Table *table, Error *error)
     return ERR_OK;
 }
 
-static Err lease(Tx *tx, void *with, Error *error)
+// find_replayed finds what the table is to be told once more.
+static Err find_replayed(Tx *tx, Turn *turn, Error *error)
 {
-    Turn *turn = with;
-    Table *table = turn->table;
-    TRY(tx_sync(tx, error));
-    if (table->to == 0)
-        TRY(find_tenant(tx, table, error));
+    const Table *table = turn->table;
+    Brought *found;
+    size_t count;
+    TRY(source_replayed(tx, table->to, table->id, ROWS_MAX, &found, &count, error));
+    turn->replayed = ARENA_ARRAY(&turn->arena, Brought, count + 1);
+    turn->replayed_count = count;
+    for (size_t i = 0; i < count; i++) {
+        turn->replayed[i] = found[i];
+        turn->replayed[i].external_id = str_dup(&turn->arena, found[i].external_id);
+        turn->replayed[i].error = found[i].error.at ? str_dup(&turn->arena, found[i].error) : S("");
+    }
+    return ERR_OK;
+}
+
+static Err lease(Tx *tx, Turn *turn, Error *error)
+{
+    const Table *table = turn->table;
     Str name =
         str_format(&tx->arena, "source/%lld/%.*s", (long long) table->tenant, STR_ARG(table->id));
     Instant now = clock_now(table->options.real);
@@ -82,6 +97,17 @@ static Err look(Tx *tx, void *with, Error *error)
         if (turn->brought[i].error.at)
             turn->brought[i].error = str_dup(&turn->arena, turn->brought[i].error);
     return ERR_OK;
+}
+
+// begin finds out whether the turn is this node's, and what is left from others.
+static Err begin(Tx *tx, void *with, Error *error)
+{
+    Turn *turn = with;
+    TRY(tx_sync(tx, error));
+    if (turn->table->to == 0)
+        TRY(find_tenant(tx, turn->table, error));
+    TRY(lease(tx, turn, error));
+    return turn->is_ours ? find_replayed(tx, turn, error) : ERR_OK;
 }
 
 // is_too_large: a payload that no event could have is not even read. Written with spaces it may be
@@ -193,6 +219,29 @@ static Err settle(Turn *turn, Error *error)
     return foreign_mark(turn->table->foreign, &turn->arena, ended, count, error);
 }
 
+// retell marks what was replayed.
+static Err retell(Turn *turn, Error *error)
+{
+    const ForeignRow **ended =
+        ARENA_ARRAY(&turn->arena, const ForeignRow *, turn->replayed_count + 1);
+    for (size_t i = 0; i < turn->replayed_count; i++) {
+        const Brought *brought = &turn->replayed[i];
+        ForeignRow *row = ARENA_NEW(&turn->arena, ForeignRow);
+        *row = (ForeignRow){ .id = brought->external_id,
+                             .is_failed = brought->status == INBOX_FAILED,
+                             .error = brought->error };
+        ended[i] = row;
+    }
+    return foreign_mark(turn->table->foreign, &turn->arena, ended, turn->replayed_count, error);
+}
+
+static Err forget_replayed(Tx *tx, void *with, Error *error)
+{
+    const Turn *turn = with;
+    source_told(tx, turn->replayed, turn->replayed_count);
+    return tx_sync(tx, error);
+}
+
 static void bring(Turn *turn)
 {
     const Table *table = turn->table;
@@ -207,7 +256,7 @@ static Err take(Turn *turn, Error *error)
 {
     Table *table = turn->table;
     Writer *writer = table->options.writer;
-    TRY(writer_run(writer, lease, turn, error));
+    TRY(writer_run(writer, begin, turn, error));
     if (!turn->is_ours)
         return ERR_OK;
     if (!table->foreign)
@@ -224,7 +273,10 @@ static Err take(Turn *turn, Error *error)
         }
         TRY(settle(turn, error));
     }
-    return foreign_end(table->foreign, error);
+    TRY(retell(turn, error));
+    TRY(foreign_end(table->foreign, error));
+    // Only now: who dies before has it told again.
+    return turn->replayed_count > 0 ? writer_run(writer, forget_replayed, turn, error) : ERR_OK;
 }
 
 // failed backs off, and tells of the first failure in a row.

@@ -137,6 +137,19 @@ static const Statement replay = {
     .postgres = "UPDATE inbox i SET " SET_BACK " FROM unnest($1, $2) AS u (tenant, id)"
                 " WHERE i.tenant = u.tenant AND i.id = u.id AND i.status <> 0 RETURNING i.id",
 };
+#define RETOLD                                                                                     \
+    "INSERT INTO inbox_retell (tenant, source, external_id)"                                       \
+    " SELECT i.tenant, i.source, i.external_id FROM inbox i"
+static const Statement retell = {
+    .name = "inbox_retell",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = RETOLD " WHERE i.tenant = $1 AND i.id = $2 AND i.external_id IS NOT NULL"
+                  " ON CONFLICT DO NOTHING",
+    .postgres = RETOLD " JOIN unnest($1, $2) AS u (tenant, id) ON i.tenant = u.tenant"
+                       " AND i.id = u.id WHERE i.external_id IS NOT NULL ON CONFLICT DO NOTHING",
+};
 static const Statement many = {
     .name = "inbox_rows",
     .scope = STATEMENT_TENANT,
@@ -146,9 +159,10 @@ static const Statement many = {
     .postgres = INBOX_NAMED " ORDER BY i.id DESC",
 };
 
-const Statement *const inbox_statements[] = { &put,   &next_source, &pending, &bodies, &settle,
-                                              &awake, &opened,      &one,     &edge,   &find,
-                                              &many,  &edge_up,     &find_up, &replay, NULL };
+const Statement *const inbox_statements[] = { &put,     &next_source, &pending, &bodies,
+                                              &settle,  &awake,       &opened,  &one,
+                                              &edge,    &find,        &many,    &edge_up,
+                                              &find_up, &replay,      &retell,  NULL };
 
 static const Columns row_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
@@ -396,6 +410,7 @@ Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t 
         values[i * 2 + 1] = value_uuid(&ids[i]);
     }
     db_send_many(tx->db, &tx->arena, &replay, values, count, &rows);
+    db_send_many(tx->db, &tx->arena, &retell, values, count, NULL);
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < rows.count; i++)
         tx_fact(tx, FACT_OUTBOX_REPLAYED, tenant,

@@ -86,7 +86,8 @@ Err inbox_filter_read(const Json *given, Str pointer, InboxFilter *ret, Error *e
 Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, Uuid until,
                const Walk *walk, IdsSeen *ret, Error *error) MUST_USE;
 
-// inbox_replay sets rows back to pending, to be decided anew; ret_done says how many were not.
+// inbox_replay sets rows back to pending, to be decided anew; ret_done says how many were not. The
+// tables of those that came from one are told how it ends (source_replayed).
 Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t *ret_done,
                  Error *error) MUST_USE;
 

@@ -21,7 +21,26 @@ static const Statement look = {
                       " AND i.external_id = u.external_id",
 };
 
-const Statement *const source_statements[] = { &all, &look, NULL };
+static const Statement replayed = {
+    .name = "source_replayed",
+    .scope = STATEMENT_TENANT,
+    .params = "iti",
+    .sql = KNOWN "inbox_retell r JOIN inbox i ON i.tenant = r.tenant AND i.source = r.source"
+                 " AND i.external_id = r.external_id WHERE r.tenant = $1 AND r.source = $2"
+                 " AND i.status <> 0 LIMIT $3",
+};
+static const Statement told = {
+    .name = "source_told",
+    .scope = STATEMENT_TENANT,
+    .params = "itt",
+    .many = true,
+    .sql = "DELETE FROM inbox_retell WHERE tenant = $1 AND source = $2 AND external_id = $3",
+    .postgres = "DELETE FROM inbox_retell r USING unnest($1, $2, $3) AS u (tenant, source,"
+                " external_id) WHERE r.tenant = u.tenant AND r.source = u.source"
+                " AND r.external_id = u.external_id",
+};
+
+const Statement *const source_statements[] = { &all, &look, &replayed, &told, NULL };
 
 Err source_rows(Tx *tx, SourceRow **ret, size_t *ret_count, Error *error)
 {
@@ -39,17 +58,23 @@ Err source_rows(Tx *tx, SourceRow **ret, size_t *ret_count, Error *error)
     return ERR_OK;
 }
 
-Err source_look(Tx *tx, Brought *rows, size_t count, Error *error)
+static Value *values_of(Tx *tx, const Brought *rows, size_t count)
 {
-    Rows found = { 0 };
     Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
     for (size_t i = 0; i < count; i++) {
-        rows[i].is_known = false;
         values[i * 3] = value_i64(rows[i].tenant);
         values[i * 3 + 1] = value_text(rows[i].source);
         values[i * 3 + 2] = value_text(rows[i].external_id);
     }
-    db_send_many(tx->db, &tx->arena, &look, values, count, &found);
+    return values;
+}
+
+Err source_look(Tx *tx, Brought *rows, size_t count, Error *error)
+{
+    Rows found = { 0 };
+    for (size_t i = 0; i < count; i++)
+        rows[i].is_known = false;
+    db_send_many(tx->db, &tx->arena, &look, values_of(tx, rows, count), count, &found);
     TRY(tx_sync(tx, error));
     for (size_t f = 0; f < found.count; f++) {
         const Value *row = rows_at(&found, f);
@@ -62,4 +87,29 @@ Err source_look(Tx *tx, Brought *rows, size_t count, Error *error)
         }
     }
     return ERR_OK;
+}
+
+Err source_replayed(Tx *tx, int64_t tenant, Str source, size_t limit, Brought **ret,
+                    size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(source), value_i64((int64_t) limit) };
+    TRY(tx_query(tx, &replayed, args, &rows, error));
+    *ret = ARENA_ARRAY(&tx->arena, Brought, rows.count + 1);
+    *ret_count = rows.count;
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        (*ret)[i] = (Brought){ .tenant = tenant,
+                               .source = source,
+                               .external_id = value_to_str(&row[0]),
+                               .is_known = true,
+                               .status = (int) value_to_i64(&row[1]),
+                               .error = value_to_str(&row[2]) };
+    }
+    return ERR_OK;
+}
+
+void source_told(Tx *tx, const Brought *rows, size_t count)
+{
+    db_send_many(tx->db, &tx->arena, &told, values_of(tx, rows, count), count, NULL);
 }

@@ -28,4 +28,10 @@ typedef struct Brought {
 // source_look finds out which of the rows the inbox has.
 Err source_look(Tx *tx, Brought *rows, size_t count, Error *error) MUST_USE;
 
+// source_replayed finds rows of a source that were replayed and have ended since, so many at most;
+// source_told, that its table knows.
+Err source_replayed(Tx *tx, int64_t tenant, Str source, size_t limit, Brought **ret,
+                    size_t *ret_count, Error *error) MUST_USE;
+void source_told(Tx *tx, const Brought *rows, size_t count);
+
 extern const Statement *const source_statements[]; // ends with NULL

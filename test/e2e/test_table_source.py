@@ -98,6 +98,24 @@ def test_a_death_between_our_commit_and_theirs_makes_no_second_event(ctx):
     equal(len(peal.get("/v1/outbox", expect=200).json["items"]), 2)
 
 
+def test_a_replay_is_told_to_the_table(ctx):
+    """M12: what nobody took is taken once there is a rule for it; what fails again says why again."""
+    app = Application(ctx)
+    peal = start(ctx)
+    make_source(peal, app)
+    for id in (1, 2, 3):
+        app.write(id, kind="nobody.listens" if id == 2 else KIND)
+    settled(app, ["Failed"] * 3)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    app.sql("UPDATE outbox_message SET last_error = 'seen' WHERE id = 2")
+    peal.post("/v1/operations", {"action": "replay", "filter": {"status": "Failed"}}, expect=202)
+    settled(app, ["Published", "Failed", "Published"])
+    eventually(lambda: app.sql("SELECT COUNT(*) FROM outbox_message WHERE last_error = 'template not found'") == [["1"]])
+    equal(app.sql("SELECT id FROM outbox_message WHERE last_error IS NOT NULL"), [["2"]])
+    eventually(lambda: ctx.sql("SELECT * FROM inbox_retell") == [])
+    equal(len(deliveries(peal)), 2)
+
+
 def test_order_and_many(ctx):
     app = Application(ctx)
     peal = start(ctx)

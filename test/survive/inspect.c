@@ -122,6 +122,7 @@ static const Statement tables[] = {
     TABLE("resend", "tenant, event"),
     TABLE("preference", "tenant, key"),
     TABLE("inbox", "tenant, id"),
+    TABLE("inbox_retell", "tenant, source, external_id"),
     TABLE("delivery", "tenant, id"),
     TABLE("target", "tenant, delivery, n"),
     TABLE("queue", "tenant, id"),

@@ -175,10 +175,10 @@ static Err mark_some(Foreign *foreign, Arena *arena, const ForeignRow *const *ro
     buf_add(&sql, S(" SET "));
     foreign_name(&sql, table->columns[SOURCE_STATUS]);
     buf_add(&sql, rows[0]->is_failed ? S(" = 'Failed'") : S(" = 'Published'"));
-    if (tells_why) {
+    if (table->columns[SOURCE_LAST_ERROR].at) {
         buf_add(&sql, S(", "));
         foreign_name(&sql, table->columns[SOURCE_LAST_ERROR]);
-        buf_add(&sql, S(" = $2"));
+        buf_add(&sql, tells_why ? S(" = $2") : S(" = NULL"));
     }
     buf_add(&sql, S(" WHERE "));
     foreign_name(&sql, table->columns[SOURCE_ID]);

@@ -175,6 +175,7 @@ static Err update(SqliteForeign *self, Arena *arena, const ForeignRow *const *ro
     for (size_t i = 0; i < count; i++) {
         const ForeignRow *row = rows[i];
         sqlite3_reset(stmt);
+        sqlite3_clear_bindings(stmt); // the error of one is not the next one's
         sqlite3_bind_text(stmt, 1, row->id.at, (int) row->id.len, SQLITE_STATIC);
         sqlite3_bind_text(stmt, 2, row->is_failed ? "Failed" : "Published", -1, SQLITE_STATIC);
         if (table->columns[SOURCE_LAST_ERROR].at && row->is_failed)
