@@ -136,6 +136,8 @@ static void half_a_record_hides_no_other(void)
         snprintf(want, sizeof want, "first;%s%slast;", is_whole ? torn : "", is_whole ? ";" : "");
         CHECK_AT(found, strcmp(found, want) == 0);
         CHECK(is_whole ? skipped == 0 : skipped == (uint64_t) kept);
+        CHECK(read_all(&rig, false, found, sizeof found) == skipped);
+        CHECK_AT(found, strcmp(found, want) == 0);
         rig_close(&rig);
     }
 }
