@@ -5,6 +5,7 @@
 #include "base/usage.h"
 #include "engine/engine.h"
 #include "engine/measure.h"
+#include "store/audit.h"
 #include "store/health.h"
 
 // /metrics: each row of base/metric.h in Prometheus' text format. What is counted as Peal runs is
@@ -17,11 +18,12 @@ enum { TEXT_BYTES_MAX = 16 << 20, CLASSES = 8 };
 
 #define OTHERS S("(others)")
 
-// Held are the lanes that something holds at a time.
+// Held are the lanes that something holds at a time; beside them, facts that are not sealed yet.
 typedef struct Held {
     Health *rows;
     size_t count;
     Instant now;
+    int64_t unsealed;
 } Held;
 
 void metrics_request(const Route *route, int status)
@@ -112,6 +114,7 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_ATTEMPT, label_type, NULL);
     metric_put_series(out, METRIC_ATTEMPTS, label_type_verdict, NULL);
     metric_put_series(out, METRIC_MISSING, NULL, NULL);
+    metric_put_series(out, METRIC_AUDIT_FAILURES, NULL, NULL);
     if (!call->key)
         return;
     metric_put_series(out, METRIC_CHANNEL_ATTEMPT, label_lane, call);
@@ -295,6 +298,8 @@ static void answer(Call *call, const Depths *depths, const Held *held)
         put_depths(call, depths, &out);
     for (Metric metric = METRIC_CHANNEL_CIRCUIT; held && metric <= METRIC_CHANNEL_PAUSED; metric++)
         put_held(call, held, metric, &out);
+    if (held)
+        put_alone(&out, METRIC_AUDIT_BACKLOG, (double) held->unsealed);
     if (depths && call->api->site)
         put_backlog(call->api->site, depths, &out);
     if (call->registry)
@@ -317,6 +322,7 @@ static Err run(Read *read, Db *db, Error *error)
     TRY(depths_renew(&api->depths, db, api->clock, error));
     Held held = { .now = clock_now(api->clock) };
     TRY(health_held(db, call->arena, held.now, &held.rows, &held.count, error));
+    TRY(audit_backlog(db, call->arena, &held.unsealed, error));
     answer(call, &api->depths, &held);
     return ERR_OK;
 }

@@ -34,6 +34,8 @@ enum {
     X(CHANNEL_CIRCUIT,   GAUGE,     0,                     "peal_channel_circuit_open",        "tenant,channel",       "1 for each channel whose circuit is not closed, by what a node told last") \
     X(CHANNEL_PAUSED,    GAUGE,     0,                     "peal_channel_paused",              "tenant,channel",       "1 for each channel that pauses because its far side asked for it, on all nodes") \
     X(SITE_BACKLOG,      GAUGE,     0,                     "peal_site_backlog",                "",                     "At a site: rows that central has not acknowledged yet") \
+    X(AUDIT_BACKLOG,     GAUGE,     0,                     "peal_audit_backlog",               "",                     "Facts that are not sealed into the audit yet, of all tenants and nodes") \
+    X(AUDIT_FAILURES,    COUNTER,   1,                     "peal_audit_failures_total",        "",                     "Failed tries to seal the audit; no delivery is changed by one, and it is tried again") \
     X(EVENTS,            COUNTER,   1,                     "peal_events_total",                "",                     "Events taken in") \
     X(CREATED,           COUNTER,   1,                     "peal_deliveries_created_total",    "",                     "Deliveries made of events") \
     X(INGEST,            HISTOGRAM, 1,                     "peal_ingest_seconds",              "",                     "From the whole request that brings events to its answer") \

@@ -13,7 +13,8 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, 0, true, purge_run, NULL },
     [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
     [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
-    [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL },
+    [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL,
+                    .failed = METRIC_AUDIT_FAILURES },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
                      .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
@@ -100,6 +101,8 @@ void duty_failed(Engine *engine, const Round *round)
         snprintf(state->fault, sizeof state->fault, "%s", round->detail);
         state->retry_at =
             engine_monotonic(engine) + (duties[name].retry ? duties[name].retry : DUTY_RETRY);
+        if (duties[name].failed)
+            metric_count(duties[name].failed, METRIC_ALONE, 1);
         log_error("duty.failed", "duty=%s detail=%s", duties[name].name,
                   log_quote(str_from(round->detail)));
     }

@@ -10,6 +10,7 @@
 // engine's, after the commit.
 #pragma once
 
+#include "base/metric.h"
 #include "engine/engine.h"
 #include "store/node.h"
 
@@ -62,6 +63,7 @@ typedef struct Duty {
     bool is_deaf;   // soon is for what take() asks, not for what was done here
     Span retry;     // after a failure that was its own; 0: DUTY_RETRY
     bool is_fresh;  // not in a round that waited: what it knows of this node's flights is old
+    Metric failed;  // counts failures that were its own; 0: none does
 } Duty;
 
 // beat.c: this node lives, who else does, and what time the server has.

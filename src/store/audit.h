@@ -78,6 +78,9 @@ typedef struct AuditChain {
 } AuditChain;
 Err audit_chain(Db *db, Arena *arena, int64_t tenant, AuditChain *ret, Error *error) MUST_USE;
 
+// audit_backlog counts the facts of all chains that have their number and are not sealed yet.
+Err audit_backlog(Db *db, Arena *arena, int64_t *ret, Error *error) MUST_USE;
+
 // AuditVerdict is what a walk along a chain found. bad is the first bad row's number.
 typedef struct AuditVerdict {
     AuditHead head; // how far it is sound

@@ -30,6 +30,12 @@ static const Statement chain_get = {
     .sql = "SELECT seq, link, anchor_seq, anchor_link, told - number FROM chain WHERE tenant = $1",
 };
 
+static const Statement backlog = {
+    .name = "audit_backlog",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT CAST(COALESCE(SUM(told - number), 0) AS BIGINT) FROM chain WHERE number < told",
+};
 static const Statement site_called = {
     .name = "audit_site_called",
     .scope = STATEMENT_TENANT,
@@ -46,7 +52,7 @@ static const Statement site_names = {
                 " JOIN site s ON s.tenant = u.tenant AND s.site = u.site",
 };
 
-const Statement *const audit_page_statements[] = { &newest,      &onward,     &chain_get,
+const Statement *const audit_page_statements[] = { &newest,      &onward,     &chain_get, &backlog,
                                                    &site_called, &site_names, NULL };
 
 static const Columns chain_columns = COLUMNS(
@@ -61,6 +67,14 @@ Err audit_chain(Db *db, Arena *arena, int64_t tenant, AuditChain *ret, Error *er
     *ret = (AuditChain){ 0 };
     if (rows.count > 0)
         columns_read(&chain_columns, rows_at(&rows, 0), ret);
+    return ERR_OK;
+}
+
+Err audit_backlog(Db *db, Arena *arena, int64_t *ret, Error *error)
+{
+    Rows rows;
+    TRY(db_query(db, arena, &backlog, NULL, &rows, error));
+    *ret = value_to_i64(&rows.values[0]);
     return ERR_OK;
 }
 

@@ -274,5 +274,42 @@ def test_a_long_chain_is_verified_by_an_operation(ctx):
     assert "broken" in ctx.peal.cli("audit", "verify").err
 
 
+REFUSE = {
+    "sqlite": ["CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"],
+    "postgres": ["CREATE FUNCTION peal.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                 " 'BEGIN RAISE EXCEPTION ''no''; END'",
+                 "CREATE TRIGGER refuse BEFORE INSERT ON peal.audit FOR EACH ROW"
+                 " EXECUTE FUNCTION peal.refuse()"],
+}
+ALLOW = {"sqlite": "DROP TRIGGER refuse", "postgres": "DROP TRIGGER refuse ON peal.audit"}
+
+
+def metric(peal, name):
+    text = peal.get("/metrics", expect=200).text
+    return sum(float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " "))
+
+
+def test_a_failing_audit_changes_no_delivery_is_counted_and_heals(ctx):
+    make_trigger(ctx.peal)
+    before = send_one(ctx)
+    equal((metric(ctx.peal, "peal_audit_backlog"), metric(ctx.peal, "peal_audit_failures_total")), (0, 0))
+    ctx.peal.stop()
+    for statement in REFUSE[ctx.store]:
+        ctx.sql(statement)
+    ctx.peal.start()
+    send_one(ctx)
+    [row] = {one["id"] for one in deliveries(ctx.peal)} - {before}
+    equal(ctx.peal.get(f"/v1/deliveries/{row}", expect=200).json["state"], "delivered")
+    equal(of_delivery(ctx.peal, row), [])
+    assert eventually(lambda: metric(ctx.peal, "peal_audit_failures_total") > 0)
+    assert metric(ctx.peal, "peal_audit_backlog") >= 2
+    ctx.peal.stop()
+    ctx.sql(ALLOW[ctx.store])
+    ctx.peal.start()
+    settle(ctx.peal)
+    equal([item["status"] for item in of_delivery(ctx.peal, row)], ["Enqueued", "Success", "Delivered"])
+    equal((verify(ctx.peal)["ok"], metric(ctx.peal, "peal_audit_backlog")), (True, 0))
+
+
 if __name__ == "__main__":
     main()

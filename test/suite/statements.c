@@ -10,6 +10,7 @@
 
 // The closed list of statements that are not bound to a tenant. Whoever adds one says so here.
 static const char *const system_statements[] = {
+    "audit_backlog",
     "audit_behind",
     "audit_heads",
     "counter_add",
