@@ -505,7 +505,8 @@ CREATE TABLE audit_brought (
 ) {STRICT_KEYED};
 
 -- How far a tenant's audit has come: told is the last number of its facts, number the last that was
--- sealed into the chain, seq and link the chain's head; what lies up to the anchor was purged.
+-- sealed into the chain, seq and link the chain's head; what lies up to the anchor was purged. mended is
+-- how far the sweep along it has come (src/store/audit_mend.h), mended_at when it goes on.
 CREATE TABLE chain (
     tenant {I64} NOT NULL PRIMARY KEY,
     told {I64} NOT NULL,
@@ -514,7 +515,9 @@ CREATE TABLE chain (
     link {BYTES} NOT NULL,
     anchor_seq {I64} NOT NULL,
     anchor_link {BYTES} NOT NULL,
-    sealed_at {I64} NOT NULL
+    sealed_at {I64} NOT NULL,
+    mended {I64} NOT NULL DEFAULT 0,
+    mended_at {I64} NOT NULL DEFAULT 0
 ) {STRICT_KEYED} {QUEUE_STORAGE};
 CREATE INDEX chain_behind ON chain (sealed_at) WHERE number < told;
 

@@ -49,7 +49,21 @@ static const Statement bring = {
                 " ON CONFLICT (tenant, event) DO NOTHING RETURNING tenant, event, number",
 };
 
-const Statement *const audit_statements[] = { &behind, &bring, &insert, &move_on, NULL };
+static const Statement was_brought = {
+    .name = "audit_brought",
+    .scope = STATEMENT_TENANT,
+    .params = "iui",
+    .many = true,
+    .sql = "SELECT tenant, event, number FROM audit_brought WHERE tenant = $1 AND event = $2"
+           " AND number = $3",
+    .postgres = "SELECT b.tenant, b.event, b.number FROM unnest($1, $2, $3)"
+                " AS u (tenant, event, number) JOIN audit_brought b ON b.tenant = u.tenant"
+                " AND b.event = u.event AND b.number = u.number",
+};
+
+const Statement *const audit_statements[] = {
+    &behind, &bring, &was_brought, &insert, &move_on, NULL
+};
 
 // Chain is one that is sealed on: what is told in it now.
 typedef struct Chain {
@@ -187,9 +201,10 @@ static int by_event(const void *a, const void *b)
     return order ? order : (x->number < y->number ? -1 : x->number > y->number);
 }
 
-// take_ids takes the ids of those rows that others may tell as well; ret is which are ours, in
-// order.
-static Err take_ids(Tx *tx, const Slice *slice, Brought **ret, size_t *ret_count, Error *error)
+// take_ids takes, or looks up, the ids of those rows that others may tell as well; ret is which are
+// ours, in order.
+static Err take_ids(Tx *tx, const Slice *slice, const Statement *statement, Brought **ret,
+                    size_t *ret_count, Error *error)
 {
     Rows rows = { 0 };
     size_t count = 0;
@@ -202,7 +217,7 @@ static Err take_ids(Tx *tx, const Slice *slice, Brought **ret, size_t *ret_count
                     (Brought){ slice->chains[c].tenant, entry->brought, entry->number };
         }
     qsort(wanted, count, sizeof *wanted, by_event);
-    db_send_rows(tx->db, &tx->arena, &bring, &brought_columns, wanted, count, &rows);
+    db_send_rows(tx->db, &tx->arena, statement, &brought_columns, wanted, count, &rows);
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < rows.count; i++)
         columns_read(&brought_columns, rows_at(&rows, i), &wanted[i]);
@@ -212,12 +227,9 @@ static Err take_ids(Tx *tx, const Slice *slice, Brought **ret, size_t *ret_count
     return ERR_OK;
 }
 
-// drop_told leaves out what was told before under the same id.
-static Err drop_told(Tx *tx, Slice *slice, Error *error)
+// keep_ours leaves out what was told before under the same id: ours says which was not, in order.
+static void keep_ours(Slice *slice, const Brought *ours, size_t count)
 {
-    Brought *ours;
-    size_t count;
-    TRY(take_ids(tx, slice, &ours, &count, error));
     for (size_t c = 0; c < slice->chain_count; c++) {
         Chain *chain = &slice->chains[c];
         size_t kept = 0;
@@ -229,19 +241,56 @@ static Err drop_told(Tx *tx, Slice *slice, Error *error)
         }
         chain->row_count = kept;
     }
+}
+
+// tell_slice tells the facts of all chains; statement says which of those that others may have told
+// as well are ours.
+static Err tell_slice(Tx *tx, Slice *slice, const Statement *statement, Error *error)
+{
+    Brought *ours;
+    size_t count;
+    list_moves(tx, slice);
+    TRY(read_known(tx, slice, error));
+    tell_all(tx, slice);
+    TRY(take_ids(tx, slice, statement, &ours, &count, error));
+    keep_ours(slice, ours, count);
     return ERR_OK;
 }
 
-// pack_all makes blocks of what is told; there are no more of them than rows.
+Err audit_retell(Tx *tx, int64_t tenant, JournalEntry *facts, size_t count, AuditTold **ret,
+                 size_t *ret_count, Error *error)
+{
+    Chain chain = { .tenant = tenant, .facts = facts, .fact_count = count };
+    Slice slice = { .chains = &chain, .chain_count = count > 0 };
+    TRY(tell_slice(tx, &slice, &was_brought, error));
+    *ret = chain.rows;
+    *ret_count = chain.row_count;
+    return ERR_OK;
+}
+
+size_t audit_blocks(Arena *arena, int64_t tenant, AuditHead *head, const AuditTold *told,
+                    size_t count, AuditBlock *ret)
+{
+    size_t block_count = 0;
+    for (size_t done = 0; done < count; block_count++)
+        done += audit_block(arena, tenant, head, told + done, count - done, &ret[block_count]);
+    return block_count;
+}
+
+void audit_write(Tx *tx, const AuditBlock *blocks, size_t count)
+{
+    db_send_rows(tx->db, &tx->arena, &insert, &block_columns, blocks, count, NULL);
+}
+
+// pack_all makes blocks of what is told.
 static size_t pack_all(Tx *tx, const Slice *slice, AuditBlock **ret)
 {
     size_t count = 0;
     *ret = ARENA_ARRAY(&tx->arena, AuditBlock, slice->row_count + 1);
     for (size_t c = 0; c < slice->chain_count; c++) {
         Chain *chain = &slice->chains[c];
-        for (size_t done = 0; done < chain->row_count; count++)
-            done += audit_block(&tx->arena, chain->tenant, &chain->head, chain->rows + done,
-                                chain->row_count - done, &(*ret)[count]);
+        count += audit_blocks(&tx->arena, chain->tenant, &chain->head, chain->rows,
+                              chain->row_count, *ret + count);
     }
     return count;
 }
@@ -262,17 +311,15 @@ Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error)
     *ret = (AuditSealed){ 0 };
     // Held for this transaction alone, like the sequencer's: who comes next goes on from there.
     TRY(duty_lease(tx, AUDIT_LEASE, tx->writer, 0, &is_ours, error));
+    ret->is_ours = is_ours;
     if (!is_ours)
         return ERR_OK;
     TRY(read_facts(tx, limit, &slice, error));
     if (slice.chain_count == 0)
         return ERR_OK;
-    list_moves(tx, &slice);
-    TRY(read_known(tx, &slice, error));
-    tell_all(tx, &slice);
-    TRY(drop_told(tx, &slice, error));
+    TRY(tell_slice(tx, &slice, &bring, error));
     size_t count = pack_all(tx, &slice, &blocks);
-    db_send_rows(tx->db, &tx->arena, &insert, &block_columns, blocks, count, NULL);
+    audit_write(tx, blocks, count);
     db_send_rows(tx->db, &tx->arena, &move_on, &moved_columns, slice.chains, slice.chain_count,
                  NULL);
     TRY(tx_sync(tx, error));

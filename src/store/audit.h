@@ -12,26 +12,38 @@
 #pragma once
 
 #include "domain/audit_block.h"
-#include "store/tx.h"
+#include "store/sequence.h"
 #include "store/walk.h"
 
 #define AUDIT_LEASE S("seal") // of store/duty.h
 
 enum {
-    AUDIT_CHECKPOINT = 1000,    // rows
-    AUDIT_VERIFY_MAX = 100000,  // rows that a call verifies; more are an operation's
+    AUDIT_CHECKPOINT = 1000,   // rows
+    AUDIT_VERIFY_MAX = 100000, // rows that a call verifies; more are an operation's
 };
 
 // audit_seal seals up to limit facts, of the chains that waited longest. Each gets its share.
 typedef struct AuditSealed {
     int64_t rows;
     bool has_more;
+    bool is_ours; // this node holds the lease until the end of the transaction
 } AuditSealed;
 Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error) MUST_USE;
 
 // audit_take takes in what a site tells. What is brought twice, or is told here as well, is one
 // row: which of them it becomes is known when it is sealed.
 void audit_take(Tx *tx, int64_t tenant, const AuditBrought *brought);
+
+// audit_retell tells facts of a tenant again, as they were told, without those that were told under
+// an id that somebody else had told before.
+Err audit_retell(Tx *tx, int64_t tenant, JournalEntry *facts, size_t count, AuditTold **ret,
+                 size_t *ret_count, Error *error) MUST_USE;
+
+// audit_blocks packs what is told behind a head, which moves on with it, into blocks, for which ret
+// has room: there are no more of them than rows. audit_write writes blocks.
+size_t audit_blocks(Arena *arena, int64_t tenant, AuditHead *head, const AuditTold *told,
+                    size_t count, AuditBlock *ret);
+void audit_write(Tx *tx, const AuditBlock *blocks, size_t count);
 
 // AuditFilter says which rows; what is none, zero or false does not restrict.
 typedef struct AuditFilter {

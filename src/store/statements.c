@@ -5,6 +5,7 @@
 #include "store/attempt.h"
 #include "store/audit.h"
 #include "store/audit_known.h"
+#include "store/audit_mend.h"
 #include "store/audit_outside.h"
 #include "store/awaiting.h"
 #include "store/cause.h"
@@ -56,6 +57,7 @@ const Statement *const *const all_statements[] = {
     attempt_statements,
     audit_statements,
     audit_known_statements,
+    audit_mend_statements,
     audit_outside_statements,
     audit_page_statements,
     awaiting_statements,

@@ -5,7 +5,7 @@ import uuid
 from urllib.parse import quote, urlsplit
 
 from harness import equal, eventually, like, main, slow
-from steps import deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
+from steps import advance, deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
 
 
 def audit(peal, query=""):
@@ -272,6 +272,26 @@ def test_a_long_chain_is_verified_by_an_operation(ctx):
     equal(ran.code, 1)
     like(json.loads(ran.out), {"ok": False, "firstBad": {"seq": gone}})
     assert "broken" in ctx.peal.cli("audit", "verify").err
+
+
+def test_the_sweep_restores_what_is_missing(ctx):
+    make_trigger(ctx.peal)
+    for _ in range(3):
+        send_one(ctx)
+    rows = audit(ctx.peal)
+    table = "peal.audit" if ctx.store == "postgres" else "audit"
+    harms = (f"DELETE FROM {table} WHERE tenant = 1 AND seq = (SELECT MIN(seq) FROM {table} WHERE tenant = 1)",
+             f"UPDATE {table} SET body = link WHERE tenant = 1",
+             f"DELETE FROM {table}")
+    for hours, harm in enumerate(harms, 1):  # the clock begins anew with each start
+        ctx.peal.stop()
+        ctx.sql(harm)
+        ctx.peal.start()
+        like(verify(ctx.peal), {"ok": False, "firstBad": {"seq": 1}})
+        advance(ctx.peal, f"{hours}h")
+        settle(ctx.peal)
+        like(verify(ctx.peal), {"ok": True, "head": rows[-1]["hash"]})
+        equal(audit(ctx.peal), rows)
 
 
 REFUSE = {

@@ -13,6 +13,7 @@ static const char *const system_statements[] = {
     "audit_backlog",
     "audit_behind",
     "audit_heads",
+    "audit_mend_next",
     "counter_add",
     "counter_take_gone",
     "definition_forgettable",

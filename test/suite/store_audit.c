@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "store/audit.h"
+#include "store/audit_mend.h"
 #include "store/operation.h"
 #include "store/sequence.h"
 #include "store/site.h"
@@ -256,6 +256,74 @@ static void any_change_is_found_and_named(void)
     other.seq = first + 7;
     CHECK(is_bad(&store, &other, AUDIT_PROBLEM_CHANGED, first + 7));
     run(&store, "DROP TABLE kept");
+}
+
+static Err do_mend(Tx *tx, void *with, Error *error)
+{
+    return audit_mend(tx, with, error);
+}
+
+// mend walks along all chains once, and returns how many rows were restored.
+static int64_t mend(Store *store)
+{
+    int64_t restored, sum = 0;
+    pass(store, AUDIT_MEND_REST + SPAN_SECOND);
+    for (int i = 0; i < 20; i++, sum += restored)
+        MUST(store, writer_run(store->writer, do_mend, &restored, &store->error));
+    return sum;
+}
+
+static void what_is_harmed_is_restored_while_the_journal_has_it(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 5; i++) {
+        deliver(&store);
+        seal(&store, i % 2 ? 1 : SLICE); // also in blocks of one fact
+    }
+    Uuid id = visit(&store);
+    Claimed claimed = claim_one(&store, 1);
+    settle_one(&store, &claimed, VERDICT_TRANSIENT);
+    MUST(&store, act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, "no"));
+    seal(&store, SLICE);
+    CHECK(mend(&store) == 0 && is_whole(&store));
+    AuditRow *whole, *rows;
+    AuditFilter filter = any();
+    size_t count = page_of(&store, &filter, &whole);
+    static const char *const harms[] = {
+        "DELETE FROM audit WHERE tenant = 1 AND seq > 5 AND seq < 10",
+        "UPDATE audit SET body = link WHERE tenant = 1 AND seq > 4 AND seq < 12",
+        "UPDATE audit SET link = body WHERE tenant = 1 AND seq > 8",
+        "UPDATE audit SET first = first - 1 WHERE tenant = 1 AND seq > 8 AND seq < 12",
+        "DELETE FROM audit WHERE tenant = 1 AND seq >= (SELECT seq FROM chain WHERE tenant = 1)",
+        "DELETE FROM audit WHERE tenant = 1", // what is restored is one block
+    };
+    for (size_t i = 0; i < ARRAY_LEN(harms); i++) {
+        run(&store, harms[i]);
+        CHECK_AT(harms[i], !is_whole(&store));
+        CHECK_AT(harms[i], mend(&store) > 0 && is_whole(&store));
+        CHECK_AT(harms[i], page_of(&store, &filter, &rows) == count);
+        for (size_t r = 0; r < count; r++)
+            CHECK_AT(harms[i], is_text(rows[r].target, "ada@example.org") ==
+                                       is_text(whole[r].target, "ada@example.org") &&
+                                   memcmp(&rows[r].link, &whole[r].link, SHA256_LEN) == 0);
+    }
+}
+
+static void what_the_journal_does_not_have_stays_broken(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 3; i++) {
+        deliver(&store);
+        seal(&store, SLICE);
+    }
+    run(&store, "DELETE FROM audit WHERE tenant = 1 AND first = (SELECT MIN(first) + 3 FROM audit"
+                " WHERE tenant = 1 AND seq - first = 2)");
+    AuditVerdict named = verify(&store, NULL);
+    run(&store, "DELETE FROM sequence WHERE tenant = 1");
+    CHECK(named.problem == AUDIT_PROBLEM_MISSING && mend(&store) == 0);
+    CHECK(is_bad(&store, NULL, AUDIT_PROBLEM_MISSING, named.bad));
 }
 
 static size_t unread(const AuditRow *rows, size_t count)
@@ -524,6 +592,8 @@ static const Test tests[] = {
     TEST(what_is_sealed_in_small_slices_is_the_same_chain),
     TEST(who_dies_in_between_leaves_nothing),
     TEST(any_change_is_found_and_named),
+    TEST(what_is_harmed_is_restored_while_the_journal_has_it),
+    TEST(what_the_journal_does_not_have_stays_broken),
     TEST(a_damaged_block_alone_cannot_be_read),
     TEST(a_walk_goes_on_inside_a_block),
     TEST(what_is_known_does_not_hang_on_where_it_lies),
