@@ -65,8 +65,6 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
 
 Err duty_apply(Tx *tx, Round *round, Error *error)
 {
-    if (round->duties)
-        TRY(tx_sync(tx, error));
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         if (round->duties & 1u << name)
             TRY(run(tx, name, round, &round->reports[name], error));

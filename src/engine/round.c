@@ -38,15 +38,26 @@ void round_submit(Round *round)
     writer_submit(engine->options.writer, &round->op);
 }
 
+// do_duties: they move what was just settled on, so that is noted first. What happened is told in
+// the order in which it did.
+static Err do_duties(Tx *tx, Round *round, Error *error)
+{
+    TRY(tx_sync(tx, error));
+    TRY(settle_check(tx, round, error));
+    return duty_apply(tx, round, error);
+}
+
 static Err apply_one(Tx *tx, Round *round, Error *error)
 {
     TRY(renew_apply(tx, round, error));
     TRY(settle_apply(tx, round, error));
-    TRY(duty_apply(tx, round, error));
+    if (round->duties)
+        TRY(do_duties(tx, round, error));
     health_apply(tx, round);
     claim_apply(tx, round);
     TRY(tx_sync(tx, error));
-    TRY(settle_check(tx, round, error));
+    if (!round->duties)
+        TRY(settle_check(tx, round, error));
     return claim_check(tx, round, error);
 }
 
