@@ -79,6 +79,15 @@ static const Rule rules[] = {
          "SELECT COUNT(*) FROM definition d WHERE NOT EXISTS (SELECT 1 FROM definition_version v"
          " WHERE v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
          " AND v.version = d.version)"),
+    RULE("what was drained has its event, and nothing else has",
+         "SELECT COUNT(*) FROM inbox i WHERE (i.status = 1) <> EXISTS (SELECT 1 FROM event e"
+         " WHERE e.tenant = i.tenant AND e.id = i.id)"),
+    RULE("a target has its delivery, and a moment where something was told",
+         "SELECT COUNT(*) FROM target t WHERE NOT EXISTS (SELECT 1 FROM delivery d"
+         " WHERE d.tenant = t.tenant AND d.id = t.delivery) OR (t.send > 0 AND t.told_at IS NULL)"),
+    RULE("no chain is sealed beyond what has its number, and it ends with its last row",
+         "SELECT COUNT(*) FROM chain c WHERE c.number > c.told OR c.seq <> COALESCE((SELECT"
+         " MAX(a.seq) FROM audit a WHERE a.tenant = c.tenant), 0)"),
     RULE("an operation has counted what it did",
          "SELECT COUNT(*) FROM operation WHERE done + skipped + failed > 0 AND position IS NULL"),
 };
@@ -97,6 +106,14 @@ Err inspect_broken(Db *db, Arena *arena, const char **ret, Error *error)
     return ERR_OK;
 }
 
+// Of journal and sequence the writer's own numbers are left out: a COMMIT whose reply was lost
+// costs one. So are journal_seen, which is such a number, and what PostgreSQL alone has for those
+// who emit (emitter, emit_state: roles, and how long this node looks often).
+#define PART(table, columns, rest)                                                                 \
+    {                                                                                              \
+        .name = "inspect_" table, .scope = STATEMENT_SYSTEM, .params = "",                         \
+        .sql = "SELECT " columns " FROM " table " " rest                                           \
+    }
 #define TABLE(table, key)                                                                          \
     {                                                                                              \
         .name = "inspect_" table, .scope = STATEMENT_SYSTEM, .params = "",                         \
@@ -137,6 +154,14 @@ static const Statement tables[] = {
     TABLE("node", "node"),
     TABLE("idempotency", "tenant, key"),
     TABLE("operation", "tenant, id"),
+    TABLE("pace", "minute, tenant, writer, rule, site"),
+    TABLE("sample", "tenant, at"),
+    PART("journal", "writer, at, facts", "WHERE facts IS NOT NULL ORDER BY writer, n"),
+    PART("sequence", "tenant, first, count, writer", "ORDER BY tenant, first"),
+    TABLE("audit", "tenant, seq"),
+    TABLE("audit_brought", "tenant, event"),
+    TABLE("chain", "tenant"),
+    TABLE("duty", "name"),
 };
 
 // add goes on with a 64-bit FNV-1a hash.

@@ -18,7 +18,7 @@
 // one that the last acknowledged step left, or the step that was under way, whole.
 
 enum {
-    CYCLES = 12,
+    CYCLES = 9,
     CHILDREN_MAX = 3,
     STEPS_MAX = 256,
     EXIT_GOOD = 40, // of a child: everything acknowledged is there

@@ -1,6 +1,7 @@
 #include "scenario.h"
 
 #include "engine/sweep.h"
+#include "errands.h"
 #include "store/act.h"
 #include "store/accept.h"
 #include "store/definition.h"
@@ -12,7 +13,7 @@
 #include "store/operation.h"
 #include "store/tenant.h"
 
-enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 2, MIDDLE_LENGTH = 19 };
+enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 3, MIDDLE_LENGTH = 25 };
 
 #define BEGAN_AT ((Instant) 1778735554 * SPAN_SECOND)
 #define LEASE (15 * SPAN_SECOND)
@@ -22,6 +23,7 @@ typedef struct Act {
     const char *name;
     Err (*run)(Scenario *scenario, Error *error);
     Span later; // than the step before; 0: a second
+    bool skips; // what another transaction holds
 } Act;
 
 static int cycle_of(const Scenario *scenario)
@@ -70,8 +72,7 @@ void scenario_close(Scenario *scenario)
     arena_done(&scenario->scratch);
 }
 
-// reseed makes chance a matter of the step alone, however often it is tried.
-static void reseed(Scenario *scenario)
+void scenario_reseed(Scenario *scenario)
 {
     scenario->random = random_seeded(SEED + 1 + scenario->step);
 }
@@ -88,7 +89,7 @@ static Err bootstrap_work(Tx *tx, void *with, Error *error)
     Scenario *scenario = with;
     KeyStart made;
     int64_t node;
-    reseed(scenario);
+    scenario_reseed(scenario);
     TRY(tx_sync(tx, error));
     TRY(key_bootstrap(tx, &scenario->scratch, ADMIN_KEY, &made, error));
     return node_join(tx, S("survivor"), true, tx->now, &node, error);
@@ -238,11 +239,26 @@ static Outcome outcome_of(const Held *held)
 
 static QueueRow held_row(const Held *held)
 {
-    return (
-        QueueRow){ .tenant = held->tenant, .id = held->id, .lane = held->lane, .live = held->live };
+    return (QueueRow){ .tenant = held->tenant,
+                       .id = held->id,
+                       .lane = held->lane,
+                       .rule = held->rule,
+                       .bytes = held->bytes,
+                       .live = held->live };
 }
 
-static void fill_settles(Round *round, const Tx *tx)
+// told_of: whatever became of a list's, all of its targets were told the same.
+static const Target *told_of(const Held *held, const Outcome *outcome, Arena *arena)
+{
+    Target *told = arena_copy(arena, held->targets, sizeof held->targets);
+    for (size_t i = 0; i < held->target_count; i++) {
+        told[i].send = held->live.send;
+        told[i].outcome = *outcome;
+    }
+    return told;
+}
+
+static void fill_settles(Round *round, Tx *tx)
 {
     const Scenario *scenario = round->scenario;
     round->settled = (SettleBatch){ .rows = round->settle_rows };
@@ -253,7 +269,11 @@ static void fill_settles(Round *round, const Tx *tx)
         Settlement to =
             delivery_settle(&held->live, &held->trigger->rule.plan, &policy, &outcome, tx->now, 0);
         QueueRow row = held_row(held);
-        round->settle_rows[round->settled.count++] = settle_tried(&row, to, &outcome, tx->now);
+        Settle *settle = &round->settle_rows[round->settled.count++];
+        *settle = settle_tried(&row, to, &outcome, tx->now);
+        settle->targets = told_of(held, &outcome, &tx->arena);
+        settle->target_count = held->target_count;
+        settle->round = held->live.failures;
     }
 }
 
@@ -268,6 +288,7 @@ static void send_claim(Round *round, Tx *tx)
     size_t kept = round->settles ? 0 : scenario->held_count;
     round->lane.free = (int) (SCENARIO_CLAIM_MAX - kept);
     round->lane.bytes = 1 << 20;
+    round->lane.has_targets = round->lane.reaches_members = true;
     round->claim = (Claim){ .lanes = &round->lane,
                             .lane_count = round->claims && round->lane.free > 0,
                             .node = 1,
@@ -309,22 +330,29 @@ static Err round_work(Tx *tx, void *with, Error *error)
     return node_beat(tx, 1, tx->now, error);
 }
 
+static Held held_of(const Claimed *claimed)
+{
+    Held held = { .tenant = claimed->promise.tenant,
+                  .lane = claimed->promise.lane,
+                  .rule = claimed->promise.rule,
+                  .bytes = claimed->bytes,
+                  .id = claimed->promise.id,
+                  .live = claimed->live,
+                  .trigger = claimed->trigger };
+    assert(!claimed->has_rows || claimed->target_count <= SCENARIO_TARGETS);
+    for (size_t i = 0; claimed->has_rows && i < claimed->target_count; i++)
+        held.targets[held.target_count++] = (Target){ .n = claimed->targets[i].n };
+    return held;
+}
+
 static Err round_of(Scenario *scenario, Round *round, Error *error)
 {
     round->scenario = scenario;
     Err err = writer_run(scenario->writer, round_work, round, error);
     if (err == ERR_OK && (round->settles || round->sweeps))
         scenario->held_count = 0;
-    for (size_t i = 0; err == ERR_OK && i < round->claim.count; i++) {
-        const Claimed *claimed = &round->claim.claimed[i];
-        scenario->held[scenario->held_count++] = (Held){ .tenant = claimed->promise.tenant,
-                                                         .lane = claimed->promise.lane,
-                                                         .rule = claimed->promise.rule,
-                                                         .bytes = claimed->bytes,
-                                                         .id = claimed->promise.id,
-                                                         .live = claimed->live,
-                                                         .trigger = claimed->trigger };
-    }
+    for (size_t i = 0; err == ERR_OK && i < round->claim.count; i++)
+        scenario->held[scenario->held_count++] = held_of(&round->claim.claimed[i]);
     arena_done(&round->arena);
     return err;
 }
@@ -432,7 +460,7 @@ static Err operation_add_work(Tx *tx, void *with, Error *error)
 {
     Scenario *scenario = with;
     bool is_even = cycle_of(scenario) % 2 == 0;
-    reseed(scenario);
+    scenario_reseed(scenario);
     Operation operation = { .tenant = TENANT_FIRST,
                             .id = uuid_new(tx->now, tx->random),
                             .action = is_even ? DELIVERY_ACTION_RETRY : DELIVERY_ACTION_CANCEL,
@@ -501,6 +529,7 @@ static Err hide(Scenario *scenario, Error *error)
 static const Act beginning[] = {
     { "bootstrap", bootstrap, 0 },
     { "define", define, 0 },
+    { "list", errand_list, 0 },
 };
 _Static_assert(ARRAY_LEN(beginning) == BEGINNING_LENGTH, "every step is counted");
 
@@ -508,22 +537,28 @@ static const Act middle[] = {
     { "post", post_visits, 0 },
     { "post with a key", post_keyed, 0 },
     { "post with the key again", post_keyed, 0 },
-    { "claim", claim, 0 },
-    { "renew and claim", renew_and_claim, 0 },
+    { "emit", errand_emit, 0 },
+    { "drain", errand_drain, 0, true },
+    { "notify", errand_notify, 0 },
+    { "claim", claim, 0, true },
+    { "renew and claim", renew_and_claim, 0, true },
     { "cancel in flight", cancel_in_flight, 0 },
-    { "settle and claim", settle_and_claim, 0 },
+    { "settle and claim", settle_and_claim, 0, true },
     { "complete", complete, 0 },
     { "settle", settle, 0 },
     { "retry", retry, 0 },
     { "operate", operate, 0 },
-    { "carry on", carry_on, 0 },
+    { "carry on", carry_on, 0, true },
     { "recall", post_recall, 0 },
     { "discard", discard, 0 },
     { "replace", replace, 0 },
     { "hide and make anew", hide, 0 },
-    { "carry on again", carry_on, 0 },
-    { "claim and let lapse", claim, 30 * SPAN_SECOND },
-    { "sweep", sweep, 60 * SPAN_SECOND },
+    { "carry on again", carry_on, 0, true },
+    { "claim and let lapse", claim, 30 * SPAN_SECOND, true },
+    { "sweep", sweep, 60 * SPAN_SECOND, true },
+    { "number", errand_number, 0 },
+    { "seal", errand_seal, 0 },
+    { "sample", errand_sample, 0 },
 };
 _Static_assert(ARRAY_LEN(middle) == MIDDLE_LENGTH, "every step is counted");
 
@@ -539,6 +574,11 @@ const char *scenario_name(const Scenario *scenario)
     return step_at(scenario->step)->name;
 }
 
+bool scenario_skips(const Scenario *scenario)
+{
+    return step_at(scenario->step)->skips;
+}
+
 Err scenario_step(Scenario *scenario, Error *error)
 {
     Instant now = BEGAN_AT;
@@ -546,7 +586,7 @@ Err scenario_step(Scenario *scenario, Error *error)
         now += step_at(i)->later ? step_at(i)->later : SPAN_SECOND;
     clock_set(&scenario->clock, now);
     arena_reset(&scenario->scratch);
-    reseed(scenario);
+    scenario_reseed(scenario);
     TRY(step_at(scenario->step)->run(scenario, error));
     scenario->step++;
     return ERR_OK;

@@ -20,13 +20,17 @@ typedef struct ScenarioOptions {
     void *fault_with;
 } ScenarioOptions;
 
-// Held is a delivery that was claimed and is not yet settled.
+// Held is a delivery that was claimed and is not yet settled; of a list's, with its targets.
+enum { SCENARIO_TARGETS = 3 };
+
 typedef struct Held {
     int64_t tenant, lane, rule;
     int bytes;
     Uuid id;
     Live live;
     const Trigger *trigger;
+    Target targets[SCENARIO_TARGETS]; // by their numbers alone
+    size_t target_count;              // 0: it has no rows
 } Held;
 
 typedef struct Scenario {
@@ -48,5 +52,13 @@ void scenario_close(Scenario *scenario);
 size_t scenario_length(const ScenarioOptions *options);
 const char *scenario_name(const Scenario *scenario); // of the next step
 
+// scenario_skips: the next step leaves what another transaction holds for later, and so does less
+// while one that is over for us is still open at the server.
+bool scenario_skips(const Scenario *scenario);
+
 // scenario_step does the next step; on failure it may be asked again.
 Err scenario_step(Scenario *scenario, Error *error) MUST_USE;
+
+// scenario_reseed makes chance a matter of the step alone, however often it is tried: whoever draws
+// in a transaction calls it there.
+void scenario_reseed(Scenario *scenario);
