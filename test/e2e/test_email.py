@@ -248,6 +248,16 @@ def test_a_refused_login_is_told_and_tried_again(ctx):
                                       "detail": "535 5.7.8 authentication failed"})
 
 
+def test_a_connection_is_used_again_by_its_own_login_alone(ctx):
+    server = mailserver(ctx, login=LOGIN)
+    make_email(ctx.peal, server, config={**USER, "allowPlainAuth": True}, concurrency=1)
+    send_one(ctx.peal)
+    ctx.peal.patch(f"/v1/channels/{KEY}", {"config": {"password": "another"}}, expect=200)
+    id = send_one(ctx.peal)  # the connection of the one before is still open
+    like(last_attempt(ctx.peal, id), {"reason": "login-refused", "code": 535})
+    equal((server.count(), server.sessions), (1, 2))
+
+
 def test_a_greeting_that_refuses_may_pass(ctx):
     server = mailserver(ctx)
     make_email(ctx.peal, server)

@@ -1,7 +1,7 @@
 """Notifications to lists over real channels: mail, chats and providers, each target by itself."""
 from harness import equal, like, main
 from mailserver import MailServer
-from providers import Slack, Teams, Twilio, told
+from providers import Infobip, Slack, Teams, Twilio, told
 from steps import advance, delivery, settle
 from test_notification_lists import make_list
 from test_notifications import notify, shown
@@ -44,6 +44,23 @@ def test_a_mail_to_a_list_is_tried_again_for_whom_it_failed(ctx):
         assert address.encode() not in first.bytes + second.bytes, address
     like(shown(ctx.peal, id), {"status": "Delivered", "lastError": None,
                                "targetCounts": {"all": 3, "delivered": 3, "refused": 0}})
+
+
+def test_each_of_one_request_has_its_own_answer(ctx):
+    """Infobip takes many in one request, and tells of each in the order in which they were named."""
+    peer, phones = Infobip(), [f"+96477000000{n:02}" for n in range(1, 4)]
+    ctx.closers.append(peer.close)
+    ctx.peal.post("/v1/channels", {"key": "infobip:ops", "type": "infobip", "config": {
+        "apiKey": Infobip.key, "baseUrl": peer.url}}, expect=201)
+    make_list(ctx.peal, channels=["infobip:ops"], targets=[{"address": one} for one in phones])
+    peer.upcoming.append(told(200, {"messages": [
+        {"to": to[1:], "status": peer.status(number), "messageId": f"id-{to}"}
+        for to, number in zip(phones, (26, 12, 6))]}))
+    id = notify(ctx.peal)["id"]
+    settle(ctx.peal)
+    equal(outcomes(shown(ctx.peal, id)), {
+        phones[0]: ("delivered", "accepted"), phones[1]: ("transient", "unwell"), phones[2]: ("permanent", "refused")})
+    equal(peer.complaints, [])
 
 
 def test_one_that_refuses_is_left_to_a_person(ctx):
