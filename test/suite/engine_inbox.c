@@ -185,6 +185,18 @@ static void what_cannot_become_an_event_fails_at_once_and_alone(void)
     CHECK(found(store, id).reason == INBOX_REASON_UNUSABLE && found(store, id).attempts == 0);
 }
 
+static void what_a_clock_ahead_wrote_came_in_now(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    http(&rig, "out", "", "");
+    InboxRow ahead = row(store, "sql", "ahead");
+    ahead.received_at = now(store) + SPAN_HOUR;
+    put_row(store, ahead);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(ask_i64(store, "SELECT received_at FROM event") <= now(store));
+}
+
 // Deaths, and other nodes
 
 static Err settle_and_die(Tx *tx, void *with, Error *error)
@@ -413,6 +425,7 @@ static const Test tests[] = {
     TEST(what_its_source_has_brought_before_is_one_row),
     TEST(a_row_that_fails_three_times_fails_alone),
     TEST(what_cannot_become_an_event_fails_at_once_and_alone),
+    TEST(what_a_clock_ahead_wrote_came_in_now),
     TEST(a_death_in_the_middle_frees_what_was_taken),
     TEST(a_row_that_ends_the_process_three_times_fails_alone),
     TEST(two_drains_skip_each_other),
