@@ -6,7 +6,8 @@
 #include <time.h>
 
 #define TEXT                                                                                       \
-    "Hello {{guestName}}, see you on {{checkinDate | date:\"dd-MMM-yyyy\"}} at listing {{listingId}}."
+    "Hello {{guestName}}, see you on {{checkinDate | date:\"dd-MMM-yyyy\"}}"                       \
+    " at listing {{listingId}}."
 #define PAYLOAD                                                                                    \
     "{\"guestPhone\":\"+919876543210\",\"guestName\":\"Ada Lovelace\","                            \
     "\"checkinDate\":\"2026-11-20\",\"listingId\":\"10\"}"
