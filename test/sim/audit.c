@@ -123,7 +123,7 @@ static void check_attempts(Sim *sim)
         const Track *track = track_of(sim, tried[i].delivery, false);
         bool is_late = track->closed_in_flight == tried[i].number; // it moved nothing any more
         bool is_told = track->audited >> tried[i].number % ATTEMPTS_MAX & 1;
-        if (!is_told && !is_late && !track->is_gone)
+        if (!is_told && !is_late && !track->is_gone && track->by_hand == 0)
             broken(sim, "I45", "track %d: attempt %d is not on record", name_of(sim, track),
                    tried[i].number);
     }

@@ -133,7 +133,7 @@ void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row
     if (is_called_off)
         return;
     if (track->reported == was->attempt) {
-        if (!is_what_he_said(is, track->told))
+        if (!is_what_he_said(is, track->told) && track->by_hand == 0)
             broken(sim, "I42", "track %d is %s, which nobody said", name_of(sim, track),
                    delivery_state_text(is->state));
         return;
