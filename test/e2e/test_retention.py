@@ -45,7 +45,7 @@ def test_after_a_year_what_ended_is_gone_and_all_else_stays(ctx):
     advance(peal, "2d")
     equal(states(peal), ["pending", "waiting"])
     equal(deliveries(other), [])
-    like(peal.get("/v1/kpis", expect=200).json, {"scheduled": 1, "parked": 0})
+    like(peal.get("/v1/kpis", expect=200).json, {"scheduled": 2, "parked": 0})
     settle(peal)
     equal(purged(peal), ["deliveries: 2", "events: 2"])
     equal(purged(other), ["deliveries: 1", "events: 1"])
