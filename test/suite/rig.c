@@ -63,6 +63,7 @@ static int fault(void *with, const char *call)
     bool begins = strncmp(call, "BEGIN", 5) == 0;
     rig->transactions += begins;
     rig->looks += strcmp(call, "lane_next") == 0;
+    buf_add_format(&rig->said, "%s ", call);
     if (strcmp(call, "node_server_time") == 0)
         clock_set_offset(&rig->real, rig->real.offset + rig->clock_delay);
     if (rig->is_away && begins)
@@ -93,6 +94,7 @@ static void start_engine(Rig *rig)
 
 void rig_open(Rig *rig)
 {
+    rig->said = buf_new(NULL, RIG_SAID_MAX);
     store_open_with(&rig->store,
                     (WriterOptions){ .is_stepped = true, .fault = fault, .fault_with = rig });
     clock_init_simulated(&rig->store.clock, BEGINNING);
@@ -110,6 +112,7 @@ void rig_close(Rig *rig)
     end_programs(rig);
     engine_free(rig->engine);
     store_close(&rig->store);
+    buf_done(&rig->said);
 }
 
 void restart(Rig *rig)

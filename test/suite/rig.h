@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "fixture.h"
 
-enum { RIG_SENT_MAX = 10000 };
+enum { RIG_SENT_MAX = 10000, RIG_SAID_MAX = 100000 };
 
 // Sending is one request on its way to the far side.
 typedef struct Sending {
@@ -42,6 +42,7 @@ typedef struct Rig {
     int rounds;                      // that the engine was asked for, in the last turn
     int transactions;                // begun since the rig was set up
     int looks;                       // at all lanes of the store
+    Buf said;                        // what the store was sent, by name, since this was emptied
 } Rig;
 
 void rig_open(Rig *rig);
