@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 CODE = (".c", ".h", ".py", ".sh", ".sql", ".ts", ".tsx", ".build")
 LINES_MAX = 900
+OF_A_STORE = re.compile(r"\.(db|db-wal|db-shm|epoch|key|spool)$")
 
 
 class Rule(NamedTuple):
@@ -64,7 +65,7 @@ def files_that_git_knows():
 
 def files_on_disk():
     return [path.as_posix() for path in pathlib.Path(".").rglob("*")
-            if not re.match(r"(\.git|build[^/]*|web/node_modules)/|.*__pycache__", path.as_posix())]
+            if not re.match(r"(\.git|build[^/]*|peal-data|web/node_modules)/|.*__pycache__", path.as_posix())]
 
 
 def project_files():
@@ -80,6 +81,8 @@ def read_text(path):
 
 
 def file_problems(path):
+    if OF_A_STORE.search(path):
+        yield f"{path}:1: a store and its keys do not belong in the project"
     lines = read_text(path).splitlines()
     if is_code(path) and len(lines) > LINES_MAX:
         yield f"{path}:{LINES_MAX}: {len(lines)} lines; split it, {LINES_MAX} is the limit"
