@@ -105,13 +105,16 @@ static void start(Flight *whole, LaneState *lane, const RegistryLane *way)
     parcel_forget(leg);
 }
 
-// land gives back what was not tried, and settles what was.
+// land gives back what was not tried, and settles what was. Where all have opted out there was no
+// leg, and the probe, if it was to be one, goes back too.
 static void land(Flight *whole)
 {
     size_t told = 0;
     for (size_t i = 0; i < whole->target_count; i++)
         if (target_is_judged(&whole->targets[i]))
             whole->targets[told++] = whole->targets[i];
+    if (!whole->has_legs)
+        circuit_leave(whole, lane_at(whole->engine, whole->claimed.promise.lane));
     whole->claimed.has_more |= told < whole->target_count;
     whole->target_count = told;
     if (told == 0)

@@ -205,16 +205,21 @@ static Err apply_opt_out(Tx *tx, void *with, Error *error)
 {
     const Str *address = with;
     Preference preference = { .address = *address };
-    TRY(json_parse(&tx->arena, S("[\"many\"]"), &preference.opt_out, error));
+    TRY(json_parse(&tx->arena, S("[\"many\",\"single\"]"), &preference.opt_out, error));
     return preference_put(tx, TENANT, &preference, error);
+}
+
+static void opt_out(Rig *rig, int n)
+{
+    Str to = str_format(&rig->store.arena, "to%d", n);
+    MUST(&rig->store, writer_run(rig->store.writer, apply_opt_out, &to, &rig->store.error));
 }
 
 static void who_opted_out_is_neither_sent_to_nor_waited_for(void)
 {
     RIG(rig);
     channel_by(&rig, "many", "", 3);
-    Str to = S("to2");
-    MUST(&rig.store, writer_run(rig.store.writer, apply_opt_out, &to, &rig.store.error));
+    opt_out(&rig, 2);
     visits(&rig, "many", 1);
     address(&rig, 3);
     turn(&rig);
@@ -496,6 +501,20 @@ static void a_circuit_that_opens_ends_the_legs(void)
     say(&rig, 10, "d");
     turn(&rig);
     CHECK(rig.sent_count == 17); // and the others follow it
+}
+
+static void a_probe_that_nobody_wants_leaves_it_to_the_next(void)
+{
+    RIG(rig);
+    notify_by(&rig, "single", ",'concurrency':8", 5);
+    say_each(&rig, 0, "c");
+    for (int n = 1; n <= 5; n++)
+        opt_out(&rig, n);
+    lapse(&rig, 61 * SPAN_SECOND);
+    CHECK(rig.sent_count == 5 && in_state(&rig, DELIVERY_CANCELLED) == 1);
+    visits(&rig, "single", 1);
+    lapse(&rig, SPAN_SECOND);
+    CHECK(rig.sent_count == 6 && was_to(&rig, 5, "x "));
 }
 
 static void a_pause_that_is_asked_for_ends_the_legs(void)
@@ -835,6 +854,7 @@ static const Test tests[] = {
     TEST(legs_are_no_more_than_the_process_can_carry),
     TEST(a_turn_ends_and_others_go_first),
     TEST(a_circuit_that_opens_ends_the_legs),
+    TEST(a_probe_that_nobody_wants_leaves_it_to_the_next),
     TEST(a_pause_that_is_asked_for_ends_the_legs),
     TEST(each_leg_is_paid_for_by_the_rate),
     TEST(a_leg_that_was_not_tried_is_paid_back),
