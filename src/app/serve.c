@@ -349,20 +349,28 @@ static bool keep_dev_key(const Program *program)
     return is_kept;
 }
 
+// announce_tries shows commands that find this Peal as they stand.
+static void announce_tries(const Program *program)
+{
+    printf("\nTry, in another terminal:\n");
+    if (!str_eq(program->url, S("http://" LISTEN_DEFAULT)))
+        printf("  export PEAL_URL=%.*s\n", STR_ARG(program->url));
+    printf("  build/peal emit user.signed-up --recipient ada@example.org --data "
+           "'{\"plan\":\"pro\"}'\n"
+           "  build/peal captured\n"
+           "  build/peal deliveries\n"
+           "  build/peal emit user.signed-up --recipient bob@example.org --data "
+           "'{\"plan\":\"free\"}'\n"
+           "  build/peal events               and then: build/peal why EVENT\n");
+}
+
 static void announce_dev(const Program *program)
 {
     printf("\nPeal %s, for development: nothing leaves this machine. Every channel captures its\n"
            "messages instead of sending them; `peal captured` shows them.\n",
            PEAL_VERSION);
     if (!program->config->is_empty)
-        printf("\nTry, in another terminal:\n"
-               "  build/peal emit user.signed-up --recipient ada@example.org --data "
-               "'{\"plan\":\"pro\"}'\n"
-               "  build/peal captured\n"
-               "  build/peal deliveries\n"
-               "  build/peal emit user.signed-up --recipient bob@example.org --data "
-               "'{\"plan\":\"free\"}'\n"
-               "  build/peal events               and then: build/peal why EVENT\n");
+        announce_tries(program);
     printf("\nStop with Ctrl-C. The data stay in %.*s.\n\n", STR_ARG(program->config->store));
 }
 

@@ -88,7 +88,8 @@ def test_it_says_what_it_does(ctx):
     dev = Dev(ctx)
     told = eventually(lambda: "peal captured" in dev.process.out.text() and dev.process.out.text())
     assert "nothing leaves this machine" in told, told
-    for word in ("emit user.signed-up", "captured", "deliveries", "peal-data/peal.db"):
+    found = f"export PEAL_URL={dev.url}"  # it does not listen where the command line looks unless told
+    for word in (found, "emit user.signed-up", "captured", "deliveries", "peal-data/peal.db"):
         assert word in told, f"{word} in {told}"
     assert "pk_" not in told, "the key is kept in a file, not on the screen"
     key = dev.folder / "peal-data" / "admin.key"
