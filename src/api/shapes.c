@@ -464,7 +464,7 @@ const Shape cause_shape = SHAPE("Cause", cause_rows);
 static const Field outbox_rows[] = {
     { "id",            FIELD_ID,    ALWAYS, .help = "Of the event that it becomes" },
     { "source",        FIELD_TEXT,  ALWAYS, .help = "sql, or the id of a table source" },
-    WORDS("kind", ALWAYS, inbox_kinds),
+    WORDS("kind", OR_NULL, inbox_kinds),
     { "topic",         FIELD_TEXT,  OR_NULL },
     { "eventType",     FIELD_TEXT,  OR_NULL },
     { "entity",        FIELD_TEXT,  OR_NULL },

@@ -19,20 +19,17 @@ static const char *const reason_codes[] = {
 
 const char *inbox_kind_text(InboxKind kind)
 {
-    assert(kind < ARRAY_LEN(kind_texts));
-    return kind_texts[kind];
+    return kind < ARRAY_LEN(kind_texts) ? kind_texts[kind] : NULL;
 }
 
 const char *inbox_status_text(InboxStatus status)
 {
-    assert(status < ARRAY_LEN(inbox_status_words) - 1);
-    return inbox_status_words[status];
+    return inbox_status_words[status < ARRAY_LEN(inbox_status_words) - 1 ? status : INBOX_FAILED];
 }
 
 const char *inbox_reason_code(InboxReason reason)
 {
-    assert(reason < ARRAY_LEN(reason_codes));
-    return reason_codes[reason];
+    return reason_codes[reason < ARRAY_LEN(reason_codes) ? reason : INBOX_REASON_UNUSABLE];
 }
 
 bool inbox_status_parse(Str text, InboxStatus *ret)

@@ -59,6 +59,8 @@ enum { INBOX_TRIES = 3 };
 
 #define INBOX_SOURCE_SQL S("sql") // of what was emitted by the functions in schema peal
 
+// The words for what is stored. A newer Peal, or who damaged a row, may have left what is in no
+// table: a kind without a word (NULL); it is failed, and unusable.
 extern const char *const inbox_status_words[]; // ends with NULL
 const char *inbox_kind_text(InboxKind kind);
 const char *inbox_status_text(InboxStatus status);

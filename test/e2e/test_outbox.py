@@ -76,6 +76,18 @@ def test_a_commit_delivers_once(ctx):
 
 
 @only("postgres")
+def test_a_row_of_a_newer_peal_fails_alone(ctx):
+    peal = ctx.peal
+    [id] = sql(ctx, f"BEGIN; SELECT {emit()}; UPDATE peal.inbox SET kind = 99; COMMIT;")
+    [other] = sql(ctx, f"SELECT {emit()};")
+    tick(peal)
+    like(row(peal, id), {"kind": None, "status": "Failed", "reason": "unusable"})
+    like(row(peal, other), {"kind": "event", "status": "Failed", "reason": "template not found"})
+    sql(ctx, "UPDATE peal.inbox SET status = 99, reason = 99;")
+    like(row(peal, other), {"status": "Failed", "reason": "unusable"})
+
+
+@only("postgres")
 def test_a_rollback_delivers_nothing(ctx):
     make_trigger(ctx.peal, "confirmed", eventKind=KIND)
     sql(ctx, f"BEGIN; SELECT {emit()}; ROLLBACK; BEGIN; SELECT {emit(entity='kept')}; COMMIT;")
