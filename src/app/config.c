@@ -278,8 +278,9 @@ static Err read_site(const Sources *sources, Config *config, Error *error)
         return fail(error, ERR_SETUP, "--central %s", problem);
     TRY(file_get_regular(arena, path, KEY_FILE_MAX, &text, error));
     config->central_key = str_trim(str_cut(&text, '\n'));
-    if (config->central_key.len == 0)
-        return fail(error, ERR_SETUP, "%.*s holds no key", STR_ARG(path));
+    if (config->central_key.len == 0 || str_contains(config->central_key, S(" ")))
+        return fail(error, ERR_SETUP, "%.*s holds no key: its first line is to be one",
+                    STR_ARG(path));
     if (!str_starts(config->store, S("sqlite:")))
         return fail(error, ERR_SETUP, "a site keeps what it took in a file: --store sqlite:PATH");
     if (!config->listen.at)

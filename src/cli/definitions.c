@@ -326,8 +326,10 @@ static int create_key(CommandArgs *args)
         output_json(answer.text);
         return EXIT_DONE;
     }
-    output_fields(client.arena, answer.json);
-    fprintf(stderr, "The key is shown this once: keep it now.\n");
+    Str id = output_value(client.arena, json_get(answer.json, S("id")));
+    Str key = output_value(client.arena, json_get(answer.json, S("key")));
+    printf("%.*s\n", STR_ARG(key)); // alone, so that it can be sent to a file
+    fprintf(stderr, "Created key %.*s. It is shown this once: keep it now.\n", STR_ARG(id));
     return EXIT_DONE;
 }
 

@@ -197,6 +197,16 @@ def test_a_site_hands_on_what_it_took_in(ctx):
     like(site.notify(9, id=ids[0]), {"id": ids[0], "duplicate": True})
 
 
+def test_a_new_key_goes_into_a_file_as_it_is_printed(ctx):
+    made = ctx.peal.cli("keys", "create", "--role", "site", "--site", "plant-7")
+    equal((made.code, len(made.out.split())), (0, 1))
+    ctx.peal.with_key(made.out.strip()).get("/v1/site", expect=200)
+    wrong = ctx.write("wrong.key", "id         01975e3c-7a4b-7000-8000-2c9d3f5b1a60\n" + made.out)
+    refused = run_peal("site", "--store", f"sqlite:{ctx.folder}/wrong.db", "--central", ctx.peal.url,
+                       "--key-file", wrong)
+    assert refused.code != 0 and "holds no key" in refused.err, refused.err
+
+
 def test_days_without_central_lose_nothing(ctx):
     site, line = joined(ctx, clock="manual")
     line.cut()
