@@ -195,7 +195,9 @@ static Err say_anew(Call *call, Db *db, const DeliveryView *view, const Trigger 
         return fail(error, ERR_CORRUPT, "the template's version cannot be read");
     TRY(event_row(db, call->arena, call->tenant, view->promise.event, &event, error));
     TRY(event_parse(call->arena, &event, error));
-    *filling = (Filling){ .event = &event, .url = view->promise.public_id };
+    *filling = (Filling){ .event = &event,
+                          .url = message_link(call->arena, call->api->url_template,
+                                              view->promise.public_id) };
     return template_say(rule->template, call->arena, filling, &content, error);
 }
 

@@ -40,6 +40,13 @@ static bool is_declared_elsewhere(const Edit *edit, Str kind, Str name)
     return false;
 }
 
+// is_given: every event has it, or its message.
+static bool is_given(Str kind, Str name)
+{
+    Event bare = { .id = { { 1 } }, .kind = kind };
+    return phrase_knows(name, &bare);
+}
+
 static bool is_seen(const Event *events, size_t count, Str name)
 {
     for (size_t i = 0; i < count; i++)
@@ -71,7 +78,8 @@ static Err warn_of_placeholders(Edit *edit, const Trigger *trigger, Error *error
     if (count > 0)
         TRY(recent_events(edit, trigger->event_kind, &events, &event_count, error));
     for (size_t i = 0; i < count; i++) {
-        if (is_declared(trigger->template, names[i]) || is_seen(events, event_count, names[i]) ||
+        if (is_declared(trigger->template, names[i]) || is_given(trigger->event_kind, names[i]) ||
+            is_seen(events, event_count, names[i]) ||
             is_declared_elsewhere(edit, trigger->event_kind, names[i]))
             continue;
         edit_warn(edit, names[i],

@@ -54,14 +54,14 @@ def test_one_is_shown_by_its_id_and_by_the_command(ctx):
 
 
 def test_a_missing_placeholder_is_told_with_its_message(ctx):
-    make_template(ctx.peal, "lost", body="{{guestName}}, your room is {{room.number}}; {{room.number}}, {{pin}}")
+    make_template(ctx.peal, "lost", body="{{guestName}}, your room is {{room.number}}; {{room.number}}, {{url}}")
     book(ctx.peal)
     settle(ctx.peal)
     [one] = messages(ctx.peal)
     equal(one["status"], "Sent")
     shown = ctx.peal.get(f"/v1/messages/{one['id']}", expect=200).json
     equal([(row["placeholder"], row["message"]) for row in shown["warnings"]],
-          [("room.number", "has no value"), ("pin", "has no value")])
+          [("room.number", "has no value"), ("url", "has no value")])  # nobody set --url-template
 
 
 def test_every_status_has_its_word(ctx):

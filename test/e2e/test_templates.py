@@ -191,7 +191,8 @@ def test_hostile_templates_are_refused_or_end(ctx):
 
 
 def test_placeholders_that_nobody_knows_are_warned_of(ctx):
-    made = make_template(ctx.peal, body="{{guestName}} {{guestNmae}}", declares=["guestName"])
+    made = make_template(ctx.peal, body="{{guestName}} {{guestNmae}} {{url}} {{event.id}} {{event.kind}}",
+                         declares=["guestName"])
     equal(made["warnings"], [{"placeholder": "guestNmae",
                               "message": f"not declared for {TYPE}, nor seen in its events"}])
     book(ctx.peal, guest={"Phone": "1"})
