@@ -72,8 +72,9 @@ RETURNS VOID LANGUAGE plpgsql STABLE AS $$
 DECLARE
     length BIGINT := octet_length(body);
     -- As it will be stored: PostgreSQL writes a space behind each colon and comma, Peal does not.
-    spaces CONSTANT TEXT := '"([^"\\]|\\.)*"|[^ ]';
-    strings CONSTANT TEXT := '"([^"\\]|\\.)*"';
+    -- (E'' means the same whatever the caller's standard_conforming_strings is.)
+    spaces CONSTANT TEXT := E'"([^"\\\\]|\\\\.)*"|[^ ]';
+    strings CONSTANT TEXT := E'"([^"\\\\]|\\\\.)*"';
 BEGIN
     IF event_type IS NULL OR event_type = '' OR octet_length(event_type) > 200 THEN
         RAISE EXCEPTION 'event_type must have 1 to 200 bytes' USING ERRCODE = 'invalid_parameter_value';
@@ -81,7 +82,7 @@ BEGIN
     IF octet_length(entity) > 200 OR octet_length(topic) > 200 OR octet_length(correlation_id) > 200 THEN
         RAISE EXCEPTION 'entity, topic and correlation_id may have 200 bytes' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF concat(event_type, entity, topic, correlation_id) ~ '[\x01-\x1f\x7f]' THEN
+    IF concat(event_type, entity, topic, correlation_id) ~ E'[\\x01-\\x1f\\x7f]' THEN
         RAISE EXCEPTION 'event_type, entity, topic and correlation_id may hold no control characters'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -125,13 +126,13 @@ CREATE FUNCTION inbox_tail() RETURNS TEXT LANGUAGE sql VOLATILE BEGIN ATOMIC
     SELECT substr(CAST(gen_random_uuid() AS TEXT), 20);
 END;
 
--- inbox_put adds one row; nth keeps the rows of one call in order.
+-- inbox_put adds one row, the nth of a call that began at this real time. By these the rows of a call
+-- are in order, and before those of the next call, for it takes longer than a step to add one.
 CREATE FUNCTION inbox_put(to_tenant BIGINT, put_kind SMALLINT, event_type TEXT, payload JSONB,
                           entity TEXT, topic TEXT, correlation_id TEXT, schema_version INTEGER,
-                          nth INTEGER)
+                          began BIGINT, nth INTEGER)
 RETURNS UUID LANGUAGE plpgsql AS $$
 DECLARE
-    real_now BIGINT := peal.inbox_now();
     body TEXT := CAST(payload AS TEXT);
     now_us BIGINT;
     tail TEXT := peal.inbox_tail();
@@ -140,16 +141,18 @@ DECLARE
 BEGIN
     SELECT * INTO state FROM peal.emit_state s WHERE s.one = 1;
     PERFORM peal.inbox_check(event_type, payload, body, entity, topic, correlation_id, state.payload_max);
-    now_us := COALESCE(state.manual_now, real_now);
+    now_us := COALESCE(state.manual_now, began);
     IF state.manual_now IS NOT NULL THEN -- it stands still, so real time keeps the order
-        tail := '8' || lpad(to_hex((real_now + nth) % 17592186044416), 11, '0') || right(tail, 4);
+        tail := '8' || lpad(to_hex((began + nth) % 17592186044416), 11, '0') || right(tail, 4);
+        made := peal.inbox_id(peal.inbox_stamp(now_us), tail);
+    ELSE
+        made := peal.inbox_id(peal.inbox_stamp(now_us) + nth, tail);
     END IF;
-    made := peal.inbox_id(peal.inbox_stamp(now_us) + nth, tail);
     INSERT INTO peal.inbox (tenant, id, source, kind, event_kind, entity, topic, correlation_id,
                             schema_version, body, status, reason, attempts, received_at)
     VALUES (to_tenant, made, 'sql', put_kind, event_type, entity, topic, correlation_id,
             schema_version, convert_to(body, 'UTF8'), 0, 0, 0, now_us);
-    IF state.awake_until < real_now THEN
+    IF state.awake_until < began THEN
         PERFORM pg_notify('peal', 'inbox'); -- once for each transaction, however often it is called
     END IF;
     RETURN made;
@@ -160,7 +163,7 @@ CREATE FUNCTION inbox_emit(event_type TEXT, payload JSONB, entity TEXT, topic TE
 RETURNS UUID LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(0 AS SMALLINT), event_type, payload, entity,
-                          topic, correlation_id, schema_version, 0);
+                          topic, correlation_id, schema_version, peal.inbox_now(), 0);
 END $$;
 
 -- emit does what is usual in one statement, and leaves all else to inbox_emit. It is called so often
@@ -198,6 +201,7 @@ CREATE FUNCTION emit_many(rows JSONB, tenant TEXT DEFAULT NULL)
 RETURNS UUID[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     to_tenant BIGINT := peal.inbox_tenant(tenant);
+    began BIGINT := peal.inbox_now();
     ids UUID[] := '{}';
     one JSONB;
     unknown TEXT;
@@ -214,7 +218,7 @@ BEGIN
         ids := ids || peal.inbox_put(to_tenant, CAST(0 AS SMALLINT), one ->> 'eventType',
                                      COALESCE(one -> 'payload', '{}'), one ->> 'entity', one ->> 'topic',
                                      one ->> 'correlationId', CAST(one ->> 'schemaVersion' AS INTEGER),
-                                     cardinality(ids));
+                                     began, cardinality(ids));
     END LOOP;
     RETURN ids;
 END $$;
@@ -227,7 +231,7 @@ BEGIN
         RAISE EXCEPTION 'entity must be given' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(1 AS SMALLINT), 'cancel', '{}', entity, NULL,
-                          NULL, NULL, 0);
+                          NULL, NULL, peal.inbox_now(), 0);
 END $$;
 
 -- notify asks for a notification to a list, by the rules of domain/notification.c, and returns its
@@ -256,7 +260,7 @@ BEGIN
                    ('body', to_jsonb(body)), ('type', to_jsonb(type)), ('typeData', type_data)) m (name, value)
      WHERE m.value IS NOT NULL;
     made := peal.inbox_put(peal.inbox_tenant(tenant), CAST(2 AS SMALLINT), 'notification', asked, NULL, NULL,
-                           NULL, NULL, 0);
+                           NULL, NULL, peal.inbox_now(), 0);
     RETURN COALESCE(named, made);
 END $$;
 

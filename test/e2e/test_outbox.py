@@ -275,6 +275,38 @@ def test_many_at_once(ctx):
 
 
 @only("postgres")
+def test_what_follows_many_comes_behind_them(ctx):
+    """Ids are the order, also where the next call comes at once; under either clock."""
+    ctx.start()
+    ctx.start(store=ctx.new_store_url(), clock="system")
+    for peal in ctx.servers:
+        ctx.url = peal.store
+        sql(ctx, "SELECT peal.allow('postgres', 'default');")
+        found, = sql(ctx, f"""
+            CREATE FUNCTION pg_temp.overtaken() RETURNS BIGINT LANGUAGE plpgsql AS $$
+            DECLARE
+                rows JSONB := (SELECT jsonb_agg('{{"eventType":"k"}}'::jsonb) FROM generate_series(1, 10000));
+                last UUID := {emit(tenant='default')};
+                ids UUID[] := peal.emit_many(rows);
+            BEGIN
+                last := {emit(tenant='default')};
+                RETURN (SELECT count(*) FROM unnest(ids) i WHERE i > last);
+            END $$;
+            SELECT pg_temp.overtaken();""")
+        equal(found, "0")
+
+
+@only("postgres")
+def test_a_callers_way_with_backslashes_changes_nothing(ctx):
+    equal(outbox(ctx.peal), [])
+    for way in ("on", "off"):
+        _, error = run_sql(ctx, f"""SET client_min_messages = error; SET standard_conforming_strings = {way};
+                                    SELECT peal.emit('k', jsonb_build_object('card', repeat('1', 80)));""")
+        equal(error, "")
+        refused(ctx, f"SET standard_conforming_strings = {way}; SELECT peal.emit('k' || chr(7), '{{}}'::jsonb);")
+
+
+@only("postgres")
 def test_who_may_emit(ctx):
     """A role that may only emit: for its tenant, and nothing else at all."""
     acme, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
@@ -293,7 +325,7 @@ def test_who_may_emit(ctx):
                    "INSERT INTO peal.emitter VALUES ('x', 1)", "UPDATE peal.emit_state SET awake_until = 0",
                    "DELETE FROM peal.inbox", "CREATE TABLE peal.mine (n INT)", f"SELECT peal.allow('{role}', 'other')",
                    f"SELECT peal.disallow('{role}', 'acme')",
-                   "SELECT peal.inbox_put(1, 0::smallint, 'x', '{}', NULL, NULL, NULL, NULL, 0)",
+                   "SELECT peal.inbox_put(1, 0::smallint, 'x', '{}', NULL, NULL, NULL, NULL, 0, 0)",
                    "SELECT peal.inbox_tenant('other')"):
         assert "permission denied" in refused(ctx, denied + ";", role), denied
     assert "permission denied" in refused(ctx, f"SELECT {emit(tenant='acme')};", stranger)
