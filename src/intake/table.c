@@ -189,6 +189,8 @@ static Err put(Tx *tx, void *with, Error *error)
     size_t count = 0;
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < turn->taken_count; i++) {
+        if (!turn->taken[i]->at[SOURCE_ID].at)
+            continue; // it is gone meanwhile
         InboxRow *row = &rows[count++];
         *row = row_of(tx, table, turn->taken[i]);
         if (!is_storable(row))
@@ -196,6 +198,17 @@ static Err put(Tx *tx, void *with, Error *error)
     }
     inbox_put(tx, rows, count);
     return tx_sync(tx, error);
+}
+
+// check_found: an id that is a BLOB, or of a column without a type, is not found again by its text.
+static Err check_found(const Turn *turn, Error *error)
+{
+    for (size_t i = 0; i < turn->taken_count; i++)
+        if (turn->taken[i]->at[SOURCE_ID].at)
+            return ERR_OK;
+    return turn->taken_count == 0
+               ? ERR_OK
+               : fail(error, ERR_CONFLICT, "no row is found by its id: is it INTEGER or TEXT?");
 }
 
 // settle marks what has ended, and what could never be taken.
@@ -267,6 +280,7 @@ static Err take(Turn *turn, Error *error)
         TRY(writer_run(writer, look, turn, error));
         choose(turn);
         TRY(foreign_read(table->foreign, &turn->arena, turn->taken, turn->taken_count, error));
+        TRY(check_found(turn, error));
         if (turn->taken_count > 0) {
             TRY(writer_run(writer, put, turn, error));
             table->options.put(table->options.with);

@@ -54,7 +54,7 @@ void foreign_close(
     Foreign *foreign); // a turn that has not ended has changed nothing; NULL: nothing
 
 // foreign_list begins a turn: up to limit rows that are pending, in order. foreign_read reads the
-// columns of some of them; one that is gone meanwhile has no id any more. foreign_mark says what
+// columns of some of them; one that is gone meanwhile has no id there. foreign_mark says what
 // became of some, foreign_end ends the turn.
 Err foreign_list(Foreign *foreign, Arena *arena, size_t limit, ForeignRow **ret, size_t *ret_count,
                  Error *error) MUST_USE;

@@ -1,5 +1,6 @@
 """M1, M3: Peal drains an outbox table in the application's own database, PostgreSQL or SQLite."""
 import contextlib
+import pathlib
 import sqlite3
 
 from harness import Cluster, equal, eventually, like, main, only
@@ -141,6 +142,62 @@ def test_what_is_too_large_fails_alone(ctx):
     make_source(peal, app)
     settled(app, ["Failed", "Failed", "Published"])
     equal(len(deliveries(peal)), 1)
+
+
+@only("sqlite")
+def test_a_file_that_takes_the_place_of_another(ctx):
+    """A restored or compacted file is another one, at the same path."""
+    app = Application(ctx)
+    peal = start(ctx)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    make_source(peal, app)
+    app.write(1)
+    settled(app, ["Published"])
+    path = pathlib.Path(app.store.removeprefix("sqlite:"))
+    path.rename(path.with_suffix(".old"))
+    app.sql(TABLE)
+    app.write(2)
+    settled(app, ["Published"])
+    equal(len(deliveries(peal)), 2)
+
+
+@only("sqlite")
+def test_ids_that_no_row_is_found_by(ctx):
+    """They wait, and the log says why: nothing is taken for a row that it is not."""
+    app = Application(ctx, TABLE.replace("id INTEGER PRIMARY KEY", "id"))
+    peal = start(ctx)
+    app.write(1)
+    make_source(peal, app)
+    eventually(lambda: "no row is found by its id" in peal.log())
+    equal(app.statuses(), ["Pending"])
+    equal(peal.get("/v1/outbox", expect=200).json["items"], [])
+
+
+@only("postgres")
+def test_a_column_that_does_not_take_the_error(ctx):
+    app = Application(ctx, TABLE.replace("last_error TEXT", "last_error VARCHAR(5)"))
+    peal = start(ctx)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    app.write(1, payload="not JSON")
+    app.write(2)
+    make_source(peal, app)
+    settled(app, ["Failed", "Published"])
+
+
+@only("postgres")
+def test_a_row_that_still_waits_is_not_told(ctx):
+    app = Application(ctx)
+    peal = start(ctx)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    make_source(peal, app)
+    app.write(1)
+    settled(app, ["Published"])
+    Cluster.get().query("UPDATE peal.inbox SET status = 0, next_at = 9000000000000000", ctx.store_url)
+    app.sql("UPDATE outbox_message SET status = 'Pending'")
+    app.write(2)
+    settled(app, ["Pending", "Published"])
+    Cluster.get().query("UPDATE peal.inbox SET next_at = NULL WHERE status = 0", ctx.store_url)
+    settled(app, ["Published", "Published"])
 
 
 def test_a_database_that_is_away_stops_nobody(ctx):

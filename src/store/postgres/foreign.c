@@ -162,13 +162,13 @@ static Err read(Foreign *foreign, Arena *arena, ForeignRow *const *rows, size_t 
     return ERR_OK;
 }
 
-// mark_some tells rows of which the same is to be told.
+// mark_some tells rows of which the same is to be told; why, where there is a column for it.
 static Err mark_some(Foreign *foreign, Arena *arena, const ForeignRow *const *rows, size_t count,
-                     Error *error)
+                     bool tells_why, Error *error)
 {
     const PostgresForeign *self = (PostgresForeign *) foreign;
     const SourceTable *table = &foreign->table;
-    bool tells_why = rows[0]->is_failed && table->columns[SOURCE_LAST_ERROR].at;
+    tells_why = tells_why && table->columns[SOURCE_LAST_ERROR].at;
     Buf sql = buf_new(arena, SQL_MAX);
     buf_add(&sql, S("UPDATE "));
     foreign_table(&sql, table);
@@ -187,6 +187,19 @@ static Err mark_some(Foreign *foreign, Arena *arena, const ForeignRow *const *ro
     return run(self, str_z(arena, buf_str(&sql)), values, tells_why ? 2 : 1, NULL, error);
 }
 
+// mark_failed leaves out why where the column does not take it: one row must not hold up the
+// others.
+static Err mark_failed(Foreign *foreign, Arena *arena, const ForeignRow *const *row, Error *error)
+{
+    const PostgresForeign *self = (PostgresForeign *) foreign;
+    Error untold = { 0 };
+    TRY(run(self, "SAVEPOINT untold", NULL, 0, NULL, error));
+    if (mark_some(foreign, arena, row, 1, true, &untold) == ERR_OK)
+        return run(self, "RELEASE untold", NULL, 0, NULL, error);
+    TRY(run(self, "ROLLBACK TO untold", NULL, 0, NULL, error));
+    return mark_some(foreign, arena, row, 1, false, error);
+}
+
 static Err mark(Foreign *foreign, Arena *arena, const ForeignRow *const *rows, size_t count,
                 Error *error)
 {
@@ -194,11 +207,11 @@ static Err mark(Foreign *foreign, Arena *arena, const ForeignRow *const *rows, s
     size_t published_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (rows[i]->is_failed)
-            TRY(mark_some(foreign, arena, &rows[i], 1, error));
+            TRY(mark_failed(foreign, arena, &rows[i], error));
         else
             published[published_count++] = rows[i];
     }
-    return published_count > 0 ? mark_some(foreign, arena, published, published_count, error)
+    return published_count > 0 ? mark_some(foreign, arena, published, published_count, false, error)
                                : ERR_OK;
 }
 

@@ -92,11 +92,21 @@ static Str text_at(Arena *arena, sqlite3_stmt *stmt, int column)
     return str_dup(arena, (Str){ at ? at : "", len });
 }
 
+// check_place sees that the path still leads to the file that is open: another may have been put
+// there.
+static Err check_place(const SqliteForeign *self, Error *error)
+{
+    int has_moved = 0;
+    sqlite3_file_control(self->sqlite, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+    return has_moved ? fail(error, ERR_UNAVAILABLE, "the file was moved, or replaced") : ERR_OK;
+}
+
 static Err list(Foreign *foreign, Arena *arena, size_t limit, ForeignRow **ret, size_t *ret_count,
                 Error *error)
 {
     SqliteForeign *self = (SqliteForeign *) foreign;
     const SourceTable *table = &foreign->table;
+    TRY(check_place(self, error));
     Buf sql = buf_new(arena, SQL_MAX);
     buf_add(&sql, S("SELECT CAST("));
     foreign_name(&sql, table->columns[SOURCE_ID]);
