@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "store/columns.h"
 
 enum { OUTSIDE_BYTES_MAX = 64 << 20 };
 
@@ -9,10 +10,22 @@ static const Statement heads = {
     .name = "audit_heads",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT tenant, seq, link FROM chain WHERE seq > 0 ORDER BY tenant",
+    .sql = "SELECT tenant, seq, link, anchor_seq FROM chain WHERE seq > 0 ORDER BY tenant",
+};
+// The block that an entry lies in is the first that does not end before it.
+static const Statement block_at = {
+    .name = "audit_outside_block",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .sql = "SELECT tenant, first, seq, body, link FROM audit WHERE tenant = $1 AND seq >= $2"
+           " ORDER BY seq LIMIT 1",
 };
 
-const Statement *const audit_outside_statements[] = { &heads, NULL };
+const Statement *const audit_outside_statements[] = { &heads, &block_at, NULL };
+
+static const Columns block_columns =
+    COLUMNS(AuditBlock, COLUMN(AuditBlock, tenant), COLUMN(AuditBlock, first),
+            COLUMN(AuditBlock, last), COLUMN(AuditBlock, body), COLUMN(AuditBlock, link));
 
 static Str path_of(Db *db, Arena *arena, const EpochGuard *guard)
 {
@@ -69,19 +82,64 @@ static void add_line(Buf *text, Arena *arena, const Line *line)
                    STR_ARG(hex_text(arena, line->head.link.b, SHA256_LEN)));
 }
 
-// head_of is what is to stand outside for a chain: its head, unless that is behind.
-static Line head_of(const Value *row, const Line *lines, size_t count)
+// Chain is a chain's head inside, and what stands outside for it; block is where that lies.
+typedef struct Chain {
+    Line inside;
+    int64_t anchor;
+    const Line *outside; // NULL: nothing does
+    Rows block;
+} Chain;
+
+static bool is_same(const AuditHead *a, const AuditHead *b)
 {
-    Line line = { .tenant = value_to_i64(&row[0]), .head.seq = value_to_i64(&row[1]) };
+    return a->seq == b->seq && memcmp(a->link.b, b->link.b, sizeof a->link.b) == 0;
+}
+
+// read_chain reads a head, and asks for the block of what stands outside where that is another.
+static void read_chain(Db *db, Arena *arena, const Value *row, const Line *lines, size_t count,
+                       Chain *ret)
+{
+    *ret = (Chain){ .inside = { .tenant = value_to_i64(&row[0]),
+                                .head.seq = value_to_i64(&row[1]) },
+                    .anchor = value_to_i64(&row[3]) };
     Str link = value_to_str(&row[2]);
     if (link.len == SHA256_LEN)
-        memcpy(line.head.link.b, link.at, SHA256_LEN);
-    const Line *old = find(lines, count, line.tenant);
-    if (!old || old->head.seq <= line.head.seq)
-        return line;
-    log_error("audit.behind", "tenant=%lld inside=%lld outside=%lld", (long long) line.tenant,
-              (long long) line.head.seq, (long long) old->head.seq);
-    return *old;
+        memcpy(ret->inside.head.link.b, link.at, SHA256_LEN);
+    ret->outside = find(lines, count, ret->inside.tenant);
+    if (!ret->outside || is_same(&ret->outside->head, &ret->inside.head))
+        return;
+    Value args[] = { value_i64(ret->inside.tenant), value_i64(ret->outside->head.seq) };
+    db_send(db, arena, &block_at, args, &ret->block);
+}
+
+// leads_on tells whether the chain still goes through what stands outside, or that was purged.
+static bool leads_on(const Chain *chain)
+{
+    AuditBlock block = { 0 };
+    AuditRead read;
+    const AuditHead *outside = &chain->outside->head;
+    if (is_same(outside, &chain->inside.head) || outside->seq <= chain->anchor)
+        return true;
+    if (outside->seq > chain->inside.head.seq || chain->block.count == 0)
+        return false;
+    columns_read(&block_columns, rows_at(&chain->block, 0), &block);
+    audit_read(&block, &read);
+    while (audit_next(&read))
+        if (is_same(outside, &(AuditHead){ read.entry.seq, read.link }))
+            return true;
+    return false;
+}
+
+// head_of is what is to stand outside for a chain: its head, unless that is behind, or does not
+// come from what stands there.
+static const Line *head_of(const Chain *chain)
+{
+    if (!chain->outside || leads_on(chain))
+        return &chain->inside;
+    log_error("audit.behind", "tenant=%lld inside=%lld outside=%lld",
+              (long long) chain->inside.tenant, (long long) chain->inside.head.seq,
+              (long long) chain->outside->head.seq);
+    return chain->outside;
 }
 
 Err audit_outside_read(Db *db, Arena *arena, const EpochGuard *guard, AuditKeep *ret, Error *error)
@@ -94,10 +152,12 @@ Err audit_outside_read(Db *db, Arena *arena, const EpochGuard *guard, AuditKeep 
     TRY(file_get(arena, path, OUTSIDE_BYTES_MAX, &old, error));
     TRY(db_query(db, arena, &heads, NULL, &rows, error));
     size_t count = read_lines(arena, old, &lines);
-    for (size_t i = 0; i < rows.count; i++) {
-        Line line = head_of(rows_at(&rows, i), lines, count);
-        add_line(&text, arena, &line);
-    }
+    Chain *chains = ARENA_ARRAY(arena, Chain, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        read_chain(db, arena, rows_at(&rows, i), lines, count, &chains[i]);
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < rows.count; i++)
+        add_line(&text, arena, head_of(&chains[i]));
     bool is_new = rows.count > 0 && !text.overflowed && !str_eq(old, buf_str(&text));
     *ret = is_new ? (AuditKeep){ path, buf_str(&text) } : (AuditKeep){ 0 };
     return ERR_OK;

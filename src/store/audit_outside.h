@@ -2,9 +2,10 @@
 // the epoch's (epoch.h), a line for each tenant.
 //
 // Whoever cuts a chain inside the database, or writes it anew from somewhere on, cannot change what
-// the file says; verifying compares the two (audit.h). The file is renewed with the epoch, and a
-// head in it never goes back: where the database was put back to an older state on purpose, a
-// person removes the file (docs/audit.md).
+// the file says; verifying compares the two (audit.h). The file is renewed with the epoch, but only
+// by a chain that still goes through the head that it has: neither a chain that is behind nor one
+// that grew again since takes its place. Where the database was put back to an older state on
+// purpose, a person removes the file (docs/audit.md).
 #pragma once
 
 #include "store/audit.h"

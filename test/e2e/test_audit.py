@@ -211,6 +211,12 @@ def test_a_cut_is_found_by_the_head_outside(ctx):
     assert cut < head["seq"], (cut, head)
     like(verify(ctx.peal), {"ok": False, "firstBad": {"seq": cut + 1, "problem": "cut"}})
     equal(ctx.peal.cli("audit", "verify").code, 1)
+    # Nor is it forgotten once the chain is as long again and the file was renewed.
+    for _ in range(3):
+        send_one(ctx)
+    ctx.peal.restart()
+    assert ctx.peal.get("/v1/audit/head", expect=200).json["seq"] > head["seq"]
+    like(verify(ctx.peal), {"ok": False, "firstBad": {"seq": head["seq"], "problem": "changed"}})
 
 
 VERIFIED_AT_ONCE = 100_000  # rows; store/audit.h
