@@ -182,6 +182,7 @@ typedef struct Page {
     AuditRow *rows;
     size_t count, room; // one more than the page shows
     int64_t met, before;
+    int64_t end;  // blocks from there on were looked into, whatever they say they hold
     bool is_over; // nothing lies behind
 } Page;
 
@@ -203,12 +204,13 @@ static Err look_on(Db *db, Arena *arena, int64_t tenant, const Look *look, Opene
                    Page *page, Error *error)
 {
     AuditBlocks blocks;
-    int64_t end =
-        page->before > INT64_MAX - AUDIT_BLOCK_MAX ? INT64_MAX : page->before + AUDIT_BLOCK_MAX;
-    Value args[] = { value_i64(tenant), value_i64(page->before), value_i64(end), value_i64(LOOK) };
+    Value args[] = { value_i64(tenant), value_i64(page->before), value_i64(page->end),
+                     value_i64(LOOK) };
     TRY(read_blocks(db, arena, &newest, args, &blocks, error));
-    for (size_t i = 0; i < blocks.count && page->count < page->room; i++)
+    for (size_t i = 0; i < blocks.count && page->count < page->room; i++) {
         look_into(look, &blocks.at[i], opened, page);
+        page->end = blocks.at[i].last;
+    }
     page->is_over = blocks.count < LOOK && page->count < page->room;
     return ERR_OK;
 }
@@ -297,6 +299,8 @@ Err audit_page(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, const 
     int64_t most = walk_met_max(walk, WALK_NEAR);
     Page page = { .room = (size_t) walk->limit + 1 };
     TRY(place_of(walk, &page.before, error));
+    page.end =
+        page.before > INT64_MAX - AUDIT_BLOCK_MAX ? INT64_MAX : page.before + AUDIT_BLOCK_MAX;
     TRY(look_for(db, arena, ring, tenant, filter, &look, error));
     page.rows = ARENA_ARRAY(arena, AuditRow, page.room);
     Opened *opened = ARENA_NEW(arena, Opened);
