@@ -10,6 +10,7 @@ set -euo pipefail
 seconds=${FUZZ_SECONDS:-60}
 build="build-fuzz"
 sanitizers=address,undefined
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 shopt -s nullglob
 if [ $# -gt 0 ]; then

@@ -323,13 +323,23 @@ bool audit_before(const AuditBlock *block, Sha256 *ret)
     return take_head(&rest, &first, ret);
 }
 
+// says_sense: its numbers are such as a block may have. What they say is not covered by anything.
+static bool says_sense(const AuditBlock *block)
+{
+    return block->first >= 1 && block->last >= block->first && block->last < INT64_MAX &&
+           block->last - block->first < AUDIT_BLOCK_MAX;
+}
+
 void audit_read(const AuditBlock *block, AuditRead *ret)
 {
     Str lines = block->targets;
     int64_t first = 0;
-    *ret = (AuditRead){
-        .block = block, .rest = block->body, .seq = block->first - 1, .entry.seq = block->first - 1
-    };
+    *ret = (AuditRead){ .block = block, .rest = block->body };
+    if (!says_sense(block)) {
+        ret->problem = AUDIT_PROBLEM_CHANGED;
+        return;
+    }
+    ret->seq = ret->entry.seq = block->first - 1;
     (void) str_cut(&lines, '\n');
     for (size_t i = 0; i < AUDIT_BLOCK_MAX && lines.len > 0; i++)
         ret->lines[i] = str_cut(&lines, '\n');
@@ -369,7 +379,7 @@ static bool take_entry(AuditRead *read, Str *ret_check)
     read->rest = str_skip(read->rest, AUDIT_CHECK_LEN);
     if (!varint_take(&read->rest, &differs) || differs >> (LINE_BIT + 1))
         return false;
-    entry->seq++;
+    entry->seq = (int64_t) ((uint64_t) entry->seq + 1); // what was read may be any number
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if ((differs >> i & 1) && !take_member(&read->rest, entry, &members[i]))
             return false;
@@ -431,8 +441,10 @@ bool audit_next(AuditRead *read)
 AuditProblem audit_follow(AuditHead *head, const AuditBlock *block, AuditSeen *seen, void *with)
 {
     AuditRead read;
-    if (block->first != head->seq + 1)
-        return block->first > head->seq + 1 ? AUDIT_PROBLEM_MISSING : AUDIT_PROBLEM_REORDERED;
+    if (block->first <= head->seq)
+        return AUDIT_PROBLEM_REORDERED;
+    if (block->first - 1 > head->seq)
+        return AUDIT_PROBLEM_MISSING;
     audit_read(block, &read);
     if (!read.problem && memcmp(read.link.b, head->link.b, sizeof head->link.b) != 0)
         return AUDIT_PROBLEM_CHANGED;

@@ -99,9 +99,9 @@ static bool is_same(const AuditHead *a, const AuditHead *b)
 static void read_chain(Db *db, Arena *arena, const Value *row, const Line *lines, size_t count,
                        Chain *ret)
 {
-    *ret = (Chain){ .inside = { .tenant = value_to_i64(&row[0]),
-                                .head.seq = value_to_i64(&row[1]) },
-                    .anchor = value_to_i64(&row[3]) };
+    *ret =
+        (Chain){ .inside = { .tenant = value_to_i64(&row[0]), .head.seq = value_to_i64(&row[1]) },
+                 .anchor = value_to_i64(&row[3]) };
     Str link = value_to_str(&row[2]);
     if (link.len == SHA256_LEN)
         memcpy(ret->inside.head.link.b, link.at, SHA256_LEN);

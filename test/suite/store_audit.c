@@ -326,6 +326,23 @@ static void what_the_journal_does_not_have_stays_broken(void)
     CHECK(is_bad(&store, NULL, AUDIT_PROBLEM_MISSING, named.bad));
 }
 
+// What is told otherwise now is not what was there.
+static void what_leads_to_another_link_is_not_restored(void)
+{
+    STORE(store);
+    open_audited(&store);
+    for (int i = 0; i < 3; i++) {
+        deliver(&store);
+        seal(&store, SLICE);
+    }
+    run(&store, "DELETE FROM audit WHERE tenant = 1 AND first = (SELECT MIN(first) + 3 FROM audit"
+                " WHERE tenant = 1 AND seq - first = 2)");
+    run(&store, "UPDATE event SET correlation_id = 'c-2' WHERE tenant = 1");
+    CHECK(mend(&store) == 0 && !is_whole(&store));
+    run(&store, "UPDATE event SET correlation_id = 'c-1' WHERE tenant = 1");
+    CHECK(mend(&store) == 3 && is_whole(&store));
+}
+
 static size_t unread(const AuditRow *rows, size_t count)
 {
     size_t found = 0;
@@ -611,6 +628,7 @@ static const Test tests[] = {
     TEST(any_change_is_found_and_named),
     TEST(what_is_harmed_is_restored_while_the_journal_has_it),
     TEST(what_the_journal_does_not_have_stays_broken),
+    TEST(what_leads_to_another_link_is_not_restored),
     TEST(a_damaged_block_alone_cannot_be_read),
     TEST(a_walk_ends_whatever_blocks_say),
     TEST(a_walk_goes_on_inside_a_block),

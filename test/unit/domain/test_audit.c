@@ -152,6 +152,12 @@ static void an_address_can_be_erased_or_is_left_out(void)
     audit_read(&block, &read);
     CHECK(audit_next(&read) && !read.address.at && read.entry.has_target);
     CHECK(audit_next(&read) && str_eq(read.address, S("eve@example.org")));
+    static char long_one[AUDIT_ADDRESS_MAX + 1];
+    memset(long_one, 'a', sizeof long_one);
+    told[5].address = (Str){ long_one, sizeof long_one };
+    head = (AuditHead){ 0 };
+    block = pack(&arena, &head, told, ROWS);
+    CHECK(str_eq(block.targets, S("\nada@example.org\neve@example.org\n\n")));
     const Str odd[] = { STR_NONE, S(""), S("x"), S("\n\n\n\n\n\n\n\n") };
     for (size_t i = 0; i < ARRAY_LEN(odd); i++) { // whatever was written there
         block.targets = odd[i];
@@ -377,12 +383,46 @@ static void any_change_breaks_the_chain_where_it_is(void)
     CHECK(follow(blocks, 2, &head) == AUDIT_PROBLEM_NONE);
     CHECK(follow(blocks + 3, 2, &head) == AUDIT_PROBLEM_MISSING && head.seq == 2);
 
+    // Who changes an entry and all links of its block is found by the block behind.
+    AuditTold told[ROWS];
+    tell_sample(told);
+    told[2].entry.code++;
+    head = (AuditHead){ 2, blocks[1].link };
+    blocks[2] = pack(&arena, &head, &told[2], 1);
+    head = (AuditHead){ 0 };
+    CHECK(follow(blocks, ROWS, &head) == AUDIT_PROBLEM_CHANGED && head.seq == 3);
+    make_chain(&arena, blocks);
+
     // A chain is its tenant's, and one that was purged goes on from its anchor.
     head = (AuditHead){ 3, blocks[2].link };
     CHECK(follow(blocks + 3, 3, &head) == AUDIT_PROBLEM_NONE && head.seq == ROWS);
     head = (AuditHead){ 0 };
     blocks[0].tenant = 2;
     CHECK(follow(blocks, 1, &head) == AUDIT_PROBLEM_CHANGED && head.seq == 0);
+}
+
+// What the columns of a row say is as good as anything: no block has such numbers.
+static void numbers_without_sense_are_a_problem(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditTold told[ROWS];
+    AuditHead head = { 0 };
+    tell_sample(told);
+    const AuditBlock whole = pack(&arena, &head, told, ROWS);
+    static const int64_t numbers[][2] = {
+        { 1, AUDIT_BLOCK_MAX + 1 }, { 1, INT64_MAX },         { 0, ROWS }, { 1, 0 },
+        { INT64_MIN, INT64_MIN },   { INT64_MAX, INT64_MAX }, { 1, -9 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        AuditBlock block = whole;
+        AuditRead read;
+        block.first = numbers[i][0];
+        block.last = numbers[i][1];
+        audit_read(&block, &read);
+        CHECK(!audit_next(&read) && read.problem == AUDIT_PROBLEM_CHANGED);
+        head = (AuditHead){ INT64_MAX };
+        CHECK(audit_follow(&head, &block, NULL, NULL) == AUDIT_PROBLEM_REORDERED);
+    }
 }
 
 // Who packs anew what he changed, with the checks as they were, is found all the same.
@@ -419,6 +459,7 @@ static const Test tests[] = {
     TEST(what_else_was_done_is_told_by_its_fact),
     TEST(what_a_site_brings_is_told_as_it_was_there),
     TEST(any_change_breaks_the_chain_where_it_is),
+    TEST(numbers_without_sense_are_a_problem),
     TEST(entries_inside_a_block_are_told_apart),
 };
 TEST_MAIN(tests)
