@@ -194,6 +194,7 @@ def test_who_does_not_read_holds_up_nobody(ctx):
 
 def test_a_cut_is_found_by_the_head_outside(ctx):
     make_trigger(ctx.peal)
+    settle(ctx.peal)  # what follows is a block of its own
     send_one(ctx)
     head = ctx.peal.get("/v1/audit/head", expect=200).json
     equal(ctx.peal.cli("audit", "verify").code, 0)
