@@ -6,7 +6,6 @@
 #include "store/lane.h"
 #include "store/rule.h"
 
-// Kind 5 is RULE_NOTIFY (store/rule.h).
 static const Statement holder = {
     .name = "notification_holder",
     .scope = STATEMENT_TENANT,
@@ -19,6 +18,7 @@ static const Statement lane_find = {
     .params = "it",
     .sql = "SELECT lane FROM lane WHERE tenant = $1 AND channel = $2",
 };
+// Kind 5 is RULE_NOTIFY (store/rule.h).
 #define ASKED                                                                                      \
     " JOIN rule r ON r.tenant = d.tenant AND r.rule = d.rule AND r.kind = 5"                       \
     " JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
