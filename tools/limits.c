@@ -89,13 +89,22 @@ static const Field *member(const Shape *shape, const char *name)
     return field;
 }
 
-// large_routes are those that take a body as large as the operator allows.
+static bool is_large(size_t i)
+{
+    return routes[i].body_max == BODY_LARGE && !routes[i].is_site;
+}
+
+// large_routes are those that take a body as large as the operator allows, by path: the methods of
+// one stand together.
 static const char *large_routes(void)
 {
     Buf text = buf_new(&figures, 1024);
-    for (size_t i = 0; i < route_count; i++)
-        if (routes[i].body_max == BODY_LARGE && !routes[i].is_site)
-            buf_add_format(&text, "%s`%s`", text.len ? " and " : "", routes[i].path);
+    for (size_t i = 0, last = route_count; i < route_count; i++) {
+        if (!is_large(i) || (last < i && strcmp(routes[last].path, routes[i].path) == 0))
+            continue;
+        buf_add_format(&text, "%s`%s`", text.len ? ", " : "", routes[i].path);
+        last = i;
+    }
     return str_z(&figures, buf_str(&text));
 }
 
