@@ -253,9 +253,9 @@ const Route routes[] = {
 
     // What a site serves in the place of central's.
     { "POST",   "/v1/notifications",            SENDERS,   { .work = WORK_WRITE, .think = site_notify_read, .set = &site_notify_set },
-      "Notify a list: answers when it is synced, and hands it on to central", EVENTS_IN(MEDIA_JSON, event_shape), GIVES(202, event_taken_shape), .is_site = true },
+      "Notify a list: answers when it is synced, and hands it on to central", EVENTS_IN(MEDIA_JSON, notification_body_shape), GIVES(202, notification_taken_shape), .is_site = true },
     { "GET",    "/v1/notifications/{id}",       READERS | SENDERS, READS(site_status_get),
-      "What became of a notification, here or at central", GIVES(200, event_taken_shape), .is_site = true },
+      "What became of a notification, here or at central", GIVES(200, notification_shape), .is_site = true },
     { "POST",   "/v1/events",                   SENDERS,   TAKES(site_event_read),
       "Hand an event on to central", EVENTS_IN(MEDIA_ANY, event_shape), GIVES(202, event_taken_shape), .else_gives = &events_taken_shape, .is_site = true },
     { "POST",   "/v1/ingest",                   SENDERS,   TAKES(site_ingest_read),
