@@ -197,7 +197,7 @@ static DeliveryFilter read_filter(const Call *call)
     param_time(call, LIST_TO, &filter.to);
     param_bool(call, LIST_STUCK, &stuck);
     if (stuck)
-        filter.stuck_before = clock_now(call->api->clock) - STUCK_AFTER;
+        filter.stuck_before = clock_now(call->api->clock) - DELIVERY_STUCK_AFTER;
     return filter;
 }
 

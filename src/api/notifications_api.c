@@ -327,7 +327,7 @@ static DeliveryFilter read_filter(const Call *call, Wanted *wanted)
     param_bool(call, OF_STUCK, &is_stuck);
     narrow(wanted->status, &filter);
     if (is_stuck)
-        filter.stuck_before = clock_now(call->api->clock) - STUCK_AFTER;
+        filter.stuck_before = clock_now(call->api->clock) - DELIVERY_STUCK_AFTER;
     if (call->key->role == ROLE_SITE)
         filter.site = call->key->site_name;
     return filter;

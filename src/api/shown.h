@@ -6,8 +6,6 @@
 #include "store/audit.h"
 #include "store/target.h"
 
-#define STUCK_AFTER (10 * SPAN_MINUTE) // due for so long and not sent
-
 // put_target writes a target and what became of it; put_targets writes several, as a member.
 void put_target(const Call *call, JsonOut *json, const TargetRow *row);
 void put_targets(const Call *call, JsonOut *json, Str name, const TargetRow *targets, size_t count);

@@ -112,6 +112,8 @@ typedef enum DeliveryState {
 #undef STATE_ENUM
 } DeliveryState;
 
+#define DELIVERY_STUCK_AFTER ((Span) 10 * SPAN_MINUTE) // due for so long and not sent: it is stuck
+
 typedef enum DeliveryAction {
 #define ACTION_ENUM(name, text, participle) DELIVERY_ACTION_##name,
     DELIVERY_ACTION_TABLE(ACTION_ENUM)

@@ -125,7 +125,7 @@ static void add_sum(Kpi *kpi, DeliveryState state, int64_t n)
 static void add_age(const Look *look, Kpi *kpi, Instant since)
 {
     kpi->oldest = earlier(kpi->oldest, since);
-    kpi->stuck += since <= look->now - KPI_STUCK_AFTER;
+    kpi->stuck += since <= look->now - DELIVERY_STUCK_AFTER;
 }
 
 static Err find_site(Db *db, Arena *arena, int64_t tenant, Look *look, Rows *ret, Error *error)
@@ -237,7 +237,8 @@ static void add_front(Look *look, Arena *arena, const Rows *rows)
         if (!kpi)
             continue;
         kpi->oldest = earlier(kpi->oldest, due_at);
-        if (value_to_i64(&row[1]) == DELIVERY_WAITING && due_at <= look->now - KPI_STUCK_AFTER) {
+        if (value_to_i64(&row[1]) == DELIVERY_WAITING &&
+            due_at <= look->now - DELIVERY_STUCK_AFTER) {
             kpi->waiting--;
             kpi->stuck++;
             fall_due(kpi);
@@ -270,7 +271,7 @@ static Err read_far(Db *db, Arena *arena, int64_t tenant, Look *look, const Rows
 {
     Rows rows, first;
     Value args[] = { value_i64(tenant), value_i64(look->filter->is_notification_only),
-                     value_i64(look->now - KPI_STUCK_AFTER), value_i64(KPI_LOOK_MAX) };
+                     value_i64(look->now - DELIVERY_STUCK_AFTER), value_i64(KPI_LOOK_MAX) };
     db_send(db, arena, &lately, args, &rows);
     db_send(db, arena, &fronts, args, &first);
     TRY(db_sync(db, error));

@@ -16,7 +16,6 @@
 
 #include "store/db.h"
 
-#define KPI_STUCK_AFTER ((Span) 10 * SPAN_MINUTE)
 enum { KPI_LOOK_MAX = 1000 };
 
 typedef struct Kpi {
@@ -26,7 +25,7 @@ typedef struct Kpi {
     int64_t sending;     // of these
     int64_t scheduled;   // pending or waiting, and not yet due
     int64_t waiting;     // of these, as far as they were not met in the queue
-    int64_t stuck;       // due or retried, and first due KPI_STUCK_AFTER ago or longer
+    int64_t stuck;       // due or retried, and first due DELIVERY_STUCK_AFTER ago or longer
     int64_t parked;
     int64_t delivered; // in the last whole minute
     Instant oldest;    // when the oldest that is due or retried first was; INSTANT_NONE
