@@ -3,7 +3,6 @@
 #include "api/posting.h"
 #include "api/shapes.h"
 #include "domain/cloudevent.h"
-#include "domain/trace.h"
 #include "engine/engine.h"
 
 // Events come in here as a batch of one kind (/v1/ingest), as one event, or as CloudEvents in their
@@ -47,18 +46,12 @@ static Posting *posting_new(Call *call, Posted as, size_t count)
     return posting;
 }
 
-// trace_of is the trace that the request is part of: an event that names none of its own is too.
-static Str trace_of(Call *call)
-{
-    return trace_read(call->arena, exchange_header(call->exchange, S("traceparent")));
-}
-
 static Err read_one(Call *call, Str type, Error *error)
 {
     Event *event = &posting_new(call, POSTED_EVENT, 1)->accept.items[0].event;
     TRY(read_event(call, type, event, error));
     if (!event->trace.at)
-        event->trace = trace_of(call);
+        event->trace = posting_trace(call);
     return event_check_size(event, call->api->payload_max, error);
 }
 
@@ -95,7 +88,7 @@ static Err read_cloud_batch(Call *call, Error *error)
     if (json_count(body) > EVENT_ITEMS_MAX)
         return fail(error, ERR_INVALID, "a batch has at most %d events", EVENT_ITEMS_MAX);
     Posting *posting = posting_new(call, POSTED_CLOUD_BATCH, json_count(body));
-    Str trace = trace_of(call);
+    Str trace = posting_trace(call);
     for (JsonIter it = json_each(body); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };
@@ -113,7 +106,7 @@ Err ingest_read(Call *call, Error *error)
     TRY(call_body(call, error));
     TRY(fields_read(call->arena, call->body, S(""), &batch_body_shape, &body, error));
     Posting *posting = posting_new(call, POSTED_BATCH, json_count(body.items));
-    Str trace = trace_of(call);
+    Str trace = posting_trace(call);
     for (JsonIter it = json_each(body.items); json_next(&it);) {
         AcceptItem *item = &posting->accept.items[it.index - 1];
         Error item_error = { .arena = call->arena };

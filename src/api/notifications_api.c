@@ -29,6 +29,7 @@ Err notification_post_read(Call *call, Error *error)
         notification->id = uuid_new(posted->accept.now, call->api->random);
     AcceptItem *item = &posted->accept.items[0];
     TRY(notification_event(call->arena, notification, posted->accept.now, &item->event, error));
+    item->event.trace = posting_trace(call);
     call->with = posted;
     return event_check_size(&item->event, call->api->payload_max, error);
 }

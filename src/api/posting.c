@@ -1,5 +1,6 @@
 #include "api/posting.h"
 
+#include "domain/trace.h"
 #include "store/notification.h"
 
 Accept posting_accept(const Call *call, size_t count)
@@ -11,6 +12,11 @@ Accept posting_accept(const Call *call, size_t count)
         .count = count,
         .now = clock_now(call->api->clock),
     };
+}
+
+Str posting_trace(Call *call)
+{
+    return trace_read(call->arena, exchange_header(call->exchange, S("traceparent")));
 }
 
 void posting_take(Call *call, AcceptItem *item, Err err, Error *error)

@@ -14,6 +14,10 @@ Err posting_write(Tx *tx, Call *const *calls, size_t count, Error *error);
 // posting_accept is an empty Accept for so many events.
 Accept posting_accept(const Call *call, size_t count);
 
+// posting_trace is the trace that the request is part of (domain/trace.h), and with it each of its
+// events that names none of its own; none.
+Str posting_trace(Call *call);
+
 // posting_take notes what was wrong with an item, or that it is too large, with the item: one that
 // is bad fails alone.
 void posting_take(Call *call, AcceptItem *item, Err err, Error *error);

@@ -29,12 +29,12 @@ void site_take(const Site *site, AcceptItem *item)
     item->named_count = ARRAY_LEN(site->named);
 }
 
-// keep makes the item's event the row that is handed on under id.
+// keep makes the item's event the row that is handed on under id. The trace goes with it.
 static void keep(Call *call, AcceptItem *item, ForwardKind kind, Uuid id, Str body)
 {
     Error error = { .arena = call->arena };
     Instant now = clock_now(call->api->clock);
-    Str text = forward_text(call->arena, kind, id, now, body);
+    Str text = forward_text(call->arena, kind, id, now, item->event.trace, body);
     Err err = forward_keep(call->arena, text, &item->event, &error);
     item->event.received_at = now;
     site_take(call->api->site, item);
@@ -92,6 +92,7 @@ Err site_notify_read(Call *call, Error *error)
     const Json *id = json_get(call->body, S("id"));
     if (!uuid_parse(json_str(id), &notifying->id)) // what is no id is refused with the rest
         notifying->id = uuid_new(notifying->accept.now, call->api->random);
+    notifying->accept.items->event.trace = posting_trace(call);
     keep(call, notifying->accept.items, FORWARD_NOTIFICATION, notifying->id,
          json_text(call->arena, call->body));
     return refuse_alone(&notifying->accept, error);

@@ -2,11 +2,13 @@
 
 #include "domain/members.h"
 #include "domain/notification.h"
+#include "domain/trace.h"
 
 typedef struct Row {
     Uuid id;
     ForwardKind kind;
     Instant enqueued_at;
+    Str trace; // as it was handed on; none
     const Json *body;
     Str site;    // that hands it on; none: it is still there
     Instant now; // at central; INSTANT_NONE
@@ -25,6 +27,7 @@ static const Field fields[] = {
     { "id",         FIELD_ID,     FIELD_NEEDED, AT(id), .help = "Made at the site; the same one again is a duplicate, whatever its body" },
     { "kind",       FIELD_WORD,   FIELD_NEEDED, AT(kind), .words = kinds, .noun = "a kind of row" },
     { "enqueuedAt", FIELD_TIME,   0, AT(enqueued_at), .help = "When the site took it in" },
+    { "traceparent", FIELD_TEXT,  0, AT(trace), .max = EVENT_CORRELATION_MAX, .help = "The W3C trace that it came with" },
     { "body",       FIELD_OBJECT, FIELD_NEEDED, AT(body), .help = "As it would be posted to /v1/notifications or /v1/events" },
 };
 #undef AT
@@ -145,7 +148,9 @@ static Err read_row(Arena *arena, const Json *json, Row *row, Event *ret, Error 
     };
     TRY(fields_read(arena, json, S(""), &forward_row_shape, row, error));
     TRY(check_site(row->body, row->site, error));
-    return readers[row->kind](arena, row, ret, error);
+    TRY(readers[row->kind](arena, row, ret, error));
+    ret->trace = trace_read(arena, row->trace);
+    return ERR_OK;
 }
 
 Err forward_read(Arena *arena, const Json *json, Str site, Instant now, Forwarded *ret,
@@ -173,6 +178,7 @@ Err forward_keep(Arena *arena, Str text, Event *ret, Error *error)
                     .source = event.source,
                     .identity = event.identity,
                     .entity = uuid_dup(arena, row.id),
+                    .trace = event.trace,
                     .occurred_at = row.enqueued_at,
                     .payload = text };
     if (row.kind == FORWARD_EVENT)
@@ -205,7 +211,7 @@ Str forward_event(Arena *arena, const Event *event)
     return buf_str(&buf);
 }
 
-Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str body)
+Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str trace, Str body)
 {
     char text[UUID_TEXT_LEN + 1];
     Buf buf = buf_new(arena, BUF_WHOLE);
@@ -214,6 +220,7 @@ Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, S
     json_put_str(&out, S("id"), uuid_text(id, text));
     json_put_str(&out, S("kind"), str_from(kinds[kind]));
     json_put_time(&out, S("enqueuedAt"), enqueued_at);
+    put_some(&out, S("traceparent"), trace);
     json_put_raw(&out, S("body"), body);
     json_close(&out, '}');
     return buf_str(&buf);

@@ -54,5 +54,6 @@ Err forward_keep(Arena *arena, Str text, Event *ret, Error *error) MUST_USE;
 // forward_event is an event as the body of a row.
 Str forward_event(Arena *arena, const Event *event);
 
-// forward_text is the row of what a site has taken in: body is an object as JSON.
-Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str body);
+// forward_text is the row of what a site has taken in: trace is what it came with, or none; body is
+// an object as JSON.
+Str forward_text(Arena *arena, ForwardKind kind, Uuid id, Instant enqueued_at, Str trace, Str body);

@@ -197,6 +197,16 @@ def test_a_site_hands_on_what_it_took_in(ctx):
     like(site.notify(9, id=ids[0]), {"id": ids[0], "duplicate": True})
 
 
+def test_a_trace_goes_on_from_the_site_to_central(ctx):
+    site, _ = joined(ctx)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    site.post("/v1/events", {"kind": "boiler.hot", "payload": {}}, headers={"traceparent": trace}, expect=202)
+    for peal in (site, ctx.peal):
+        peal.post("/v1/notifications", {"list": "ops", "body": "hot 1"}, headers={"traceparent": trace}, expect=202)
+    eventually(lambda: len(events(ctx.peal)) == 3)
+    equal([event["traceparent"] for event in events(ctx.peal)], [trace] * 3)
+
+
 def test_a_new_key_goes_into_a_file_as_it_is_printed(ctx):
     made = ctx.peal.cli("keys", "create", "--role", "site", "--site", "plant-7")
     equal((made.code, len(made.out.split())), (0, 1))

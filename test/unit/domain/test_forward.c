@@ -2,6 +2,7 @@
 #include "test.h"
 
 #define ID "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
+#define TRACE S("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
 static Err read_text(Arena *arena, const char *text, Event *ret)
 {
@@ -56,17 +57,18 @@ static void what_is_written_is_read(void)
     Uuid id;
     CHECK(uuid_parse(S(ID), &id));
     Str text =
-        forward_text(&arena, FORWARD_NOTIFICATION, id, 0,
+        forward_text(&arena, FORWARD_NOTIFICATION, id, 0, TRACE,
                      S("{\"list\":\"ops\",\"body\":\"hot\",\"source\":{\"site\":\"plant-7\"}}"));
     CHECK(read_text(&arena, str_z(&arena, text), &event) == ERR_OK);
     CHECK(str_eq(event.kind, S("notification")) && str_eq(event.identity, S(ID)));
+    CHECK(str_eq(event.trace, TRACE));
     CHECK_AT(
         str_z(&arena, event.payload),
         str_eq(event.payload, S("{\"list\":\"ops\",\"body\":\"hot\",\"source\":{\"site\":"
                                 "\"plant-7\"},\"siteEnqueuedAt\":\"1970-01-01T00:00:00.000Z\"}")));
     CHECK(forward_keep(&arena, text, &event, &(Error){ .arena = &arena }) == ERR_OK);
     CHECK(str_eq(event.kind, S("forward.notification")) && str_eq(event.entity, S(ID)));
-    CHECK(str_eq(event.payload, text));
+    CHECK(str_eq(event.payload, text) && str_eq(event.trace, TRACE));
 }
 
 static const Test tests[] = {
