@@ -39,6 +39,13 @@ static const Statement next_source = {
                 " FROM (" NEXT_SOURCE ") n",
 };
 
+static const Statement last_tenant = {
+    .name = "inbox_last_tenant",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT tenant FROM inbox WHERE status = 0 ORDER BY tenant DESC, source DESC LIMIT 1",
+};
+
 // Sizes come first, so that no more is read than is taken.
 #define PENDING                                                                                    \
     "SELECT id, LENGTH(body), attempts FROM inbox WHERE tenant = $1 AND source = $2"               \
@@ -159,10 +166,10 @@ static const Statement many = {
     .postgres = INBOX_NAMED " ORDER BY i.id DESC",
 };
 
-const Statement *const inbox_statements[] = { &put,     &next_source, &pending, &bodies,
-                                              &settle,  &awake,       &opened,  &one,
-                                              &edge,    &find,        &many,    &edge_up,
-                                              &find_up, &replay,      &retell,  NULL };
+const Statement *const inbox_statements[] = {
+    &put,  &last_tenant, &next_source, &pending, &bodies,  &settle, &awake,  &opened, &one,
+    &edge, &find,        &many,        &edge_up, &find_up, &replay, &retell, NULL
+};
 
 static const Columns row_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
@@ -320,11 +327,16 @@ static Err read_taken(Tx *tx, const Sources *sources, InboxTaken *ret, Error *er
 
 Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
 {
-    // It begins anywhere among the tenants, so that none is always the last.
-    int64_t begin = (int64_t) (random_u64(tx->random) % INBOX_SOURCES_MAX);
+    Rows last;
     Sources *sources = ARENA_NEW(&tx->arena, Sources);
     *sources = (Sources){ 0 };
     *ret = (InboxTaken){ 0 };
+    TRY(tx_query(tx, &last_tenant, NULL, &last, error));
+    if (last.count == 0)
+        return ERR_OK;
+    // It begins anywhere among the tenants that have rows, so that none is always the last.
+    uint64_t tenants = (uint64_t) value_to_i64(last.values) + 1;
+    int64_t begin = (int64_t) (random_u64(tx->random) % tenants);
     TRY(find_sources(tx, begin, INT64_MAX, sources, error));
     if (begin > 0)
         TRY(find_sources(tx, 0, begin, sources, error));

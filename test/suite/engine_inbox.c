@@ -112,6 +112,35 @@ static void a_take_has_rows_of_every_source(void)
     CHECK(taken.count == INBOX_ROWS_MAX + 2);
 }
 
+static Err apply_tenants(Tx *tx, void *with, Error *error)
+{
+    InboxTaken taken;
+    bool *is_taken = with;
+    TRY(inbox_take(tx, (Uuid){ 0 }, &taken, error));
+    for (size_t i = 0; i < taken.count; i++)
+        is_taken[taken.rows[i].tenant] = true;
+    return ERR_OK;
+}
+
+// However many tenants have rows that nobody has taken yet, each comes to its turn.
+static void no_tenant_is_always_the_last(void)
+{
+    enum { TENANTS = INBOX_SOURCES_MAX * 3, TAKES = 60 };
+    STORE(store);
+    InboxRow rows[TENANTS];
+    bool is_taken[TENANTS + 1] = { false };
+    for (size_t i = 0; i < TENANTS; i++) {
+        rows[i] = row(&store, "sql", "a");
+        rows[i].tenant = (int64_t) i + 1;
+    }
+    put_rows(&store, store.writer, rows, TENANTS);
+    for (int i = 0; i < TAKES; i++) {
+        MUST(&store, writer_run(store.writer, apply_tenants, is_taken, &store.error));
+    }
+    for (size_t i = 1; i <= TENANTS; i++)
+        CHECK_AT(str_format(&store.arena, "tenant %zu", i).at, is_taken[i]);
+}
+
 static void what_its_source_has_brought_before_is_one_row(void)
 {
     STORE(store);
@@ -422,6 +451,7 @@ static void a_notification_is_read_as_a_posted_one_and_is_one_by_its_id(void)
 static const Test tests[] = {
     TEST(rows_become_events_in_the_order_of_their_source),
     TEST(a_take_has_rows_of_every_source),
+    TEST(no_tenant_is_always_the_last),
     TEST(what_its_source_has_brought_before_is_one_row),
     TEST(a_row_that_fails_three_times_fails_alone),
     TEST(what_cannot_become_an_event_fails_at_once_and_alone),

@@ -34,6 +34,7 @@ static const char *const system_statements[] = {
     "health_pauses",
     "idempotency_purge",
     "inbox_awake",
+    "inbox_last_tenant",
     "inbox_next_source",
     "inbox_open",
     "journal_forget",
