@@ -133,6 +133,7 @@ typedef struct Track {
     int closed_in_flight;   // the attempt that was under way then; 0: none
     int64_t closed_by;      // the node that closed it
     int permanent;          // the attempt that was refused for good; 0: none
+    bool was_refused;       // it was claimed, and ended without an attempt
     Row before;             // its last claim
     bool is_claimed[ATTEMPTS_MAX];
     int64_t claimed_by[ATTEMPTS_MAX];
@@ -240,7 +241,8 @@ typedef struct Emit {
     int source;
     bool is_bad;  // no event can become of it
     bool is_sent; // it was committed
-    int came;     // the commit
+    int came;     // the commit …
+    int deaths;   // … and how many there had been
     bool is_done; // as it is stored: it is published or failed …
     bool is_good; // … published
     bool is_new;  // that is just found
