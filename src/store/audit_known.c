@@ -1,5 +1,6 @@
 #include "store/audit_known.h"
 
+#include "base/json.h"
 #include "store/columns.h"
 
 // Ids of a tenant that are worth a range, and that are read along one: where they lie in a few
@@ -81,9 +82,22 @@ static const Statement rule_kind = {
                 " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule",
 };
 
+// What a notification says of where it comes from lies in its payload, which may be long.
+static const Statement payload = {
+    .name = "audit_payload",
+    .scope = STATEMENT_TENANT,
+    .params = "iuii",
+    .many = true,
+    .sql = "SELECT $4, payload FROM event WHERE tenant = $1 AND id = $2"
+           " AND length(CAST(payload AS BLOB)) <= $3",
+    .postgres = "SELECT u.place, e.payload FROM unnest($1, $2, $3, $4)"
+                " AS u (tenant, id, most, place) JOIN event e ON e.tenant = u.tenant"
+                " AND e.id = u.id AND octet_length(e.payload) <= u.most",
+};
+
 const Statement *const audit_known_statements[] = {
     &promise_along, &promise_each, &event_along, &event_each, &ended_along,
-    &ended_each,    &attempt,      &rule_kind,   NULL,
+    &ended_each,    &attempt,      &rule_kind,   &payload,    NULL,
 };
 
 // Ask is who asks for a row, by its id or, of rules, by its number.
@@ -95,7 +109,7 @@ typedef struct Ask {
 } Ask;
 
 static const Columns ask_columns = COLUMNS(Ask, COLUMN(Ask, tenant), COLUMN(Ask, id));
-static const Columns attempt_columns =
+static const Columns numbered_columns =
     COLUMNS(Ask, COLUMN(Ask, tenant), COLUMN(Ask, id), COLUMN(Ask, number), COLUMN(Ask, place));
 static const Columns rule_columns = COLUMNS(Ask, COLUMN(Ask, tenant), COLUMN(Ask, number));
 
@@ -286,7 +300,7 @@ static Err know_attempts(Tx *tx, AuditMoved *moved, size_t count, Error *error)
         asked->number = moved[i].move->attempt;
         asked->place = (int64_t) i;
     }
-    db_send_rows(tx->db, &tx->arena, others.each, &attempt_columns, others.asks, others.count,
+    db_send_rows(tx->db, &tx->arena, others.each, &numbered_columns, others.asks, others.count,
                  &rows);
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < rows.count; i++)
@@ -327,11 +341,77 @@ static Err know_rules(Tx *tx, AuditMoved *moved, size_t count, Error *error)
     return ERR_OK;
 }
 
+// Payloads are read a few at a time, and one that is long alone: what they say is kept, not they.
+enum { PAYLOADS = 64, PAYLOAD_SHORT = 16 << 10 };
+
+static Str instance_of(Arena *arena, Str text)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Error error = { 0 };
+    const Json *json;
+    if (json_parse(&scratch, text, &json, &error) != ERR_OK)
+        return STR_NONE; // it is told without
+    Str instance = json_str(json_get(json_get(json, S("source")), S("instance")));
+    return instance.len ? str_dup(arena, audit_text(instance)) : STR_NONE;
+}
+
+// read_payloads reads those that are no longer than most; place is -1 for who was answered.
+static Err read_payloads(Tx *tx, Ask *asks, size_t count, int64_t most, Error *error)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Rows rows = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        asks[i].number = most;
+        asks[i].place = (int64_t) i;
+    }
+    db_send_rows(tx->db, &scratch, &payload, &numbered_columns, asks, count, &rows);
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        Ask *asked = &asks[value_to_i64(&rows_at(&rows, i)[0])];
+        asked->of->known.instance = instance_of(&tx->arena, value_to_str(&rows_at(&rows, i)[1]));
+        asked->place = -1;
+    }
+    return ERR_OK;
+}
+
+static Err read_instances(Tx *tx, Ask *asks, size_t count, Error *error)
+{
+    for (size_t from = 0; from < count; from += PAYLOADS) {
+        size_t some = count - from < PAYLOADS ? count - from : PAYLOADS;
+        TRY(read_payloads(tx, asks + from, some, PAYLOAD_SHORT, error));
+        for (size_t i = from; i < from + some; i++)
+            if (asks[i].place >= 0)
+                TRY(read_payloads(tx, &asks[i], 1, INT64_MAX, error));
+    }
+    return ERR_OK;
+}
+
+// know_instances finds out which instance of a site notifications come from; no others pay for it.
+static Err know_instances(Tx *tx, AuditMoved *moved, size_t count, Error *error)
+{
+    Looking events = looking(tx, NULL, &payload, NULL, count);
+    Ask *each = ARENA_ARRAY(&tx->arena, Ask, count + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (moved[i].known.rule_kind == RULE_NOTIFY && !uuid_is_none(moved[i].event))
+            ask(&events, &moved[i], moved[i].event);
+    qsort(events.asks, events.count, sizeof *events.asks, by_id);
+    for (size_t i = 0; i < events.count; i++)
+        if (i == 0 || by_id(&events.asks[i - 1], &events.asks[i]) != 0)
+            each[kept++] = events.asks[i];
+    TRY(read_instances(tx, each, kept, error));
+    for (size_t i = 1; i < events.count; i++) // those of one event lie together
+        if (by_id(&events.asks[i - 1], &events.asks[i]) == 0)
+            events.asks[i].of->known.instance = events.asks[i - 1].of->known.instance;
+    return ERR_OK;
+}
+
 Err audit_know(Tx *tx, Str key, AuditMoved *moved, size_t count, Error *error)
 {
     if (count == 0)
         return ERR_OK;
     TRY(know_promises(tx, key, moved, count, error));
     TRY(know_attempts(tx, moved, count, error));
-    return know_rules(tx, moved, count, error);
+    TRY(know_rules(tx, moved, count, error));
+    return know_instances(tx, moved, count, error);
 }

@@ -6,6 +6,8 @@ from urllib.parse import quote, urlsplit
 
 from harness import equal, eventually, like, main, slow
 from steps import advance, deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
+from test_notification_lists import make_list, targets
+from test_notifications import notify, shown
 
 
 def audit(peal, query=""):
@@ -133,6 +135,25 @@ def test_every_filter_finds_its_rows_and_no_others(ctx):
     equal(audit(make_tenant(ctx.peal, "acme"), "&site=plant-7"), [])
     ran = ctx.peal.cli("audit", "export", "--site", "plant-7")
     equal([json.loads(line) for line in ran.out.splitlines()], audit(ctx.peal, "&site=plant-7"))
+
+
+def test_an_instance_is_found_from_beginning_to_end(ctx):
+    """Whoever posted it: the notification's own source says where it comes from."""
+    make_list(ctx.peal, targets=targets(2))
+    long = "It burns. " * 4000  # more than payloads are read together
+    row = shown(ctx.peal, notify(ctx.peal, body=long, source={"site": "plant-7", "instance": "line-2"})["id"])
+    notify(ctx.peal, source={"site": "plant-7", "instance": "line-3"})
+    notify(ctx.peal)
+    settle(ctx.peal)
+    found = audit(ctx.peal, "&instance=line-2")
+    equal([item["kind"] for item in found],
+          ["Notification.Enqueued", "Notification.Attempt", "Notification.Terminal"])
+    equal({(item["deliveryId"], item["site"], item["instance"]) for item in found},
+          {(row["deliveryId"], "plant-7", "line-2")})
+    equal(len(audit(ctx.peal, "&site=plant-7&instance=line-3")), 3)
+    equal(audit(ctx.peal, "&site=plant-8&instance=line-3"), [])
+    ran = ctx.peal.cli("audit", "export", "--site", "plant-7", "--instance", "line-2")
+    equal([json.loads(line) for line in ran.out.splitlines()], found)
 
 
 def export(peal, query=""):
