@@ -31,7 +31,7 @@ PLAIN = ("INSERT INTO public.plain (tenant, id, source, kind, event_kind, entity
 EMIT = "SELECT peal.emit(:kind, CAST(:body AS JSONB), entity => :entity, tenant => 'default');\n"
 MANY = 100
 PREPARE = ["SELECT peal.allow('postgres', 'default')",
-           f"UPDATE emit_state SET awake_until = {2 ** 62}, manual_now = NULL",
+           "UPDATE emit_state SET manual_now = NULL", f"SELECT setval('emit_awake', {2 ** 62})",
            "CREATE TABLE public.plain (LIKE inbox)", "ALTER TABLE public.plain ADD PRIMARY KEY (tenant, id)",
            "CREATE INDEX ON public.plain (tenant, source, id) WHERE status = 0"]
 

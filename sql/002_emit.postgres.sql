@@ -15,21 +15,54 @@ CREATE TABLE emitter (
     PRIMARY KEY (role, id)
 );
 
--- What emit() has to know of the nodes. Until awake_until (real time) one of them looks at the
--- inbox every few milliseconds, and needs no NOTIFY, at which all commits of the cluster would wait
--- for each other. manual_now is the time where a manual clock runs. payload_max is the nodes'.
+-- What emit() has to know of the nodes: manual_now is the time where a manual clock runs, payload_max
+-- is theirs. changes counts those of emitter.
 CREATE TABLE emit_state (
     one SMALLINT NOT NULL PRIMARY KEY,
-    awake_until BIGINT NOT NULL,
     manual_now BIGINT,
-    payload_max BIGINT NOT NULL
-) WITH (fillfactor = 45);
-INSERT INTO emit_state (one, awake_until, manual_now, payload_max) VALUES (1, 0, NULL, 1048576);
+    payload_max BIGINT NOT NULL,
+    changes BIGINT NOT NULL
+);
+INSERT INTO emit_state (one, manual_now, payload_max, changes) VALUES (1, NULL, 1048576, 0);
 
--- Where the caller may emit to while a real clock runs: all that emit() has to look up.
-CREATE VIEW emit_way AS
-SELECT e.id, e.tenant, s.awake_until, s.payload_max FROM peal.emitter e CROSS JOIN peal.emit_state s
- WHERE e.role = session_user AND s.one = 1 AND s.manual_now IS NULL;
+-- Until its value (real time) a node looks at the inbox every few milliseconds, and needs no NOTIFY,
+-- at which all commits of the cluster would wait for each other. A sequence is read in a tenth of
+-- the time that a row takes.
+CREATE SEQUENCE emit_awake MINVALUE 0;
+
+-- emit_known is the two tables as a constant, which a call of emit() need not look up: {max, roles:
+-- {role: {tenant's id: tenant}}}, and no roles while a manual clock runs, so that every call takes
+-- the long way. Whatever changes the tables makes it anew in the same transaction. PostgreSQL puts
+-- it in the place of its call, and plans again when it changed; were it IMMUTABLE, it would not.
+CREATE FUNCTION emit_known() RETURNS JSONB LANGUAGE sql STABLE
+RETURN CAST('{"max": 1048576, "roles": {}}' AS JSONB);
+
+-- The row of emit_state is what changes wait for each other at. A transaction that cannot see the
+-- other's change then, because it sees but what was when it began, is refused.
+CREATE FUNCTION emit_renew() RETURNS TRIGGER LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    roles JSONB;
+BEGIN
+    SELECT jsonb_object_agg(r.role, r.tenants) INTO roles
+      FROM (SELECT e.role, jsonb_object_agg(e.id, e.tenant) AS tenants FROM peal.emitter e
+             WHERE NEW.manual_now IS NULL GROUP BY e.role) r;
+    EXECUTE format('CREATE OR REPLACE FUNCTION peal.emit_known() RETURNS JSONB LANGUAGE sql STABLE'
+                   ' RETURN CAST(%L AS JSONB)',
+                   jsonb_build_object('max', NEW.payload_max, 'roles', COALESCE(roles, '{}')));
+    RETURN NULL;
+END $$;
+CREATE TRIGGER emit_state_changed AFTER UPDATE ON emit_state FOR EACH ROW
+    WHEN (OLD.payload_max <> NEW.payload_max OR OLD.changes <> NEW.changes
+          OR (OLD.manual_now IS NULL) <> (NEW.manual_now IS NULL))
+    EXECUTE FUNCTION emit_renew();
+
+CREATE FUNCTION emitter_changed() RETURNS TRIGGER LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE peal.emit_state SET changes = changes + 1;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER emitter_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON emitter
+    FOR EACH STATEMENT EXECUTE FUNCTION emitter_changed();
 
 -- inbox_tenant is the number of the tenant that the caller means, if he may.
 CREATE FUNCTION inbox_tenant(named TEXT) RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
@@ -103,16 +136,28 @@ END $$;
 
 -- These are one expression each, which PostgreSQL puts in the place of their call; their names
 -- were looked up when they were made. inbox_is_usual: inbox_check has nothing to say, at a glance.
+-- As PostgreSQL writes them, a number in an object follows a space or a bracket.
 CREATE FUNCTION inbox_is_usual(event_type TEXT, payload JSONB, body TEXT, entity TEXT, topic TEXT,
                                correlation_id TEXT)
 RETURNS BOOLEAN LANGUAGE sql STABLE BEGIN ATOMIC
     SELECT event_type <> '' AND jsonb_typeof(payload) = 'object'
        AND octet_length(concat(event_type, entity, topic, correlation_id)) <= 200
-       AND concat(event_type, entity, topic, correlation_id) !~ '[\x01-\x1f\x7f]'
-       AND body !~ '[0-9]{32}' AND NOT payload @? 'strict $.**{32 to last}';
+       AND octet_length(body) <= CAST(peal.emit_known() ->> 'max' AS BIGINT)
+       AND concat(event_type, entity, topic, correlation_id) COLLATE "C" !~ '[\x01-\x1f\x7f]'
+       AND body COLLATE "C" !~ '[ \[][-.0-9]{32}' AND NOT payload @? 'strict $.**{32 to last}';
 END;
+-- inbox_known is the number of a tenant that the caller himself was allowed; NULL: look closer.
+CREATE FUNCTION inbox_known(named TEXT) RETURNS BIGINT LANGUAGE sql STABLE BEGIN ATOMIC
+    SELECT CAST(peal.emit_known() -> 'roles' -> CAST(session_user AS TEXT) ->> named AS BIGINT);
+END;
+-- inbox_ring is true: it rings, once for each transaction however often it is called, where no node
+-- is awake. pg_notify is never NULL.
+CREATE FUNCTION inbox_ring(now_us BIGINT) RETURNS BOOLEAN LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT pg_sequence_last_value('peal.emit_awake') >= now_us OR pg_notify('peal', 'inbox') IS NOT NULL;
+END;
+-- A double holds the microseconds of the next 200 years.
 CREATE FUNCTION inbox_now() RETURNS BIGINT LANGUAGE sql VOLATILE BEGIN ATOMIC
-    SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT);
+    SELECT CAST(date_part('epoch', clock_timestamp()) * 1000000 AS BIGINT);
 END;
 -- inbox_id is a UUID of version 7. Its stamp counts in 4096ths of a millisecond, so that the ids of
 -- a transaction are in the order of its calls.
@@ -124,6 +169,11 @@ CREATE FUNCTION inbox_stamp(now_us BIGINT) RETURNS BIGINT LANGUAGE sql IMMUTABLE
 END;
 CREATE FUNCTION inbox_tail() RETURNS TEXT LANGUAGE sql VOLATILE BEGIN ATOMIC
     SELECT substr(CAST(gen_random_uuid() AS TEXT), 20);
+END;
+-- inbox_new_id is inbox_id of a moment, for a clock that is between the years 2004 and 2527.
+CREATE FUNCTION inbox_new_id(now_us BIGINT) RETURNS UUID LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT CAST('0' || to_hex((now_us / 1000 << 16) + 28672 + now_us % 1000 * 4096 / 1000)
+                || peal.inbox_tail() AS UUID);
 END;
 
 -- inbox_put adds one row, the nth of a call that began at this real time. By these the rows of a call
@@ -152,9 +202,7 @@ BEGIN
                             schema_version, body, status, reason, attempts, received_at)
     VALUES (to_tenant, made, 'sql', put_kind, event_type, entity, topic, correlation_id,
             schema_version, convert_to(body, 'UTF8'), 0, 0, 0, now_us);
-    IF state.awake_until < began THEN
-        PERFORM pg_notify('peal', 'inbox'); -- once for each transaction, however often it is called
-    END IF;
+    PERFORM peal.inbox_ring(began);
     RETURN made;
 END $$;
 
@@ -167,30 +215,26 @@ BEGIN
 END $$;
 
 -- emit does what is usual in one statement, and leaves all else to inbox_emit. It is called so often
--- that to fix its search_path would cost a fifth of it: instead every name here says its schema, and
--- every operator too, for the caller chooses the path that others would be found by.
+-- that to fix its search_path would cost a fifth of it: instead every name here says its schema, for
+-- the caller chooses the path that others would be found by. So would operators be: there are none.
 CREATE FUNCTION emit(event_type TEXT, payload JSONB, entity TEXT DEFAULT NULL,
                      topic TEXT DEFAULT NULL, correlation_id TEXT DEFAULT NULL,
                      schema_version INTEGER DEFAULT NULL, tenant TEXT DEFAULT NULL)
 RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
+    to_tenant pg_catalog.int8 := peal.inbox_known(tenant);
     now_us pg_catalog.int8 := peal.inbox_now();
     body pg_catalog.text := CAST(payload AS pg_catalog.text);
-    made pg_catalog.uuid := peal.inbox_id(peal.inbox_stamp(now_us), peal.inbox_tail());
+    made pg_catalog.uuid := peal.inbox_new_id(now_us);
 BEGIN
-    IF peal.inbox_is_usual(event_type, payload, body, entity, topic, correlation_id) THEN
+    IF to_tenant IS NOT NULL
+       AND peal.inbox_is_usual(event_type, payload, body, entity, topic, correlation_id)
+       AND peal.inbox_ring(now_us) THEN
         INSERT INTO peal.inbox (tenant, id, source, kind, event_kind, entity, topic, correlation_id,
                                 schema_version, body, status, reason, attempts, received_at)
-        SELECT w.tenant, made, 'sql', 0, event_type, emit.entity, emit.topic, emit.correlation_id,
-               emit.schema_version, pg_catalog.convert_to(body, 'UTF8'), 0, 0, 0, now_us
-          FROM peal.emit_way w
-         WHERE w.id OPERATOR(pg_catalog.=) emit.tenant
-           AND w.payload_max OPERATOR(pg_catalog.>=) pg_catalog.octet_length(body)
-           AND (w.awake_until OPERATOR(pg_catalog.>=) now_us
-                OR pg_catalog.pg_notify('peal', 'inbox') IS NOT NULL); -- it rings, and is never NULL
-        IF FOUND THEN
-            RETURN made;
-        END IF;
+        VALUES (to_tenant, made, 'sql', 0, event_type, emit.entity, emit.topic, emit.correlation_id,
+                emit.schema_version, pg_catalog.convert_to(body, 'UTF8'), 0, 0, 0, now_us);
+        RETURN made;
     END IF;
     RETURN peal.inbox_emit(event_type, payload, entity, topic, correlation_id, schema_version, tenant);
 END $$;

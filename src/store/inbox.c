@@ -80,14 +80,13 @@ static const Statement settle = {
 };
 
 // A SQLite file has no SQL functions to tell. The word lasts a second, and is given anew twice a
-// second; where another node is just giving it, it is given.
+// second. A sequence takes it: emit reads it at every call, and nobody waits for who gives it.
 static const Statement awake = {
     .name = "inbox_awake",
     .scope = STATEMENT_SYSTEM,
     .params = "i",
     .sql = "SELECT $1",
-    .postgres = "UPDATE emit_state SET awake_until = $1 WHERE one IN (SELECT one FROM emit_state"
-                " WHERE awake_until < $1 - 500000 FOR UPDATE SKIP LOCKED)",
+    .postgres = "SELECT setval('emit_awake', $1) FROM emit_awake WHERE last_value < $1 - 500000",
 };
 static const Statement opened = {
     .name = "inbox_open",

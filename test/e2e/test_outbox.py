@@ -114,10 +114,10 @@ def test_one_wake_up_for_each_transaction_and_none_while_somebody_is_awake(ctx):
     ctx.peal.stop()
     heard = lambda: [line for line in sql(ctx, f"""LISTEN peal; BEGIN; SELECT {emit()}; SELECT {emit()}; COMMIT;
                                                    SELECT 1;""") if "notification" in line]
-    sql(ctx, "UPDATE peal.emit_state SET awake_until = 0;")
+    sql(ctx, "SELECT setval('peal.emit_awake', 0);")
     [one] = heard()
     assert '"peal" with payload "inbox"' in one, one
-    sql(ctx, f"UPDATE peal.emit_state SET awake_until = {2**62};")
+    sql(ctx, f"SELECT setval('peal.emit_awake', {2**62});")
     equal(heard(), [])
 
 
@@ -132,19 +132,29 @@ def test_what_is_emitted_while_peal_is_down(ctx):
     equal({found["status"] for found in outbox(peal)}, {"Published"})
 
 
-class Locked:
-    """A session that holds a lock, until it is let go of."""
+class Session:
+    """A session of its own, which outlives its errors."""
 
-    def __init__(self, ctx, lock):
-        self.session = subprocess.Popen([program("psql"), "-XAtq", "-d", ctx.store_url], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        ctx.closers.append(self.release)
-        self.session.stdin.write(f"BEGIN; {lock}; SELECT 'locked';\n")
-        self.session.stdin.flush()
-        equal(self.session.stdout.readline(), "locked\n")
+    def __init__(self, ctx, role="postgres"):
+        self.psql = subprocess.Popen([program("psql"), "-XAtq", "-d", url_as(ctx, role)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        ctx.closers.append(self.end)
 
-    def release(self):
-        self.session.communicate()
+    def ask(self, script):
+        """What it printed, errors too."""
+        self.psql.stdin.write(f"{script}\n\\echo answered\n")
+        self.psql.stdin.flush()
+        return "".join(iter(self.psql.stdout.readline, "answered\n"))
+
+    def end(self):
+        self.psql.communicate()
+
+
+def locked(ctx, lock):
+    """A session that holds a lock, until it ends."""
+    session = Session(ctx)
+    equal(session.ask(f"BEGIN; {lock}; SELECT 'locked';").splitlines()[-1], "locked")
+    return session
 
 
 @only("postgres")
@@ -156,11 +166,11 @@ def test_a_node_that_is_killed_while_it_drains_loses_and_repeats_nothing(ctx):
     other.post("/v1/channels", {"key": "http:out", "type": "http", "config": {"url": receiver.url}}, expect=201)
     make_trigger(other, "confirmed", eventKind=KIND, channel="http:out")
     other.sigstop()
-    locked = Locked(ctx, "LOCK TABLE peal.event IN SHARE MODE")
+    holds = locked(ctx, "LOCK TABLE peal.event IN SHARE MODE")
     sql(ctx, f"SELECT peal.emit('{KIND}', '{{}}', entity => n::text) FROM generate_series(1, {count}) n;")
     eventually(lambda: sql(ctx, "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'peal.event'::regclass;"))
     drains.kill9()
-    locked.release()
+    holds.end()
     other.sigcont()
     eventually(lambda: sql(ctx, "SELECT COUNT(*) FROM peal.ended WHERE state = 5;") == [str(count)], seconds=60)
     equal(sql(ctx, "SELECT status, COUNT(*) FROM peal.inbox GROUP BY status;"), [f"1|{count}"])
@@ -183,7 +193,7 @@ def test_a_row_that_its_process_dies_of_three_times_fails_alone(ctx):
     make_trigger(ctx.peal, "confirmed", eventKind=KIND, schedule={"initialDelay": "1d"})
     ctx.peal.stop()
     sql(ctx, DEADLY)
-    Locked(ctx, "DO 'BEGIN PERFORM pg_advisory_lock(4711); END'")
+    locked(ctx, "DO 'BEGIN PERFORM pg_advisory_lock(4711); END'")
     entities = [*map(str, range(10)), "deadly", *map(str, range(10, 20))]
     ids = sql(ctx, "BEGIN;" + "".join(f"SELECT {emit(entity=entity)};" for entity in entities) + "COMMIT;")
     at_it = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = 4711"
@@ -322,7 +332,8 @@ def test_who_may_emit(ctx):
         assert "may not emit" in refused(ctx, f"SELECT peal.cancel('1', tenant => '{named}');", role)
     other.get(f"/v1/outbox/{id}", expect=404)
     for denied in ("SELECT * FROM peal.inbox", "SELECT * FROM peal.event", "SELECT * FROM peal.tenant",
-                   "INSERT INTO peal.emitter VALUES ('x', 1)", "UPDATE peal.emit_state SET awake_until = 0",
+                   "INSERT INTO peal.emitter VALUES ('x', 1)", "UPDATE peal.emit_state SET payload_max = 0",
+                   "SELECT setval('peal.emit_awake', 0)", "SELECT peal.emit_known()",
                    "DELETE FROM peal.inbox", "CREATE TABLE peal.mine (n INT)", f"SELECT peal.allow('{role}', 'other')",
                    f"SELECT peal.disallow('{role}', 'acme')",
                    "SELECT peal.inbox_put(1, 0::smallint, 'x', '{}', NULL, NULL, NULL, NULL, 0, 0)",
@@ -361,7 +372,7 @@ CREATE OPERATOR trap.<> (FUNCTION = trap.sprung, LEFTARG = text, RIGHTARG = text
 CREATE OPERATOR trap.>= (FUNCTION = trap.sprung, LEFTARG = bigint, RIGHTARG = bigint);
 CREATE OPERATOR trap.>= (FUNCTION = trap.sprung, LEFTARG = bigint, RIGHTARG = integer);
 CREATE DOMAIN trap.text AS integer; CREATE DOMAIN trap.uuid AS integer; CREATE DOMAIN trap.int8 AS boolean;
-CREATE TABLE trap.inbox (n INT); CREATE VIEW trap.emit_way AS SELECT 1;
+CREATE TABLE trap.inbox (n INT); CREATE SEQUENCE trap.emit_awake;
 """
 
 
@@ -398,6 +409,75 @@ def test_nobody_emits_for_a_tenant_that_is_gone(ctx):
     ctx.peal.delete("/v1/tenants/acme", expect=204)
     assert "may not emit" in refused(ctx, f"SELECT {emit(tenant='acme')};", role)
     equal(sql(ctx, "SELECT * FROM peal.emitter;"), [])
+
+
+def real_clock(ctx, *tenants, **options):
+    """A role and a session of it that takes emit()'s usual way, while no node runs."""
+    ctx.peal.stop()
+    peal = ctx.start(clock="system", **options)
+    for tenant in tenants:
+        make_tenant(peal, tenant)
+    role = make_role(ctx, "shop")
+    return peal, role, Session(ctx, role)
+
+
+@only("postgres")
+def test_an_open_session_hears_at_once_who_may_emit(ctx):
+    """What a session has planned does not outlive a right, whichever way that is taken."""
+    peal, role, shop = real_clock(ctx, "other")
+    peal.post("/v1/tenants", {"id": "acme", "name": "Acme"}, expect=201)
+    allow, call = f"SELECT peal.allow('{role}', 'acme');", f"SELECT {emit(tenant='acme')};"
+    known = lambda: json.loads(sql(ctx, "SELECT peal.emit_known() -> 'roles';")[0])
+    takes = [lambda: sql(ctx, f"SELECT peal.disallow('{role}', 'acme');"),
+             lambda: sql(ctx, "DELETE FROM peal.emitter;"), lambda: sql(ctx, "TRUNCATE peal.emitter;"),
+             lambda: sql(ctx, f"UPDATE peal.emitter SET role = 'x' WHERE role = '{role}' AND id = 'acme';"),
+             lambda: peal.delete("/v1/tenants/acme", expect=204)]
+    for take in takes:
+        sql(ctx, allow + f"SELECT peal.allow('{role}', 'other');")
+        equal(set(known()[role]), {"acme", "other"})
+        equal(len(shop.ask(call * 7).split()), 7)  # PostgreSQL keeps a plan from the sixth on
+        take()
+        assert "may not emit" in shop.ask(call)
+        assert "acme" not in known().get(role, {}), known()
+    sql(ctx, f"BEGIN; SELECT peal.disallow('{role}', 'other'); ROLLBACK;")
+    equal(len(shop.ask(f"SELECT {emit(tenant='other')};").split()), 1)
+
+
+@only("postgres")
+def test_who_may_emit_changes_one_by_one(ctx):
+    """Two who change it at once wait for each other; one who cannot see the other's change is refused."""
+    peal, role, shop = real_clock(ctx, "acme", "other")
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme');")
+    call = f"SELECT {emit(tenant='acme')};"
+    equal(len(shop.ask(call).split()), 1)
+    blind, first, second = (Session(ctx) for _ in range(3))
+    blind.ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM peal.emitter;")
+    first.ask(f"BEGIN; SELECT peal.disallow('{role}', 'acme');")
+    second.psql.stdin.write(f"SELECT peal.allow('{role}', 'other');\n")
+    second.psql.stdin.flush()
+    eventually(lambda: sql(ctx, "SELECT 1 FROM pg_locks WHERE NOT granted;"))
+    first.ask("COMMIT;")
+    second.ask("")
+    equal(json.loads(sql(ctx, "SELECT peal.emit_known() -> 'roles';")[0]).keys(), {role})
+    assert "could not serialize" in blind.ask(f"SELECT peal.allow('{role}', 'default');")
+    assert "may not emit" in shop.ask(call)
+    equal(len(shop.ask(f"SELECT {emit(tenant='other')};").split()), 1)
+
+
+@only("postgres")
+def test_an_open_session_hears_of_another_limit_and_clock(ctx):
+    peal, role, shop = real_clock(ctx, "acme")
+    sql(ctx, f"SELECT peal.allow('{role}', 'acme');")
+    call = f"SELECT {emit(payload={'x': 'x' * 3000}, tenant='acme')};"
+    equal(len(shop.ask(call * 7).split()), 7)
+    peal.stop()
+    peal = ctx.start(clock="system", args=["--payload-max", "2K"])
+    assert "payload may have 2048 bytes" in shop.ask(call)
+    peal.stop()
+    peal = ctx.start()  # with a manual clock: its time, not the real one
+    id = shop.ask(f"SELECT {emit(entity='m', tenant='acme')};").strip()
+    [at] = sql(ctx, f"SELECT received_at = manual_now FROM peal.inbox, peal.emit_state WHERE id = '{id}';")
+    equal(at, "t")
 
 
 @only("postgres")

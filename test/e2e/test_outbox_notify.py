@@ -123,7 +123,7 @@ def test_who_may_notify(ctx):
 @only("postgres")
 def test_one_wake_up_for_all_of_a_transaction(ctx):
     ctx.peal.stop()
-    sql(ctx, "UPDATE peal.emit_state SET awake_until = 0;")
+    sql(ctx, "SELECT setval('peal.emit_awake', 0);")
     heard = sql(ctx, f"LISTEN peal; BEGIN; SELECT {notify()}; SELECT {emit()}; SELECT {notify()}; COMMIT; SELECT 1;")
     equal(len([line for line in heard if "notification" in line]), 1)
 

@@ -108,7 +108,7 @@ Err inspect_broken(Db *db, Arena *arena, const char **ret, Error *error)
 
 // Of journal and sequence the writer's own numbers are left out: a COMMIT whose reply was lost
 // costs one. So are journal_seen, which is such a number, and what PostgreSQL alone has for those
-// who emit (emitter, emit_state: roles, and how long this node looks often).
+// who emit (emitter, emit_state: roles, and what emit() has to know of the nodes).
 #define PART(table, columns, rest)                                                                 \
     {                                                                                              \
         .name = "inspect_" table, .scope = STATEMENT_SYSTEM, .params = "",                         \
