@@ -154,6 +154,40 @@ static void what_is_sealed_in_small_slices_is_the_same_chain(void)
     CHECK(page_of(&store, &filter, &rows) == 10);
 }
 
+// waiting is how many facts of a tenant are not sealed yet.
+static int64_t waiting(Store *store, int64_t tenant)
+{
+    AuditChain chain;
+    MUST(store, audit_chain(store->db, &store->arena, tenant, &chain, &store->error));
+    return chain.waiting;
+}
+
+static Err do_number(Tx *tx, void *with, Error *error)
+{
+    return sequence_run(tx, SLICE, with, error);
+}
+
+// However much waits of one tenant, another has its share of each slice.
+static void who_has_much_to_tell_holds_up_nobody(void)
+{
+    STORE(store);
+    open_audited(&store);
+    bool has_more;
+    int64_t other = tenant_new(&store, "other");
+    for (int i = 0; i < 10; i++)
+        deliver(&store);
+    publish(&store, other, "{'id':'plain','eventKind':'visit','channel':'memory:default'}");
+    publish(&store, other, "{'id':'more','eventKind':'visit','channel':'memory:default'}");
+    MUST(&store, writer_run(store.writer, do_number, &has_more, &store.error));
+    int64_t before = waiting(&store, TENANT), chains = ask_i64(&store, "SELECT COUNT(*) FROM chain"
+                                                                       " WHERE number < told");
+    Seal seal = { .limit = 9 };
+    MUST(&store, writer_run(store.writer, do_seal, &seal, &store.error));
+    CHECK(before > 9 && chains > 1 && seal.sealed.has_more);
+    CHECK(waiting(&store, other) == 0);
+    CHECK(before - waiting(&store, TENANT) == 9 / chains + 1);
+}
+
 static void who_dies_in_between_leaves_nothing(void)
 {
     STORE(store);
@@ -624,6 +658,7 @@ static void filters_find_what_they_name(void)
 static const Test tests[] = {
     TEST(a_delivery_is_told_from_beginning_to_end),
     TEST(what_is_sealed_in_small_slices_is_the_same_chain),
+    TEST(who_has_much_to_tell_holds_up_nobody),
     TEST(who_dies_in_between_leaves_nothing),
     TEST(any_change_is_found_and_named),
     TEST(what_is_harmed_is_restored_while_the_journal_has_it),

@@ -166,6 +166,19 @@ static void dedup_keys_outlive_what_holds_them(void)
     CHECK(rows_of(&store, "delivery") == 1);
 }
 
+static void dedup_keys_outlive_a_longer_keep_too(void)
+{
+    STORE(store);
+    open_purged(&store);
+    park(&store, 1);
+    PurgeTimes longer = { 2 * PURGE_KEPT, 2 * PURGE_KEPT };
+    pass(&store, 2 * PURGE_KEPT + SPAN_DAY);
+    CHECK(purge_by(&store, longer, 100, NULL) > 0);
+    CHECK(rows_of(&store, "delivery") == 0 && rows_of(&store, "dedup") == 2);
+    pass(&store, PURGE_KEYS_LONGER);
+    CHECK(purge_by(&store, longer, 100, NULL) > 0 && rows_of(&store, "dedup") == 0);
+}
+
 static void an_event_stays_while_a_delivery_of_it_does(void)
 {
     STORE(store);
@@ -360,6 +373,7 @@ static const Test tests[] = {
     TEST(what_ended_a_year_ago_goes_with_all_that_is_of_it),
     TEST(what_is_not_over_stays_however_old_it_is),
     TEST(dedup_keys_outlive_what_holds_them),
+    TEST(dedup_keys_outlive_a_longer_keep_too),
     TEST(an_event_stays_while_a_delivery_of_it_does),
     TEST(a_run_goes_in_slices_and_goes_on_where_it_died),
     TEST(each_run_tells_what_is_gone),
