@@ -387,7 +387,9 @@ size_t audit_tell(const Fact *fact, Instant at, int64_t number, const AuditKnown
                                .actor = fact->actor,
                                .text = fact->subject };
     for (size_t i = 0; i < count; i++) {
-        ret[i].at = ret[i].at ? ret[i].at : at; // what was brought has a time of its own
+        // What was brought has a time of its own. One that is still to come would keep a purge from
+        // all that lies behind it.
+        ret[i].at = ret[i].at ? earlier(ret[i].at, at) : at;
         ret[i].number = number;
         ret[i].part = (int) i;
     }

@@ -335,6 +335,9 @@ static void what_a_site_brings_is_told_as_it_was_there(void)
     AuditEntry own[AUDIT_PARTS_MAX];
     CHECK(audit_tell(&made, AT, 4, &known, own) == 1);
     CHECK(uuid_cmp(audit_event_id(1, &own[0]), audit_event_id(1, &parts[0])) == 0);
+    brought.at = AT + 30000 * SPAN_DAY; // its clock is fast
+    fact.subject = audit_brought_pack(&arena, &brought);
+    CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].at == AT);
     fact.subject = S("nonsense");
     CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].kind == AUDIT_OTHER);
 }
