@@ -210,13 +210,21 @@ static Str recall(Link *link, Arena *arena, Uuid id)
     return text;
 }
 
+// tells: central has said something of it. A page of somebody in between tells nothing.
+static bool tells(Arena *arena, const TransferResult *result)
+{
+    const Json *told;
+    return result->problem == TRANSFER_ANSWERED && result->status == 200 &&
+           json_parse(arena, result->body, &told, NULL) == ERR_OK && json_type(told) == JSON_OBJECT;
+}
+
 LinkAnswer link_ask(Link *link, Arena *arena, Uuid notification)
 {
     if (!atomic_load(&link->is_down)) {
         Str path =
             str_format(arena, "/v1/notifications/%.*s", STR_ARG(uuid_dup(arena, notification)));
         TransferResult result = get(link, arena, path);
-        if (result.problem == TRANSFER_ANSWERED && result.status == 200) {
+        if (tells(arena, &result)) {
             remember(link, notification, result.body);
             return (LinkAnswer){ .text = result.body };
         }

@@ -29,6 +29,6 @@ void link_poke(Link *link);
 // LinkAnswer is what is known of a notification at central.
 typedef struct LinkAnswer {
     Str text;      // JSON, an object; none: nothing was ever heard of it
-    bool is_stale; // it was heard before, and central cannot be asked now
+    bool is_stale; // it was heard before, or never, and central does not tell now
 } LinkAnswer;
 LinkAnswer link_ask(Link *link, Arena *arena, Uuid notification);

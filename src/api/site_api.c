@@ -142,10 +142,6 @@ static void put_known(Call *call, Uuid id, const DeliveryView *view, const LinkA
 {
     const Json *told = NULL;
     bool is_told = known->text.at && json_parse(call->arena, known->text, &told, NULL) == ERR_OK;
-    if (!is_told && !known->is_stale) {
-        put_held(call, id, view);
-        return;
-    }
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     for (JsonIter it = json_each(told); json_next(&it);)

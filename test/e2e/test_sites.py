@@ -483,6 +483,19 @@ def test_status_is_local_then_centrals_then_the_last_known(ctx):
          {"id": id, "status": "Pending", "stale": True})
 
 
+def test_a_page_in_the_place_of_central_tells_nothing(ctx):
+    site, line = joined(ctx)
+    id = site.notify(1)["id"]
+    drained(site)
+    page = ctx.receiver()
+    page.answer(200, headers={"content-type": "text/html"}, body=b"<p>Who are you?</p>")
+    line.target = page.url.removeprefix("http://")
+    line.cut()
+    line.open()
+    for _ in range(2):
+        like(site.get(f"/v1/notifications/{id}", expect=200).json, {"id": id, "status": "Pending", "stale": True})
+
+
 def test_who_may_use_the_socket_may_post_and_no_more(ctx):
     site, _ = joined(ctx)
     site.get("/v1/deliveries", expect=403)
