@@ -65,12 +65,6 @@ const Param audit_export_params[] = {
 };
 // clang-format on
 
-static void put_id(JsonOut *json, Str key, Uuid id)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_put_str(json, key, uuid_is_none(id) ? STR_NONE : uuid_text(id, text));
-}
-
 // read_names reads what the store knows by number. A name that nobody has fits no row.
 static void read_names(const Call *call, AuditFilter *filter)
 {
@@ -136,15 +130,15 @@ static void put_entry(const Call *call, JsonOut *json, const AuditRow *row)
 {
     const AuditEntry *entry = &row->entry;
     const RegistryLane *lane = registry_lane(call->registry, entry->lane);
-    put_id(json, S("eventId"), audit_event_id(call->tenant, entry));
+    json_put_id(json, S("eventId"), audit_event_id(call->tenant, entry));
     json_put_time(json, S("at"), entry->at);
     json_put_str(json, S("kind"), str_from(audit_kind_text(entry->kind)));
     json_put_str(json, S("status"), str_from(audit_status_text(entry->status)));
     if (uuid_is_none(entry->actor))
         json_put_str(json, S("actor"), ENGINE);
     else
-        put_id(json, S("actor"), entry->actor);
-    put_id(json, S("deliveryId"), entry->delivery);
+        json_put_id(json, S("actor"), entry->actor);
+    json_put_id(json, S("deliveryId"), entry->delivery);
     json_put_str(json, S("channel"), lane ? lane->channel_key : STR_NONE);
     json_put_str(json, S("site"), row->site);
     json_put_str(json, S("instance"), entry->instance);

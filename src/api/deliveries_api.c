@@ -11,12 +11,6 @@
 #include "store/site.h"
 #include "store/target.h"
 
-static void put_id(JsonOut *json, Str key, Uuid id)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_put_str(json, key, uuid_text(id, text));
-}
-
 // put_reason writes the code; no reason is null.
 static void put_reason(JsonOut *json, DeliveryReason reason)
 {
@@ -101,9 +95,9 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     if (view->origin.kind.at)
         by = str_format(call->arena, "event:%.*s", STR_ARG(view->origin.kind));
     json_open(json, '{');
-    put_id(json, S("id"), view->promise.id);
+    json_put_id(json, S("id"), view->promise.id);
     json_put_str(json, S("publicId"), view->promise.public_id);
-    put_id(json, S("eventId"), view->promise.event);
+    json_put_id(json, S("eventId"), view->promise.event);
     json_put_str(json, S("tenant"), call_tenant_id(call));
     json_put_str(json, S("triggerId"), view->rule_kind == RULE_TRIGGER ? view->rule_id : STR_NONE);
     json_put_i64(json, S("triggerVersion"), view->promise.version);
@@ -394,7 +388,7 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured, co
         render(call, captured, rule, &message);
     json_open(json, '{');
     json_put_time(json, S("at"), captured->started_at);
-    put_id(json, S("deliveryId"), captured->promise.id);
+    json_put_id(json, S("deliveryId"), captured->promise.id);
     json_put_str(json, S("channel"), captured->channel);
     json_put_str(json, S("address"), message.promise.address);
     json_put_i64(json, S("send"), captured->send);

@@ -84,12 +84,6 @@ static Str provider_of(const Call *call, const DeliveryView *view)
     return lane && lane->channel ? lane->channel->definition.type : STR_NONE;
 }
 
-static void put_id(JsonOut *json, Str name, Uuid id)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_put_str(json, name, uuid_text(id, text));
-}
-
 static void put_key(Call *call, JsonOut *json, const DeliveryView *view, const Trigger *rule,
                     const Resend *resend)
 {
@@ -107,8 +101,8 @@ static void put_members(Call *call, JsonOut *json, const Messages *messages, siz
     const DeliveryView *view = &messages->views[i];
     const Trigger *rule = messages->rules[i];
     const Resend *resend = &messages->resends[i];
-    put_id(json, S("id"), view->promise.id);
-    put_id(json, S("eventId"), view->promise.event);
+    json_put_id(json, S("id"), view->promise.id);
+    json_put_id(json, S("eventId"), view->promise.event);
     json_put_str(json, S("entity"), view->promise.entity);
     json_put_str(json, S("eventType"), view->origin.kind);
     json_put_str(json, S("channel"), view->channel);
@@ -126,7 +120,7 @@ static void put_members(Call *call, JsonOut *json, const Messages *messages, siz
     json_put_str(json, S("providerMessageId"), view->provider_id);
     json_put_str(json, S("correlationId"), view->origin.correlation_id);
     if (resend->is_found)
-        put_id(json, S("requestedBy"), resend->actor);
+        json_put_id(json, S("requestedBy"), resend->actor);
     else
         json_put_null(json, S("requestedBy"));
     json_put_time(json, S("createdAt"), view->promise.triggered_at);

@@ -72,19 +72,13 @@ static Err write_notifications(Tx *tx, Call *const *calls, size_t count, Error *
     return ERR_OK;
 }
 
-static void put_id(JsonOut *json, Str name, Uuid id)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_put_str(json, name, uuid_text(id, text));
-}
-
 static Err answer_notification(Call *call, Error *error)
 {
     const Posted *posted = call->with;
     (void) error;
     JsonOut *json = call_json(call, 202);
     json_open(json, '{');
-    put_id(json, S("id"), posted->notification.id);
+    json_put_id(json, S("id"), posted->notification.id);
     json_put_str(json, S("status"), posted->status);
     json_put_bool(json, S("duplicate"), posted->accept.items[0].is_duplicate);
     json_close(json, '}');
@@ -166,7 +160,7 @@ static void put_notification(const Call *call, JsonOut *json, const LookedAt *lo
     json_put_time(json, S("lastAttemptAt"), view->last_tried_at);
     json_put_time(json, S("nextAttemptAt"), view->due_at);
     json_put_time(json, S("deliveredAt"), is_delivered ? view->ended_at : INSTANT_NONE);
-    put_id(json, S("deliveryId"), view->promise.id);
+    json_put_id(json, S("deliveryId"), view->promise.id);
     json_put_str(json, S("channel"), view->channel);
     if (looked->is_alone) {
         put_targets(call, json, S("resolvedTargets"), looked->targets, looked->target_count);

@@ -4,12 +4,6 @@
 #include "api/shown.h"
 #include "store/operation.h"
 
-static void put_id(JsonOut *json, Uuid id)
-{
-    char text[UUID_TEXT_LEN + 1];
-    json_put_str(json, S("id"), uuid_text(id, text));
-}
-
 // read_request reads what is asked for. The filter must be given, though it may be empty: nobody
 // means all deliveries by leaving it out.
 static Err read_request(const Call *call, Operation *ret, Error *error)
@@ -30,7 +24,7 @@ Err operation_begun(Call *call, Error *error)
     (void) error;
     JsonOut *json = call_json(call, 202);
     json_open(json, '{');
-    put_id(json, operation->id);
+    json_put_id(json, S("id"), operation->id);
     json_put_null(json, S("matched"));
     json_put_bool(json, S("dryRun"), operation->is_dry);
     json_close(json, '}');
@@ -57,7 +51,7 @@ Err operation_create(Call *call, Tx *tx, Error *error)
 
 static void put_operation(const Call *call, JsonOut *json, const Operation *operation)
 {
-    put_id(json, operation->id);
+    json_put_id(json, S("id"), operation->id);
     json_put_str(json, S("action"), str_from(operation_text(operation)));
     json_put_raw(json, S("filter"), operation->filter);
     json_put_str(json, S("reason"), operation->reason);

@@ -530,6 +530,12 @@ void json_put_stored(JsonOut *out, Str key, Str json)
     json_put_raw(out, key, is_json ? json : STR_NONE);
 }
 
+void json_put_id(JsonOut *out, Str key, Uuid id)
+{
+    char text[UUID_TEXT_LEN + 1];
+    json_put_str(out, key, uuid_is_none(id) ? STR_NONE : uuid_text(id, text));
+}
+
 void json_put_time(JsonOut *out, Str key, Instant at)
 {
     json_key(out, key);

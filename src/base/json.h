@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "base/str.h"
 
 typedef struct yyjson_val Json;
@@ -81,6 +82,7 @@ void json_put_null(JsonOut *out, Str key);
 void json_put_raw(JsonOut *out, Str key, Str json);
 void json_put_stored(JsonOut *out, Str key, Str json); // what should be JSON; null where it is not
 void json_put_time(JsonOut *out, Str key, Instant at);
+void json_put_id(JsonOut *out, Str key, Uuid id); // null where it is none
 
 // json_merge writes what a merge patch (RFC 7396) makes of target, which may be NULL: a member of
 // the patch stands for the target's, null takes it away, and an object is merged with an object.

@@ -37,11 +37,6 @@ const char *metric_type_text(MetricType type)
     return texts[type];
 }
 
-bool metric_is_keyed(Metric metric)
-{
-    return str_starts(str_from(rows[metric].labels), S("tenant"));
-}
-
 // is_taken_for: the series is the key's, or was free and is so now.
 static bool is_taken_for(Series *series, int64_t mark)
 {

@@ -96,9 +96,6 @@ typedef struct MetricRow {
 const MetricRow *metric_row(Metric metric);
 const char *metric_type_text(MetricType type);
 
-// metric_is_keyed: it has labels that only those who have a key may see.
-bool metric_is_keyed(Metric metric);
-
 // A row without labels has the key METRIC_ALONE; every other key is one or more.
 enum { METRIC_ALONE = 0, METRIC_OTHERS = -1 };
 

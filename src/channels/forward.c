@@ -74,7 +74,7 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
     Str key = json_str(json_get(parcel->config, S("key")));
     Header *headers = ARENA_ARRAY(parcel->arena, Header, 3);
     headers[0] = (Header){ S("content-type"), S("application/json") };
-    headers[1] = (Header){ S("user-agent"), S("peal/" PEAL_VERSION) };
+    headers[1] = (Header){ S("user-agent"), S("Peal/" PEAL_VERSION) };
     headers[2] =
         (Header){ S("authorization"), str_format(parcel->arena, "Bearer %.*s", STR_ARG(key)) };
     while (str_ends(url, S("/")))

@@ -13,17 +13,6 @@ const char *audit_kind_text(AuditKind kind)
     return texts[kind];
 }
 
-bool audit_kind_parse(Str text, AuditKind *ret)
-{
-    for (size_t i = 0; i < TABLE_ROWS(AUDIT_KIND_TABLE); i++) {
-        if (str_eq(text, str_from(audit_kind_text((AuditKind) i)))) {
-            *ret = (AuditKind) i;
-            return true;
-        }
-    }
-    return false;
-}
-
 typedef struct StatusRow {
     const char *text;
     bool is_error;
@@ -39,17 +28,6 @@ const char *audit_status_text(AuditStatus status)
 {
     assert(status < ARRAY_LEN(statuses));
     return statuses[status].text;
-}
-
-bool audit_status_parse(Str text, AuditStatus *ret)
-{
-    for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
-        if (str_eq(text, str_from(statuses[i].text))) {
-            *ret = (AuditStatus) i;
-            return true;
-        }
-    }
-    return false;
 }
 
 bool audit_status_is_error(AuditStatus status)

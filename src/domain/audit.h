@@ -78,9 +78,7 @@ typedef enum AuditStatus {
 } AuditStatus;
 
 const char *audit_kind_text(AuditKind kind);
-bool audit_kind_parse(Str text, AuditKind *ret);
 const char *audit_status_text(AuditStatus status);
-bool audit_status_parse(Str text, AuditStatus *ret);
 bool audit_status_is_error(AuditStatus status);
 
 enum {

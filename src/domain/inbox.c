@@ -31,14 +31,3 @@ const char *inbox_reason_code(InboxReason reason)
 {
     return reason_codes[reason < ARRAY_LEN(reason_codes) ? reason : INBOX_REASON_UNUSABLE];
 }
-
-bool inbox_status_parse(Str text, InboxStatus *ret)
-{
-    for (size_t i = 0; inbox_status_words[i]; i++) {
-        if (str_eq(text, str_from(inbox_status_words[i]))) {
-            *ret = (InboxStatus) i;
-            return true;
-        }
-    }
-    return false;
-}

@@ -65,4 +65,3 @@ extern const char *const inbox_status_words[]; // ends with NULL
 const char *inbox_kind_text(InboxKind kind);
 const char *inbox_status_text(InboxStatus status);
 const char *inbox_reason_code(InboxReason reason);
-bool inbox_status_parse(Str text, InboxStatus *ret);

@@ -370,6 +370,8 @@ static void writing_puts_the_commas(void)
     json_put_stored(&out, S("k0"), S("{\"half"));
     json_put_time(&out, S("at"), 1778735554000000);
     json_put_time(&out, S("never"), INSTANT_NONE);
+    json_put_id(&out, S("id"), (Uuid){ { 1 } });
+    json_put_id(&out, S("nobody"), (Uuid){ 0 });
     json_key(&out, S("a"));
     json_open(&out, '[');
     json_add_i64(&out, 1);
@@ -392,6 +394,7 @@ static void writing_puts_the_commas(void)
                  "\"f\":false,\"z\":null,\"r\":[1.50],\"r0\":null,"
                  "\"k\":{\"a\":1},\"k0\":null,"
                  "\"at\":\"2026-05-14T05:12:34.000Z\",\"never\":null,"
+                 "\"id\":\"01000000-0000-0000-0000-000000000000\",\"nobody\":null,"
                  "\"a\":[1,[],{},\"y\",true,null,{},\"1970-01-01T00:00:00.000Z\"],\"last\":0}")));
     parse(&arena, buf_str(&buf));
 }
