@@ -4,8 +4,7 @@
 
 // What this node has found out of its lanes goes to the store with the next round, so that all
 // nodes show it; and what a far side asked of all of them, to pause, comes from there with every
-// look at all lanes.
-
+// look at all lanes. One round at a time takes it along: of two, the later might be written first.
 //
 // The store has the last word on pauses: whoever changes a channel ends its pause there, and a node
 // whose own has been told and is not there any more ends it too.
@@ -85,8 +84,9 @@ static int by_lane(const void *a, const void *b)
 bool health_ask(Engine *engine, Round *round)
 {
     Lanes *lanes = &engine->lanes;
-    if (lanes->noted_count == 0)
+    if (lanes->noted_count == 0 || engine->tells_health)
         return false;
+    engine->tells_health = true;
     round->healths = ARENA_ARRAY(&round->arena, Health, lanes->noted_count);
     for (size_t i = 0; i < lanes->noted_count; i++) {
         lanes->noted[i]->is_noted = false;
@@ -141,8 +141,15 @@ static void take_pauses(Engine *engine, const Round *round)
     }
 }
 
+static void is_told(Engine *engine, const Round *round)
+{
+    if (round->health_count > 0)
+        engine->tells_health = false;
+}
+
 void health_take(Engine *engine, const Round *round)
 {
+    is_told(engine, round);
     for (size_t i = 0; i < round->health_count; i++) {
         LaneState *lane = lane_at(engine, round->healths[i].lane);
         if (round->healths[i].paused_until == lane->paused_until)
@@ -154,6 +161,7 @@ void health_take(Engine *engine, const Round *round)
 
 void health_failed(Engine *engine, const Round *round)
 {
+    is_told(engine, round);
     for (size_t i = 0; i < round->health_count; i++)
         health_note(engine, lane_at(engine, round->healths[i].lane));
 }
