@@ -86,19 +86,23 @@ static bool is_key_char(char c)
            c == '_' || c == ':' || c == '-';
 }
 
+bool field_is_key(Str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_key_char(text.at[i]))
+            return false;
+    return text.len > 0;
+}
+
 static void read_key(const Spot *spot, const Field *field)
 {
     Str key = STR_NONE;
     Spot text = *spot;
     text.place = &key;
     read_text(&text, field);
-    for (size_t i = 0; i < key.len; i++) {
-        if (!is_key_char(key.at[i])) {
-            note_value(spot, "may have letters, digits and . _ : - only");
-            return;
-        }
-    }
-    if (key.at)
+    if (key.len > 0 && !field_is_key(key))
+        note_value(spot, "may have letters, digits and . _ : - only");
+    else if (key.at)
         keep(spot, &key, sizeof key);
 }
 

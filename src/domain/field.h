@@ -118,4 +118,6 @@ typedef enum FieldUse { FIELDS_TAKEN, FIELDS_PATCHED, FIELDS_SHOWN } FieldUse;
 const char *fields_suffix(FieldUse use);
 void fields_schema(JsonOut *out, const Shape *shape, FieldUse use);
 void field_schema(JsonOut *out, const Field *field, FieldUse use); // of one value
+
+bool field_is_key(Str text); // it is made as a FIELD_KEY is
 void fields_components(JsonOut *out);

@@ -22,7 +22,7 @@ static void check(const Members *members, void *value)
 {
     const Preference *preference = value;
     for (JsonIter it = json_each(preference->opt_out); json_next(&it);)
-        if (!json_str(it.value).len || json_str(it.value).len > CHANNEL_KEY_MAX)
+        if (!field_is_key(json_str(it.value)) || json_str(it.value).len > CHANNEL_KEY_MAX)
             members_note(members, S("optOut"), "bad-value",
                          "must be keys of channels, or what stands before their colon");
 }

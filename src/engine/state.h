@@ -230,7 +230,7 @@ struct Engine {
     DutyState duties[DUTY_COUNT];
     uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
     bool wants_probe, is_probing;
-    bool tells_health; // a round that is out does
+    bool tells_health;                  // a round that is out does
     Instant polled_at, renewed_at;      // monotonic
     Instant store_retry_at, wary_until; // monotonic
     int failures;                       // of rounds, in a row

@@ -36,6 +36,7 @@ def test_preferences_are_kept_by_address(ctx):
     ctx.peal.get(path(), expect=404)
     equal(ctx.peal.get("/v1/preferences").status, 404)
     for body in ({}, {"address": ""}, {"address": "x", "optOut": "sms"}, {"address": "x", "optOut": [1]},
+                 {"address": "x", "optOut": ["*"]}, {"address": "x", "optOut": ["sms "]},
                  {"address": "x", "channel": {"a": 1}}, {"address": "x", "optout": []}, {"address": "--"}):
         equal(ctx.peal.put("/v1/preferences", body).status, 422, body)
 
