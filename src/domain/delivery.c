@@ -422,14 +422,14 @@ Settlement delivery_release(const Live *live, DeliveryState was)
     return settlement;
 }
 
-Settlement delivery_go_on(const Live *live, Instant now)
+Settlement delivery_go_on(const Live *live, Instant due_at)
 {
     assert(delivery_may(live->state, DELIVERY_ACTION_SETTLE));
     Settlement settlement = stay(*live);
     Live *next = &settlement.live;
     next->state = DELIVERY_RETRYING;
     next->step = STEP_SEND;
-    next->due_at = now;
+    next->due_at = due_at;
     end_lease(next);
     return settlement;
 }

@@ -259,8 +259,8 @@ Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy
 Settlement delivery_stay(const Live *live, DeliveryReason reason);
 
 // delivery_go_on is what a claimed delivery is while it has more targets than one attempt carries:
-// due at once, behind what is due already, under the same send; no failure is counted.
-Settlement delivery_go_on(const Live *live, Instant now);
+// due again at a time, under the same send; no failure is counted.
+Settlement delivery_go_on(const Live *live, Instant due_at);
 
 // delivery_refuse parks a claimed delivery that was not even tried: there is no way out for it. No
 // attempt is counted; its send was begun, and a person's retry begins it again. What the recipient

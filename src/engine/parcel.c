@@ -415,6 +415,13 @@ static bool is_partly_done(const Flight *flight)
     return false;
 }
 
+// goes_on_at: behind what is due by now, but not in an ordered lane.
+static Instant goes_on_at(const Flight *flight, Instant now)
+{
+    const LaneState *lane = lane_at(flight->engine, flight->claimed.promise.lane);
+    return lane->circuit.kind == CIRCUIT_OF_ORDER ? flight->claimed.live.due_at : now;
+}
+
 // next_of is what an outcome makes of the delivery; one with more targets than an attempt carries
 // goes on with the others first, whatever became of these.
 static Settlement next_of(const Flight *flight, const Outcome *outcome, Instant now)
@@ -423,7 +430,7 @@ static Settlement next_of(const Flight *flight, const Outcome *outcome, Instant 
     if (keeps_place(flight, outcome))
         return delivery_stay(&claimed->live, outcome->reason);
     if (claimed->has_more)
-        return delivery_go_on(&claimed->live, now);
+        return delivery_go_on(&claimed->live, goes_on_at(flight, now));
     return delivery_settle(&claimed->live, &claimed->trigger->rule.plan, &flight->policy, outcome,
                            now, jitter(flight->engine));
 }

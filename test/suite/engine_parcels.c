@@ -350,6 +350,21 @@ static void in_an_ordered_lane_who_failed_is_tried_again_at_once(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 1);
 }
 
+static void in_an_ordered_lane_nothing_overtakes_a_list(void)
+{
+    RIG(rig);
+    notify_by(&rig, "many", ",'ordered':true", LISTED);
+    clock_pass(&rig.store.clock, SPAN_SECOND);
+    visits(&rig, "many", 1);
+    clock_pass(&rig.store.clock, SPAN_SECOND);
+    for (int i = 0; i < 3; i++) {
+        CHECK(rig.sent_count == i + 1 && times_sent(&rig, i * 100 + 1) == 1);
+        say(&rig, i, letters(&rig, 0, 'd'));
+        turn(&rig);
+    }
+    CHECK(rig.sent_count == 4 && was_to(&rig, 3, "x "));
+}
+
 static void a_death_between_slices_sends_nothing_again_that_was_told(void)
 {
     RIG(rig);
@@ -847,6 +862,7 @@ static const Test tests[] = {
     TEST(who_opted_out_is_neither_sent_to_nor_waited_for),
     TEST(a_list_is_sent_in_slices_and_only_who_may_pass_again),
     TEST(in_an_ordered_lane_who_failed_is_tried_again_at_once),
+    TEST(in_an_ordered_lane_nothing_overtakes_a_list),
     TEST(a_death_between_slices_sends_nothing_again_that_was_told),
     TEST(a_round_that_fails_between_slices_sends_to_nobody_twice),
     TEST(a_type_that_takes_one_address_gets_several_requests_at_once),
