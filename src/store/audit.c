@@ -16,15 +16,18 @@ static const Statement behind = {
     .sql = "SELECT tenant, told, number, seq, link FROM chain WHERE number < told"
            " ORDER BY sealed_at LIMIT $1",
 };
+// Where another block lies in its place, somebody put it there: the chain goes on, verify names it,
+// and the sweep puts the true one back (audit_mend.h).
 static const Statement insert = {
     .name = "audit_insert",
     .scope = STATEMENT_TENANT,
     .params = "iiibbt",
     .many = true,
     .sql = "INSERT INTO audit (tenant, seq, first, body, link, target)"
-           " VALUES ($1, $2, $3, $4, $5, $6)",
+           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, seq) DO NOTHING",
     .postgres = "INSERT INTO audit (tenant, seq, first, body, link, target)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)",
+                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
+                " ON CONFLICT (tenant, seq) DO NOTHING",
 };
 static const Statement move_on = {
     .name = "audit_move_on",

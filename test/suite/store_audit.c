@@ -344,6 +344,21 @@ static void what_is_harmed_is_restored_while_the_journal_has_it(void)
     }
 }
 
+static void what_lies_in_a_blocks_place_holds_up_nobody(void)
+{
+    STORE(store);
+    open_audited(&store);
+    deliver(&store);
+    seal(&store, SLICE);
+    run(&store, "INSERT INTO audit SELECT tenant, seq + 3, first, body, link, target FROM audit"
+                " WHERE tenant = 1 AND seq = (SELECT seq FROM chain WHERE tenant = 1)");
+    deliver(&store); // three rows: the next block ends there
+    seal(&store, SLICE);
+    CHECK(ask_i64(&store, "SELECT told - number FROM chain WHERE tenant = 1") == 0);
+    CHECK(!is_whole(&store));
+    CHECK(mend(&store) > 0 && is_whole(&store));
+}
+
 static void what_the_journal_does_not_have_stays_broken(void)
 {
     STORE(store);
@@ -662,6 +677,7 @@ static const Test tests[] = {
     TEST(who_dies_in_between_leaves_nothing),
     TEST(any_change_is_found_and_named),
     TEST(what_is_harmed_is_restored_while_the_journal_has_it),
+    TEST(what_lies_in_a_blocks_place_holds_up_nobody),
     TEST(what_the_journal_does_not_have_stays_broken),
     TEST(what_leads_to_another_link_is_not_restored),
     TEST(a_damaged_block_alone_cannot_be_read),
