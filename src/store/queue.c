@@ -523,28 +523,33 @@ static bool is_release(const Settle *settle)
     return is_undecided(settle) && settle->to.live.state != DELIVERY_SENDING;
 }
 
-void queue_tell(Tx *tx, const Settle *settle)
+static void send_tell(Tx *tx, const Settle *settle, Rows *ret)
 {
     assert(settle->fence || settle->attempt.number);
-    db_send_row(tx->db, &tx->arena, &ended_tell, &tell_columns, settle, NULL);
+    db_send_row(tx->db, &tx->arena, &ended_tell, &tell_columns, settle, ret);
+}
+
+void queue_tell(Tx *tx, const Settle *settle)
+{
+    send_tell(tx, settle, NULL);
 }
 
 // note_attempt records what is not recorded yet. A stale settle may still tell of the attempt that
-// was called off under way, or that there was none.
-static void note_attempt(Tx *tx, const Settle *settle)
+// was called off under way (ret_told), or that there was none.
+static void note_attempt(Tx *tx, const Settle *settle, Rows *ret_told)
 {
     if (settle->is_stale && is_release(settle))
         db_send_row(tx->db, &tx->arena, &ended_untry, &untry_columns, settle, NULL);
     if (!settle->has_attempt)
         return;
     if (settle->is_stale)
-        queue_tell(tx, settle);
+        send_tell(tx, settle, ret_told);
     db_send_row(tx->db, &tx->arena, &attempt_note, &attempt_columns, settle, NULL);
 }
 
 static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
 {
-    Rows left;
+    Rows left, told = { 0 };
     const Passage *passage =
         &passages[delivery_is_live(settle->was)][delivery_is_live(settle->to.live.state)];
     if (passage->keep)
@@ -556,7 +561,11 @@ static Err settle_carefully(Tx *tx, Settle *settle, Error *error)
         send_entering(tx, passage, (const void *[]){ settle }, 1);
         send_targets(tx, settle, 1);
     }
-    note_attempt(tx, settle);
+    note_attempt(tx, settle, &told);
+    TRY(tx_sync(tx, error));
+    if (told.changed == 0)
+        return ERR_OK;
+    send_targets(tx, settle, 1); // it was called off under way: who has it has it
     return tx_sync(tx, error);
 }
 

@@ -168,7 +168,7 @@ static void targets_are_read_where_they_may_be_and_belong_to_their_own(void)
     CHECK(claim_one(&store, 1).target_count == 0); // its lane's type has none
 }
 
-static void a_stale_settle_tells_nothing_of_targets(void)
+static void what_is_called_off_under_way_tells_of_its_targets(void)
 {
     STORE(store);
     publish(&store, TENANT, RETRIED);
@@ -176,7 +176,19 @@ static void a_stale_settle_tells_nothing_of_targets(void)
     Claimed claimed = claim_with_targets(&store);
     CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
     CHECK(tell(&store, &claimed, "dt").is_stale);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM target WHERE told_at IS NOT NULL") == 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM target WHERE told_at IS NOT NULL") == 2);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM target WHERE verdict = 0") == 1);
+}
+
+static void a_stale_settle_tells_nothing_of_targets(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    visit_of(&store, 2);
+    Claimed claimed = claim_with_targets(&store);
+    CHECK(!tell(&store, &claimed, "dt").is_stale);
+    CHECK(tell(&store, &claimed, "td").is_stale);
+    CHECK(ask_i64(&store, "SELECT n FROM target WHERE verdict = 0") == 1);
 }
 
 // Pulling
@@ -479,6 +491,7 @@ static const Test tests[] = {
     TEST(a_retry_goes_to_those_that_have_it_not),
     TEST(a_reminder_goes_to_all),
     TEST(targets_are_read_where_they_may_be_and_belong_to_their_own),
+    TEST(what_is_called_off_under_way_tells_of_its_targets),
     TEST(a_stale_settle_tells_nothing_of_targets),
     TEST(what_is_pulled_is_claimed_as_the_domain_says),
     TEST(what_was_pulled_is_reported_by_its_fence),
