@@ -467,7 +467,8 @@ static void nodes_are_numbered(void)
     join(&store, (Joining){ S("same"), BEGINNING, 4, JOIN }); // a number is never used again
     CHECK(ask_i64(&store, "SELECT seen_until FROM node WHERE node = 1") == BEGINNING + NODE_LEASE);
     CHECK(ask_i64(&store, "SELECT seen_until FROM node WHERE node = 3") == BEGINNING);
-    CHECK(ask_i64(&store, "SELECT is_over FROM node WHERE node = 3") == 1); // it left, and did not die
+    // It left, and did not die.
+    CHECK(ask_i64(&store, "SELECT is_over FROM node WHERE node = 3") == 1);
 }
 
 // A node lives while its beat holds and it has a connection. A file has one process at a time.
