@@ -259,6 +259,14 @@ bool str_is_utf8(Str s)
     return true;
 }
 
+Str str_head(Str s, size_t max)
+{
+    size_t len = s.len < max ? s.len : max;
+    while (len > 0 && len < s.len && ((unsigned char) s.at[len] & 0xc0) == 0x80)
+        len--;
+    return (Str){ s.at, len };
+}
+
 bool str_is_printable(Str s)
 {
     for (size_t i = 0; i < s.len; i++)

@@ -64,6 +64,9 @@ bool str_is_utf8(Str s);
 // str_utf8_len returns the bytes of the well-formed character that s begins with; 0 for none.
 size_t str_utf8_len(Str s);
 
+// str_head returns the first bytes, max at most, without a character that would be cut.
+Str str_head(Str s, size_t max);
+
 // str_is_printable is true where no byte is a control character (so it may stand in a header).
 bool str_is_printable(Str s);
 

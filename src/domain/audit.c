@@ -83,17 +83,9 @@ static unsigned parts_of(const AuditEntry *entry)
            (entry->text.at ? HAS_TEXT : 0u);
 }
 
-static Str cut_text(Str text, size_t max)
-{
-    size_t len = text.len < max ? text.len : max;
-    while (len > 0 && len < text.len && ((unsigned char) text.at[len] & 0xc0) == 0x80)
-        len--; // not in the middle of a character
-    return (Str){ text.at, len };
-}
-
 Str audit_text(Str text)
 {
-    return cut_text(text, AUDIT_TEXT_MAX);
+    return str_head(text, AUDIT_TEXT_MAX);
 }
 
 static void add_text(Buf *bytes, Str text)
@@ -155,7 +147,7 @@ Str audit_brought_pack(Arena *arena, const AuditBrought *brought)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         buf_add_char(&bytes, texts[i].at ? 1 : 0);
         if (texts[i].at)
-            add_text(&bytes, cut_text(texts[i], AUDIT_BROUGHT_MAX));
+            add_text(&bytes, str_head(texts[i], AUDIT_BROUGHT_MAX));
     }
     assert(!bytes.overflowed);
     return buf_str(&bytes);
@@ -254,36 +246,54 @@ static bool persons_action(const Fact *fact, AuditKind *ret)
     return false;
 }
 
-static AuditEntry of_move(const Fact *fact, const AuditKnown *known)
+static AuditTold of_move(const Fact *fact, const AuditKnown *known, const AuditAddress *to)
 {
     const Move *move = &fact->move;
-    return (AuditEntry){ .actor = fact->actor,
-                         .delivery = move->delivery,
-                         .lane = move->lane,
-                         .rule = move->rule,
-                         .site = move->site,
-                         .reason = move->reason,
-                         .has_target = known->has_target,
-                         .target = known->target,
-                         .correlation_id = known->correlation_id,
-                         .instance = known->instance };
+    return (AuditTold){ .address = to->address,
+                        .entry = { .actor = fact->actor,
+                                   .delivery = move->delivery,
+                                   .lane = move->lane,
+                                   .rule = move->rule,
+                                   .site = move->site,
+                                   .reason = move->reason,
+                                   .has_target = to->has_target,
+                                   .target = to->target,
+                                   .correlation_id = known->correlation_id,
+                                   .instance = known->instance } };
 }
 
-static AuditEntry of_attempt(const Fact *fact, const AuditKnown *known, AuditKind kind)
+static AuditTold of_attempt(const Fact *fact, const AuditKnown *known, const AuditAddress *to,
+                            const Outcome *outcome)
 {
-    AuditEntry entry = of_move(fact, known);
-    entry.kind = kind;
-    entry.status = tried(known->outcome.verdict);
-    entry.attempt = fact->move.attempt;
-    entry.reason = known->outcome.reason;
-    entry.code = known->outcome.code;
-    entry.provider_id = known->outcome.provider_id;
-    entry.text = known->outcome.detail;
-    entry.actor = (Uuid){ { 0 } }; // the attempt was the engine's, whoever ended it
-    return entry;
+    AuditTold told = of_move(fact, known, to);
+    AuditEntry *entry = &told.entry;
+    entry->kind = family_of(known->rule_kind).attempt;
+    entry->status = tried(outcome->verdict);
+    entry->attempt = fact->move.attempt;
+    entry->reason = outcome->reason;
+    entry->code = outcome->code;
+    entry->provider_id = outcome->provider_id;
+    entry->text = outcome->detail;
+    entry->actor = (Uuid){ { 0 } }; // the attempt was the engine's, whoever ended it
+    return told;
 }
 
-static size_t tell_move(const Fact *fact, const AuditKnown *known, AuditEntry *ret)
+// tell_attempt tells the attempt that a move ends: for each of several targets what that was told.
+static size_t tell_attempt(const Fact *fact, const AuditKnown *known, AuditTold *ret)
+{
+    static const AuditAddress unknown = { 0 };
+    TargetTold told[TARGETS_MAX];
+    size_t count = told_read(fact->move.targets, told);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = of_attempt(fact, known, known->targets ? &known->targets[i] : &unknown,
+                            &told[i].outcome);
+    if (count > 0 || !known->was_tried)
+        return count;
+    ret[0] = of_attempt(fact, known, &known->to, &known->outcome);
+    return 1;
+}
+
+static size_t tell_move(const Fact *fact, const AuditKnown *known, AuditTold *ret)
 {
     const Move *move = &fact->move;
     Family family = family_of(known->rule_kind);
@@ -291,23 +301,23 @@ static size_t tell_move(const Fact *fact, const AuditKnown *known, AuditEntry *r
     AuditKind action;
     AuditStatus end;
     if (move->from == MOVE_NOWHERE) {
-        ret[count] = of_move(fact, known);
-        ret[count].kind = family.created;
+        ret[count] = of_move(fact, known, &known->to);
+        ret[count].entry.kind = family.created;
         if (family.created == AUDIT_NOTIFICATION_ENQUEUED && known->identity.at)
-            ret[count].brought = audit_enqueued_id(known->identity);
-        ret[count++].status = AUDIT_STATUS_ENQUEUED;
+            ret[count].entry.brought = audit_enqueued_id(known->identity);
+        ret[count++].entry.status = AUDIT_STATUS_ENQUEUED;
     }
     if (persons_action(fact, &action)) {
-        ret[count] = of_move(fact, known);
-        ret[count++].kind = action;
+        ret[count] = of_move(fact, known, &known->to);
+        ret[count++].entry.kind = action;
     }
-    if (move->from == DELIVERY_SENDING && known->was_tried)
-        ret[count++] = of_attempt(fact, known, family.attempt);
+    if (move->from == DELIVERY_SENDING && !move->is_untried)
+        count += tell_attempt(fact, known, ret + count);
     if (ending(move->to, &end)) {
-        ret[count] = of_move(fact, known);
-        ret[count].kind = family.terminal;
-        ret[count].attempt = move->attempt;
-        ret[count++].status = end;
+        ret[count] = of_move(fact, known, &known->to);
+        ret[count].entry.kind = family.terminal;
+        ret[count].entry.attempt = move->attempt;
+        ret[count++].entry.status = end;
     }
     return count;
 }
@@ -331,6 +341,8 @@ static AuditKind kind_of(FactKind kind)
         [FACT_LOOKED] = AUDIT_CROSS_TENANT_READ,
         [FACT_PURGED] = AUDIT_PURGE,
         [FACT_OUTBOX_REPLAYED] = AUDIT_OPERATOR_OPERATION,
+        [FACT_UNTRIED] = AUDIT_OTHER,
+        [FACT_SENT] = AUDIT_OTHER,
     };
     return kinds[kind];
 }
@@ -353,23 +365,24 @@ static AuditEntry tell_brought(const Fact *fact)
 }
 
 size_t audit_tell(const Fact *fact, Instant at, int64_t number, const AuditKnown *known,
-                  AuditEntry ret[AUDIT_PARTS_MAX])
+                  AuditTold ret[AUDIT_PARTS_MAX])
 {
     size_t count = 1;
-    if (fact->kind == FACT_MOVED)
+    if (fact_is_move(fact->kind))
         count = tell_move(fact, known, ret);
     else if (fact->kind == FACT_AUDIT_BROUGHT)
-        ret[0] = tell_brought(fact);
+        ret[0] = (AuditTold){ .entry = tell_brought(fact) };
     else
-        ret[0] = (AuditEntry){ .kind = kind_of(fact->kind),
-                               .actor = fact->actor,
-                               .text = fact->subject };
+        ret[0] = (AuditTold){
+            .entry = { .kind = kind_of(fact->kind), .actor = fact->actor, .text = fact->subject }
+        };
     for (size_t i = 0; i < count; i++) {
+        AuditEntry *entry = &ret[i].entry;
         // What was brought has a time of its own. One that is still to come would keep a purge from
         // all that lies behind it.
-        ret[i].at = ret[i].at ? earlier(ret[i].at, at) : at;
-        ret[i].number = number;
-        ret[i].part = (int) i;
+        entry->at = entry->at ? earlier(entry->at, at) : at;
+        entry->number = number;
+        entry->part = (int) i;
     }
     return count;
 }

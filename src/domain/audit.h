@@ -2,7 +2,8 @@
 //
 // A row is made of a fact (fact.h) and of what the store knows about the delivery that it tells of.
 // One fact may be told in several rows: an attempt that ends a delivery is an Attempt and a
-// Terminal, one that a person moved an Operator row besides. Rows of a tenant are numbered 1, 2, 3…
+// Terminal, one that a person moved an Operator row besides, and one that went to several targets
+// an Attempt for each of them. Rows of a tenant are numbered 1, 2, 3…
 // without a gap, and each is linked to the one before: its hash is taken over that one's hash, the
 // tenant and its own bytes. So a row that was changed, taken out or put elsewhere breaks the chain
 // at its place, and a head that is kept elsewhere tells when the tail was cut off.
@@ -21,6 +22,7 @@
 #include "base/crypto.h"
 #include "domain/fact.h"
 #include "domain/rule.h"
+#include "domain/told.h"
 
 // clang-format off
 #define AUDIT_KIND_TABLE(X)                                   \
@@ -83,9 +85,9 @@ bool audit_status_is_error(AuditStatus status);
 
 enum {
     AUDIT_TARGET_LEN = 16,
-    AUDIT_PARTS_MAX = 3,    // rows that one fact is told in
-    AUDIT_TEXT_MAX = 500,   // bytes of any text of a row; what is longer is cut
-    AUDIT_BYTES_MAX = 2560, // of a row: four texts and what else there is
+    AUDIT_PARTS_MAX = TARGETS_MAX + 2, // rows that one fact is told in
+    AUDIT_TEXT_MAX = 500,              // bytes of any text of a row; what is longer is cut
+    AUDIT_BYTES_MAX = 2560,            // of a row: four texts and what else there is
 };
 
 // AuditTarget is what the chain knows of an address: whoever has the key can tell whether it was
@@ -116,20 +118,33 @@ typedef struct AuditEntry {
     Str text; // a fact's subject, or what the far side said; none
 } AuditEntry;
 
+// AuditTold is an entry as it is told, with its address beside it; none.
+typedef struct AuditTold {
+    AuditEntry entry;
+    Str address;
+} AuditTold;
+
+// AuditAddress is where something went to, and what the chain knows of it.
+typedef struct AuditAddress {
+    Str address; // none
+    bool has_target;
+    AuditTarget target;
+} AuditAddress;
+
 // AuditKnown is what the store knows about a fact's delivery, beyond the fact. All zero: nothing.
 typedef struct AuditKnown {
     RuleKind rule_kind;
     bool was_tried; // there is an attempt of the fact's number, with this outcome
     Outcome outcome;
-    bool has_target;
-    AuditTarget target;
+    AuditAddress to;             // the delivery's own
+    const AuditAddress *targets; // of those that the move's attempt told, in their order; or NULL
     Str correlation_id, instance;
     Str identity; // of its event; none
 } AuditKnown;
 
 // audit_tell tells a fact in rows, and returns how many; seq is left to the caller.
 size_t audit_tell(const Fact *fact, Instant at, int64_t number, const AuditKnown *known,
-                  AuditEntry ret[AUDIT_PARTS_MAX]);
+                  AuditTold ret[AUDIT_PARTS_MAX]);
 
 // AuditBrought is what a site tells of a notification that was enqueued there.
 typedef struct AuditBrought {

@@ -39,12 +39,6 @@ typedef struct AuditBlock {
     Str targets; // the addresses, a line each; none
 } AuditBlock;
 
-// AuditTold is an entry that is to be sealed, with its address beside it; none.
-typedef struct AuditTold {
-    AuditEntry entry;
-    Str address;
-} AuditTold;
-
 // audit_block packs the first of what is told behind the head, as many as fit, and returns how many
 // these are; the head moves on with them.
 size_t audit_block(Arena *arena, int64_t tenant, AuditHead *head, const AuditTold *told,

@@ -1,10 +1,12 @@
 #include "domain/fact.h"
 
 #include "base/varint.h"
+#include "domain/told.h"
 
 // A packed fact is its kind and which of what follows is there (one number), then, where it is:
 // the actor, tenant, lane, rule and site; and then the subject, or the rest of the move: how many
-// of the id's bytes are the last id's and the other ones, from and to, reason, attempt, due time.
+// of the id's bytes are the last id's and the other ones, from and to, reason, attempt, due time;
+// and what its targets were told, of kind SENT alone.
 
 enum {
     NEW_ACTOR = 1,
@@ -30,6 +32,19 @@ const char *fact_text(FactKind kind)
     return texts[kind];
 }
 
+bool fact_is_move(FactKind kind)
+{
+    return kind == FACT_MOVED || kind == FACT_UNTRIED || kind == FACT_SENT;
+}
+
+FactKind fact_of_move(const Move *move)
+{
+    assert(!move->is_untried || !move->targets.at);
+    if (move->is_untried)
+        return FACT_UNTRIED;
+    return move->targets.at ? FACT_SENT : FACT_MOVED;
+}
+
 FactPack fact_pack(Arena *arena, Instant at)
 {
     return (FactPack){ .bytes = buf_new(arena, FACT_BYTES_MAX), .at = at };
@@ -37,7 +52,7 @@ FactPack fact_pack(Arena *arena, Instant at)
 
 static unsigned news(const Fact *fact, const Fact *last)
 {
-    bool moved = fact->kind == FACT_MOVED;
+    bool moved = fact_is_move(fact->kind);
     return (uuid_cmp(fact->actor, last->actor) != 0 ? NEW_ACTOR : 0u) |
            (fact->tenant != last->tenant ? NEW_TENANT : 0u) |
            (moved && fact->move.lane != last->move.lane ? NEW_LANE : 0u) |
@@ -47,11 +62,7 @@ static unsigned news(const Fact *fact, const Fact *last)
 
 static void add_subject(Buf *bytes, Str subject)
 {
-    size_t len = subject.len < FACT_SUBJECT_MAX ? subject.len : FACT_SUBJECT_MAX;
-    while (len > 0 && len < subject.len && !str_is_utf8((Str){ subject.at, len }))
-        len--;
-    varint_add(bytes, len);
-    buf_add_bytes(bytes, subject.at, len);
+    varint_add_text(bytes, str_head(subject, FACT_SUBJECT_MAX));
 }
 
 static void add_move(FactPack *pack, const Move *move)
@@ -85,11 +96,14 @@ void fact_add(FactPack *pack, const Fact *fact)
         varint_add_signed(&pack->bytes, fact->move.rule);
     if (new &NEW_SITE)
         varint_add_signed(&pack->bytes, fact->move.site);
-    Move last = fact->kind == FACT_MOVED ? fact->move : pack->last.move;
-    if (fact->kind == FACT_MOVED)
+    bool moved = fact_is_move(fact->kind);
+    Move last = moved ? fact->move : pack->last.move;
+    if (moved)
         add_move(pack, &fact->move);
     else
         add_subject(&pack->bytes, fact->subject);
+    if (fact->kind == FACT_SENT)
+        varint_add_text(&pack->bytes, fact->move.targets);
     pack->last = *fact;
     pack->last.move = last;
     pack->count++;
@@ -117,16 +131,6 @@ static bool take_byte(Str *rest, unsigned max, unsigned *ret)
     if (!take_bytes(rest, &byte, 1) || byte > max)
         return false;
     *ret = byte;
-    return true;
-}
-
-static bool take_subject(Str *rest, Str *ret)
-{
-    uint64_t len;
-    if (!varint_take(rest, &len) || len > rest->len)
-        return false;
-    *ret = (Str){ rest->at, (size_t) len };
-    *rest = str_skip(*rest, (size_t) len);
     return true;
 }
 
@@ -173,7 +177,11 @@ static bool take_fact(FactRead *read, Fact *fact)
         ((head & NEW_SITE) && !varint_take_signed(rest, &move->site)))
         return false;
     move->tenant = fact->tenant;
-    return fact->kind == FACT_MOVED ? take_move(read, move) : take_subject(rest, &fact->subject);
+    if (!fact_is_move(fact->kind))
+        return varint_take_text(rest, &fact->subject);
+    move->is_untried = fact->kind == FACT_UNTRIED;
+    return take_move(read, move) &&
+           (fact->kind != FACT_SENT || varint_take_text(rest, &move->targets));
 }
 
 bool fact_next(FactRead *read, Fact *ret)
@@ -181,7 +189,7 @@ bool fact_next(FactRead *read, Fact *ret)
     if (read->rest.len == 0 || read->is_bad)
         return false;
     Fact fact = read->last;
-    fact.subject = STR_NONE;
+    fact.subject = fact.move.targets = STR_NONE;
     read->is_bad = !take_fact(read, &fact);
     if (read->is_bad)
         return false;

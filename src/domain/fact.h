@@ -32,7 +32,9 @@
     X(AUDIT_BROUGHT,       "audit.brought",       "packed (audit_brought_pack)")  \
     X(LOOKED,              "tenant.looked",       "what was asked for, by whom the tenant does not have") \
     X(PURGED,              "purged",              "what, and how many rows")      \
-    X(OUTBOX_REPLAYED,     "outbox.replayed",     "the row's id")
+    X(OUTBOX_REPLAYED,     "outbox.replayed",     "the row's id")               \
+    X(UNTRIED,             "delivery.untried",    "none: it moved from sending, and nothing was sent") \
+    X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told")
 // clang-format on
 
 typedef enum FactKind {
@@ -50,8 +52,8 @@ typedef struct Fact {
     FactKind kind;
     int64_t tenant; // 0: of the whole installation
     Uuid actor;     // the key of who did it; zero: Peal itself, by a rule or by time
-    Str subject;    // of all kinds but MOVED
-    Move move;      // of MOVED; its tenant is the fact's
+    Str subject;    // of all kinds but moves
+    Move move;      // of a move; its tenant is the fact's
 } Fact;
 
 typedef struct FactPack {
@@ -69,6 +71,10 @@ typedef struct FactRead {
 } FactRead;
 
 const char *fact_text(FactKind kind);
+
+// fact_is_move: the fact is a delivery's move; fact_of_move is which of these kinds a move is.
+bool fact_is_move(FactKind kind);
+FactKind fact_of_move(const Move *move);
 
 FactPack fact_pack(Arena *arena, Instant at);
 void fact_add(FactPack *pack, const Fact *fact);

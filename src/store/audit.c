@@ -7,7 +7,7 @@
 #include "store/duty.h"
 #include "store/sequence.h"
 
-enum { CHAINS_MAX = 64 }; // of one slice
+enum { CHAINS_MAX = 64, TARGETS_AT_ONCE = 5000 }; // of one slice
 
 static const Statement behind = {
     .name = "audit_behind",
@@ -112,6 +112,14 @@ void audit_take(Tx *tx, int64_t tenant, const AuditBrought *brought)
     tx_fact(tx, FACT_AUDIT_BROUGHT, tenant, audit_brought_pack(&tx->arena, brought));
 }
 
+size_t audit_some(const JournalEntry *facts, size_t count, size_t most)
+{
+    size_t kept = 0;
+    for (size_t targets = 0; kept < count && targets <= most; kept++)
+        targets += told_count(facts[kept].fact.move.targets);
+    return kept;
+}
+
 // read_facts reads what each chain that is behind gets sealed: an equal share.
 static Err read_facts(Tx *tx, int limit, Slice *slice, Error *error)
 {
@@ -127,6 +135,8 @@ static Err read_facts(Tx *tx, int limit, Slice *slice, Error *error)
         TRY(journal_read(tx->db, &tx->arena, chain->tenant, chain->number,
                          (size_t) limit / rows.count + 1, &chain->facts, &chain->fact_count,
                          error));
+        chain->fact_count =
+            audit_some(chain->facts, chain->fact_count, TARGETS_AT_ONCE / rows.count);
     }
     return ERR_OK;
 }
@@ -140,7 +150,7 @@ static void list_moves(Tx *tx, Slice *slice)
     for (size_t i = 0; i < slice->chain_count; i++) {
         const Chain *chain = &slice->chains[i];
         for (size_t j = 0; j < chain->fact_count; j++)
-            if (chain->facts[j].fact.kind == FACT_MOVED)
+            if (fact_is_move(chain->facts[j].fact.kind))
                 slice->moved[slice->moved_count++] =
                     (AuditMoved){ .tenant = chain->tenant, .move = &chain->facts[j].fact.move };
     }
@@ -177,13 +187,13 @@ static void tell_chain(Tx *tx, Slice *slice, Chain *chain, size_t *move)
     }
     for (size_t i = 0; i < chain->fact_count; i++) {
         const JournalEntry *entry = &chain->facts[i];
-        AuditEntry parts[AUDIT_PARTS_MAX];
+        AuditTold parts[AUDIT_PARTS_MAX];
         const AuditMoved *known =
-            entry->fact.kind == FACT_MOVED ? &slice->moved[(*move)++] : &nothing;
+            fact_is_move(entry->fact.kind) ? &slice->moved[(*move)++] : &nothing;
         size_t count = audit_tell(&entry->fact, entry->at, entry->number, &known->known, parts);
         make_room(&tx->arena, chain, count);
         for (size_t p = 0; p < count; p++)
-            chain->rows[chain->row_count++] = (AuditTold){ parts[p], known->address };
+            chain->rows[chain->row_count++] = parts[p];
         chain->number = entry->number;
     }
     slice->row_count += chain->row_count;

@@ -34,6 +34,9 @@ Err audit_seal(Tx *tx, int limit, AuditSealed *ret, Error *error) MUST_USE;
 // row: which of them it becomes is known when it is sealed.
 void audit_take(Tx *tx, int64_t tenant, const AuditBrought *brought);
 
+// audit_some is how many facts from the first on name about so many targets together.
+size_t audit_some(const JournalEntry *facts, size_t count, size_t most);
+
 // audit_retell tells facts of a tenant again, as they were told, without those that were told under
 // an id that somebody else had told before.
 Err audit_retell(Tx *tx, int64_t tenant, JournalEntry *facts, size_t count, AuditTold **ret,

@@ -82,6 +82,16 @@ static const Statement rule_kind = {
                 " JOIN rule r ON r.tenant = u.tenant AND r.rule = u.rule",
 };
 
+static const Statement target = {
+    .name = "audit_target",
+    .scope = STATEMENT_TENANT,
+    .params = "iuii",
+    .many = true,
+    .sql = "SELECT $4, address FROM target WHERE tenant = $1 AND delivery = $2 AND n = $3",
+    .postgres = "SELECT u.place, t.address FROM unnest($1, $2, $3, $4)"
+                " AS u (tenant, delivery, n, place) JOIN target t"
+                " ON t.tenant = u.tenant AND t.delivery = u.delivery AND t.n = u.n",
+};
 // What a notification says of where it comes from lies in its payload, which may be long.
 static const Statement payload = {
     .name = "audit_payload",
@@ -96,8 +106,8 @@ static const Statement payload = {
 };
 
 const Statement *const audit_known_statements[] = {
-    &promise_along, &promise_each, &event_along, &event_each, &ended_along,
-    &ended_each,    &attempt,      &rule_kind,   &payload,    NULL,
+    &promise_along, &promise_each, &event_along, &event_each, &ended_along, &ended_each,
+    &attempt,       &rule_kind,    &target,      &payload,    NULL,
 };
 
 // Ask is who asks for a row, by its id or, of rules, by its number.
@@ -223,7 +233,7 @@ static Err look_up(Tx *tx, Looking *looking, Error *error)
 
 static void take_promise(AuditMoved *moved, const Value *row)
 {
-    moved->address = value_to_str(&row[0]);
+    moved->known.to.address = value_to_str(&row[0]);
     moved->event = value_to_uuid(&row[1]);
 }
 
@@ -244,18 +254,26 @@ static void take_outcome(AuditMoved *moved, const Value *row)
     moved->known.was_tried = true;
 }
 
+// has_attempt: the move ended an attempt, and what that told does not stand in the fact itself.
+static bool has_attempt(const AuditMoved *moved)
+{
+    const Move *move = moved->move;
+    return move->from == DELIVERY_SENDING && !move->is_untried && !move->targets.at;
+}
+
 static bool ended_here(const AuditMoved *moved)
 {
     const Move *move = moved->move;
-    return move->from == DELIVERY_SENDING && move->to != MOVE_NOWHERE &&
+    return has_attempt(moved) && move->to != MOVE_NOWHERE &&
            !delivery_is_live((DeliveryState) move->to);
 }
 
-// take_ended takes the attempt that ended the delivery, if it was the last there was.
+// take_ended takes the attempt that ended the delivery, if it stands there. Of one that a person
+// had tried again and then called off before the next attempt only the number does: what it told
+// lies among the attempts.
 static void take_ended(AuditMoved *moved, const Value *row)
 {
-    moved->is_last = value_to_i64(&row[0]) == moved->move->attempt;
-    if (moved->is_last && row[1].type != VALUE_NULL)
+    if (value_to_i64(&row[0]) == moved->move->attempt && row[1].type != VALUE_NULL)
         take_outcome(moved, row + 1);
 }
 
@@ -263,6 +281,13 @@ static Looking looking(Tx *tx, const Statement *along, const Statement *each,
                        void (*take)(AuditMoved *, const Value *), size_t room)
 {
     return (Looking){ along, each, take, ARENA_ARRAY(&tx->arena, Ask, room + 1), 0 };
+}
+
+static void hash_address(Str key, AuditAddress *to)
+{
+    to->has_target = key.at && to->address.at;
+    if (to->has_target)
+        to->target = audit_target(key, to->address);
 }
 
 static Err know_promises(Tx *tx, Str key, AuditMoved *moved, size_t count, Error *error)
@@ -275,14 +300,12 @@ static Err know_promises(Tx *tx, Str key, AuditMoved *moved, size_t count, Error
     for (size_t i = 0; i < count; i++) {
         if (!uuid_is_none(moved[i].event))
             ask(&events, &moved[i], moved[i].event);
-        moved[i].known.has_target = key.at && moved[i].address.at;
-        if (moved[i].known.has_target)
-            moved[i].known.target = audit_target(key, moved[i].address);
+        hash_address(key, &moved[i].known.to);
     }
     return look_up(tx, &events, error);
 }
 
-// know_attempts finds what became of attempts: in ended where it was the delivery's last, otherwise
+// know_attempts finds what became of attempts: in ended where it is the delivery's last, otherwise
 // among the attempts.
 static Err know_attempts(Tx *tx, AuditMoved *moved, size_t count, Error *error)
 {
@@ -294,7 +317,7 @@ static Err know_attempts(Tx *tx, AuditMoved *moved, size_t count, Error *error)
             ask(&last, &moved[i], moved[i].move->delivery);
     TRY(look_up(tx, &last, error));
     for (size_t i = 0; i < count; i++) {
-        if (moved[i].move->from != DELIVERY_SENDING || moved[i].is_last)
+        if (!has_attempt(&moved[i]) || moved[i].known.was_tried)
             continue;
         Ask *asked = ask(&others, &moved[i], moved[i].move->delivery);
         asked->number = moved[i].move->attempt;
@@ -337,6 +360,45 @@ static Err know_rules(Tx *tx, AuditMoved *moved, size_t count, Error *error)
         Ask key = { .number = moved[i].move->rule };
         const Ask *found = bsearch(&key, asks, kept, sizeof key, by_number);
         moved[i].known.rule_kind = (RuleKind) found->place;
+    }
+    return ERR_OK;
+}
+
+// ask_targets asks for the addresses of those that a move's attempt told; place counts those of
+// all moves.
+static size_t ask_targets(const AuditMoved *moved, size_t place, Ask *ret)
+{
+    TargetTold told[TARGETS_MAX];
+    size_t count = told_read(moved->move->targets, told);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = (Ask){ .tenant = moved->tenant,
+                        .id = moved->move->delivery,
+                        .number = told[i].n,
+                        .place = (int64_t) (place + i) };
+    return count;
+}
+
+// know_targets finds where attempts with several targets went to: who has one pays nothing.
+static Err know_targets(Tx *tx, Str key, AuditMoved *moved, size_t count, Error *error)
+{
+    Rows rows = { 0 };
+    size_t room = 0, asked = 0;
+    for (size_t i = 0; i < count; i++)
+        room += told_count(moved[i].move->targets);
+    if (room == 0)
+        return ERR_OK;
+    Ask *asks = ARENA_ARRAY(&tx->arena, Ask, room);
+    AuditAddress *found = ARENA_ARRAY(&tx->arena, AuditAddress, room);
+    for (size_t i = 0; i < count; i++) {
+        moved[i].known.targets = found + asked;
+        asked += ask_targets(&moved[i], asked, asks + asked);
+    }
+    db_send_rows(tx->db, &tx->arena, &target, &numbered_columns, asks, asked, &rows);
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        AuditAddress *to = &found[value_to_i64(&rows_at(&rows, i)[0])];
+        to->address = value_to_str(&rows_at(&rows, i)[1]);
+        hash_address(key, to);
     }
     return ERR_OK;
 }
@@ -412,6 +474,7 @@ Err audit_know(Tx *tx, Str key, AuditMoved *moved, size_t count, Error *error)
         return ERR_OK;
     TRY(know_promises(tx, key, moved, count, error));
     TRY(know_attempts(tx, moved, count, error));
+    TRY(know_targets(tx, key, moved, count, error));
     TRY(know_rules(tx, moved, count, error));
     return know_instances(tx, moved, count, error);
 }

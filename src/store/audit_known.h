@@ -14,9 +14,7 @@ typedef struct AuditMoved {
     int64_t tenant;
     const Move *move;
     AuditKnown known; // result
-    Str address;      // result; none
     Uuid event;       // private
-    bool is_last;     // private: its attempt is the one that ended tells of
 } AuditMoved;
 
 // audit_know fills in what is known. key is what targets are hashed with; none: they are not.

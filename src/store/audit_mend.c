@@ -137,6 +137,7 @@ static Err retell(Tx *tx, const Mending *mending, int64_t count, AuditTold **ret
     // Some facts are told in no row; there may be as many of them as of the others.
     TRY(journal_read(tx->db, &tx->arena, mending->tenant, after, (size_t) (2 * count + 2), &facts,
                      &fact_count, error));
+    fact_count = audit_some(facts, fact_count, (size_t) count + TARGETS_MAX);
     TRY(audit_retell(tx, mending->tenant, facts, fact_count, &told, &told_count, error));
     while (skipped < told_count && told[skipped].entry.number == sound->number &&
            told[skipped].entry.part <= sound->part)

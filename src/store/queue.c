@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "domain/cause.h"
+#include "domain/told.h"
 
 // Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying; steps 1 send, 2
 // lease, 3 expire.
@@ -578,6 +579,14 @@ static bool all_fitted(const SettleBatch *batch)
     return true;
 }
 
+// told_by is what an attempt told each of its targets, where they have rows: what these say later
+// is not what it told.
+static Str told_by(Tx *tx, const Settle *settle)
+{
+    return settle->has_attempt ? told_pack(&tx->arena, settle->targets, settle->target_count)
+                               : STR_NONE;
+}
+
 Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
 {
     if (!tx->is_careful && !all_fitted(batch)) {
@@ -600,6 +609,8 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .attempt = live->attempt,
                              .reason = settle->to.reason,
                              .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE,
+                             .is_untried = settle->was == DELIVERY_SENDING && !settle->has_attempt,
+                             .targets = told_by(tx, settle),
                              .is_quiet = is_undecided(settle) });
     }
     return ERR_OK;

@@ -53,7 +53,10 @@ void tx_move(Tx *tx, const Move *move)
     counter_fold(&tx->counters, &tx->arena, move);
     if (move->is_quiet)
         return;
-    fact_add(&tx->facts, &(Fact){ .tenant = move->tenant, .actor = tx->actor, .move = *move });
+    fact_add(&tx->facts, &(Fact){ .kind = fact_of_move(move),
+                                  .tenant = move->tenant,
+                                  .actor = tx->actor,
+                                  .move = *move });
     if (tx->move_count == tx->move_room) {
         tx->move_room = tx->move_room ? tx->move_room * 2 : 16;
         Move *moves = ARENA_ARRAY(&tx->arena, Move, tx->move_room);
@@ -66,7 +69,7 @@ void tx_move(Tx *tx, const Move *move)
 
 void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject)
 {
-    assert(kind != FACT_MOVED);
+    assert(!fact_is_move(kind));
     fact_add(&tx->facts,
              &(Fact){ .kind = kind, .tenant = tenant, .actor = tx->actor, .subject = subject });
 }

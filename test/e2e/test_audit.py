@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 
 from harness import equal, eventually, like, main, slow
 from steps import advance, deliveries, ingest, make_tenant, make_trigger, make_user, settle, visit
+from test_email import KEY, channel_body, mailserver
 from test_notification_lists import make_list, targets
 from test_notifications import notify, shown
 
@@ -147,13 +148,107 @@ def test_an_instance_is_found_from_beginning_to_end(ctx):
     settle(ctx.peal)
     found = audit(ctx.peal, "&instance=line-2")
     equal([item["kind"] for item in found],
-          ["Notification.Enqueued", "Notification.Attempt", "Notification.Terminal"])
+          ["Notification.Enqueued", "Notification.Attempt", "Notification.Attempt", "Notification.Terminal"])
     equal({(item["deliveryId"], item["site"], item["instance"]) for item in found},
           {(row["deliveryId"], "plant-7", "line-2")})
-    equal(len(audit(ctx.peal, "&site=plant-7&instance=line-3")), 3)
+    equal(len(audit(ctx.peal, "&site=plant-7&instance=line-3")), 4)
     equal(audit(ctx.peal, "&site=plant-8&instance=line-3"), [])
     ran = ctx.peal.cli("audit", "export", "--site", "plant-7", "--instance", "line-2")
     equal([json.loads(line) for line in ran.out.splitlines()], found)
+
+
+def mail_three(ctx):
+    """A notification to three: the first has it at once, the next later, the last never."""
+    server = mailserver(ctx)
+    ctx.peal.post("/v1/channels", channel_body(server.url), expect=201)
+    make_list(ctx.peal, channels=[KEY], targets=[{"address": f"{name}@example.net"} for name in THREE])
+    server.answer_next("rcpt", "450 4.2.1 mailbox busy", about="bob@example.net")
+    server.answer("rcpt", "550 5.1.1 no such user", about="eve@example.net")
+    id = notify(ctx.peal, source={"instance": "line-2"})["id"]
+    settle(ctx.peal)
+    return shown(ctx.peal, id)["deliveryId"]
+
+
+THREE = ("ada", "bob", "eve")
+
+
+def told_to(peal, name):
+    return [(item["kind"], item["status"], item["detail"]["attempt"], item["detail"]["code"])
+            for item in audit(peal, f"&target={name}@example.net")]
+
+
+def test_each_of_several_targets_is_told_by_his_own_outcome(ctx):
+    row = mail_three(ctx)
+    equal(told_to(ctx.peal, "bob"), [("Notification.Attempt", "Transient", 1, 450)])
+    advance(ctx.peal, "1m")
+    equal({name: told_to(ctx.peal, name) for name in THREE}, {
+        "ada": [("Notification.Attempt", "Success", 1, 250)],
+        "bob": [("Notification.Attempt", "Transient", 1, 450), ("Notification.Attempt", "Success", 2, 250)],
+        "eve": [("Notification.Attempt", "Permanent", 1, 550)]})
+    trail = of_delivery(ctx.peal, row)
+    equal([(item["kind"], item["target"]) for item in trail],
+          [("Notification.Enqueued", None)]
+          + [("Notification.Attempt", f"{name}@example.net") for name in (*THREE, "bob")]
+          + [("Notification.Terminal", None)])
+    equal({item["instance"] for item in trail}, {"line-2"})
+    equal(len({item["eventId"] for item in trail}), len(trail))
+    reader = make_user(ctx.peal, "read")
+    assert all(item["target"].startswith("***") for item in of_delivery(reader, row) if item["target"])
+    equal(verify(ctx.peal)["ok"], True)
+
+
+def test_what_targets_were_told_is_erased_by_address_and_restored_as_it_was(ctx):
+    """Bob's row says by then that he has it: what the first attempt told him stands in its fact."""
+    row = mail_three(ctx)
+    advance(ctx.peal, "1m")
+    trail, head = of_delivery(ctx.peal, row), verify(ctx.peal)["head"]
+    ctx.peal.stop()
+    ctx.sql(f"DELETE FROM {tables(ctx)}audit WHERE tenant = 1")
+    ctx.peal.start()
+    advance(ctx.peal, "1h")
+    settle(ctx.peal)
+    like(verify(ctx.peal), {"ok": True, "head": head})
+    equal(of_delivery(ctx.peal, row), trail)
+    ctx.peal.stop()
+    feed = "char(10)" if ctx.store == "sqlite" else "chr(10)"
+    ctx.sql(f"UPDATE {tables(ctx)}audit SET target = replace(target, {feed} || 'bob@example.net' || {feed},"
+            f" {feed} || {feed})")
+    ctx.peal.start()
+    equal([item["target"] for item in of_delivery(ctx.peal, row)],
+          [None if item["target"] == "bob@example.net" else item["target"] for item in trail])
+    equal((len(told_to(ctx.peal, "bob")), verify(ctx.peal)["ok"]), (2, True))
+
+
+def test_the_installations_chain_is_the_systems(ctx):
+    make_tenant(ctx.peal, "acme")
+    ctx.peal.post("/v1/hold", {"reason": "the relay moves"}, expect=200)
+    ctx.peal.post("/v1/release", expect=200)
+    settle(ctx.peal)
+    rows = audit(ctx.peal, "&installation=true")
+    kinds = [item["kind"] for item in rows]
+    assert {"Tenant.Created", "Operator.hold", "Operator.release"} <= set(kinds), kinds
+    equal(audit(ctx.peal, "&kind=Operator.hold"), [])
+    held, = audit(ctx.peal, "&installation=true&kind=Operator.hold")
+    equal(held["detail"]["text"], "the relay moves")
+    assert held["actor"] != "engine", held
+    equal(export(ctx.peal, "?installation=true"), rows)
+    head = ctx.peal.get("/v1/audit/head?installation=true", expect=200).json
+    like(ctx.peal.get("/v1/audit/verify?installation=true", expect=200).json,
+         {"ok": True, "rows": len(rows), "head": head["head"]})
+    equal(len({item["eventId"] for item in rows + audit(ctx.peal)}), len(rows) + len(audit(ctx.peal)))
+    for person in (make_user(ctx.peal, "admin"), make_user(ctx.peal, "audit-export")):
+        for path in ("", "/export", "/head", "/verify"):
+            person.get(f"/v1/audit{path}?installation=false", expect=200)
+            person.get(f"/v1/audit{path}?installation=true", expect=403)
+    ran = ctx.peal.cli("audit", "--installation", "--kind", "Operator.hold", "--json")
+    equal([json.loads(ran.out)["items"][0]["seq"], ran.code], [held["seq"], 0])
+    equal(ctx.peal.cli("audit", "verify", "--installation").code, 0)
+    equal(json.loads(ctx.peal.cli("audit", "head", "--installation", "--json").out)["seq"], head["seq"])
+    ctx.peal.stop()
+    ctx.sql(f"UPDATE {tables(ctx)}audit SET body = link WHERE tenant = 0")
+    ctx.peal.start()
+    equal(ctx.peal.cli("audit", "verify", "--installation").code, 1)
+    equal(verify(ctx.peal)["ok"], True)
 
 
 def export(peal, query=""):

@@ -27,14 +27,15 @@ static void note_end(Track *track, const AuditEntry *entry)
     track->ended_as = (int) entry->status;
 }
 
+// note_attempt: an attempt is told once, and in a row for each of its targets, which lie together.
 static void note_attempt(Sim *sim, Track *track, const AuditEntry *entry)
 {
     uint64_t bit = (uint64_t) 1 << entry->attempt % ATTEMPTS_MAX;
-    // One that ended without an attempt is told with the one before, once more.
-    if (track->audited & bit && !track->was_refused)
+    if ((track->audited & bit) && track->audited_by != entry->number)
         broken(sim, "I45", "track %d: attempt %d is on record twice", name_of(sim, track),
                entry->attempt);
     track->audited |= bit;
+    track->audited_by = entry->number;
 }
 
 static void note(Sim *sim, const AuditEntry *entry)
@@ -124,7 +125,7 @@ static void check_attempts(Sim *sim)
         const Track *track = track_of(sim, tried[i].delivery, false);
         bool is_late = track->closed_in_flight == tried[i].number; // it moved nothing any more
         bool is_told = track->audited >> tried[i].number % ATTEMPTS_MAX & 1;
-        if (!is_told && !is_late && !track->is_gone && !track->was_refused)
+        if (!is_told && !is_late && !track->is_gone)
             broken(sim, "I45", "track %d: attempt %d is not on record", name_of(sim, track),
                    tried[i].number);
     }

@@ -296,7 +296,6 @@ static bool i11_released(Sim *sim, Track *track, const Row *was, const Row *is)
         broken(sim, "I11", "track %d is given back, but was sent", name_of(sim, track));
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
     bool is_refused = is->state == DELIVERY_PARKED || is->state == DELIVERY_EXPIRED;
-    track->was_refused |= is_called_off || is_refused;
     if (is_called_off || is_refused)
         return true; // in the same batch, or there was no way out, or time for one
     if (track->by_hand > 0 && is->due_at > was->started_at)

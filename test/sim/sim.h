@@ -133,19 +133,19 @@ typedef struct Track {
     int closed_in_flight;   // the attempt that was under way then; 0: none
     int64_t closed_by;      // the node that closed it
     int permanent;          // the attempt that was refused for good; 0: none
-    bool was_refused;       // it was claimed, and ended without an attempt
     Row before;             // its last claim
     bool is_claimed[ATTEMPTS_MAX];
     int64_t claimed_by[ATTEMPTS_MAX];
     Instant claimed_at[ATTEMPTS_MAX];
     int claimed_in[ATTEMPTS_MAX]; // the commit
     struct Send *sends[ATTEMPTS_MAX];
-    Post *post;       // of a list's
-    int enqueued;     // rows of the audit that say so
-    uint64_t audited; // attempts that it tells of: a bit each
-    int ended_as;     // AuditStatus, by its last word; -1: none
-    int reported;     // the attempt that somebody outside told of, last …
-    Verdict told;     // … and what he said
+    Post *post;         // of a list's
+    int enqueued;       // rows of the audit that say so
+    uint64_t audited;   // attempts that it tells of: a bit each
+    int64_t audited_by; // the fact that the last of them was told by
+    int ended_as;       // AuditStatus, by its last word; -1: none
+    int reported;       // the attempt that somebody outside told of, last …
+    Verdict told;       // … and what he said
 } Track;
 
 // Send is one transfer that began: a byte left.

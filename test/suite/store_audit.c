@@ -135,6 +135,27 @@ static void a_delivery_is_told_from_beginning_to_end(void)
     CHECK(is_whole(&store));
 }
 
+// An attempt that ended a delivery is moved when a person has it tried again; called off before
+// the next one, the delivery has ended with that number once more, and without what it told.
+static void an_attempt_is_told_whatever_a_person_did_before_it_was_sealed(void)
+{
+    STORE(store);
+    open_audited(&store);
+    AuditFilter filter = any();
+    AuditRow *rows;
+    filter.has_delivery = filter.has_kind = true;
+    filter.kind = AUDIT_DELIVERY_ATTEMPT;
+    filter.delivery = visit(&store);
+    Claimed claimed = claim_one(&store, 1);
+    settle_one(&store, &claimed, VERDICT_PERMANENT);
+    MUST(&store, act(&store, TENANT, filter.delivery, DELIVERY_ACTION_RETRY, "again"));
+    MUST(&store, act(&store, TENANT, filter.delivery, DELIVERY_ACTION_CANCEL, "no"));
+    seal(&store, SLICE);
+    CHECK(page_of(&store, &filter, &rows) == 1);
+    CHECK(rows[0].entry.attempt == 1 && rows[0].entry.status == AUDIT_STATUS_PERMANENT);
+    CHECK(is_whole(&store));
+}
+
 static void what_is_sealed_in_small_slices_is_the_same_chain(void)
 {
     STORE(store);
@@ -672,6 +693,7 @@ static void filters_find_what_they_name(void)
 
 static const Test tests[] = {
     TEST(a_delivery_is_told_from_beginning_to_end),
+    TEST(an_attempt_is_told_whatever_a_person_did_before_it_was_sealed),
     TEST(what_is_sealed_in_small_slices_is_the_same_chain),
     TEST(who_has_much_to_tell_holds_up_nobody),
     TEST(who_dies_in_between_leaves_nothing),

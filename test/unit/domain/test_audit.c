@@ -286,30 +286,66 @@ static void moves_are_told_in_rows(void)
     for (size_t i = 0; i < ARRAY_LEN(tellings); i++) {
         const Telling *row = &tellings[i];
         char told[200] = "";
-        AuditEntry parts[AUDIT_PARTS_MAX];
+        AuditTold parts[AUDIT_PARTS_MAX];
         Fact fact = moved(row->from, row->to, row->reason, row->by_somebody ? somebody : nobody);
         AuditKnown known = { .rule_kind = row->rule, .was_tried = row->was_tried };
         known.outcome.verdict = row->verdict;
         size_t count = audit_tell(&fact, AT, 7, &known, parts), len = 0;
         for (size_t p = 0; p < count; p++) {
             len += (size_t) snprintf(told + len, sizeof told - len, "%s%s=%s", p ? " " : "",
-                                     audit_kind_text(parts[p].kind),
-                                     audit_status_text(parts[p].status));
-            CHECK_AT(row->name, parts[p].number == 7 && parts[p].part == (int) p);
-            CHECK_AT(row->name, parts[p].at == AT);
+                                     audit_kind_text(parts[p].entry.kind),
+                                     audit_status_text(parts[p].entry.status));
+            CHECK_AT(row->name, parts[p].entry.number == 7 && parts[p].entry.part == (int) p);
+            CHECK_AT(row->name, parts[p].entry.at == AT);
         }
         CHECK_AT(told, strcmp(told, row->told) == 0);
     }
 }
 
+// Of an attempt with several targets each one's own outcome is told, before what it ended.
+static void each_target_of_an_attempt_is_told(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    AuditTold parts[AUDIT_PARTS_MAX];
+    Target targets[TARGETS_MAX];
+    AuditAddress to[TARGETS_MAX];
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        targets[i] = (Target){ .n = (int64_t) (3 * i + 1), .outcome.reason = REASON_ACCEPTED };
+        to[i] = (AuditAddress){ .address = str_format(&arena, "to%zu", i), .has_target = true };
+    }
+    targets[7].outcome = (Outcome){ .verdict = VERDICT_PERMANENT,
+                                    .reason = REASON_REFUSED,
+                                    .code = 550,
+                                    .detail = S("no such user") };
+    Fact fact = moved(DELIVERY_SENDING, DELIVERY_PARKED, REASON_PARTLY_DELIVERED, nobody);
+    fact.move.targets = told_pack(&arena, targets, TARGETS_MAX);
+    fact.kind = fact_of_move(&fact.move);
+    AuditKnown known = { .rule_kind = RULE_NOTIFY, .targets = to, .was_tried = true };
+    CHECK(audit_tell(&fact, AT, 7, &known, parts) == TARGETS_MAX + 1);
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        const AuditEntry *entry = &parts[i].entry;
+        CHECK(entry->kind == AUDIT_NOTIFICATION_ATTEMPT && entry->attempt == 2);
+        CHECK(entry->status == (i == 7 ? AUDIT_STATUS_PERMANENT : AUDIT_STATUS_SUCCESS));
+        CHECK(entry->has_target && str_eq(parts[i].address, to[i].address));
+    }
+    CHECK(parts[7].entry.code == 550 && str_eq(parts[7].entry.text, S("no such user")));
+    CHECK(parts[8].entry.code == 0 && !parts[8].entry.text.at);
+    CHECK(parts[TARGETS_MAX].entry.status == AUDIT_STATUS_PARKED);
+    fact.move.targets = STR_NONE;
+    fact.move.is_untried = true; // its number is an earlier attempt's
+    CHECK(audit_tell(&fact, AT, 7, &known, parts) == 1);
+}
+
 static void what_else_was_done_is_told_by_its_fact(void)
 {
     AuditKnown nothing = { 0 };
-    AuditEntry parts[AUDIT_PARTS_MAX];
-    for (size_t kind = FACT_MOVED + 1; kind < TABLE_ROWS(FACT_TABLE); kind++) {
+    AuditTold parts[AUDIT_PARTS_MAX];
+    for (size_t kind = 0; kind < TABLE_ROWS(FACT_TABLE); kind++) {
+        if (fact_is_move((FactKind) kind))
+            continue;
         Fact fact = { .kind = (FactKind) kind, .subject = S("what"), .actor = somebody };
         CHECK_AT(fact_text((FactKind) kind), audit_tell(&fact, AT, 1, &nothing, parts) == 1);
-        bool is_named = parts[0].kind != AUDIT_OTHER;
+        bool is_named = parts[0].entry.kind != AUDIT_OTHER;
         CHECK_AT(fact_text((FactKind) kind), is_named || kind == FACT_AUDIT_BROUGHT);
     }
 }
@@ -318,7 +354,7 @@ static void what_a_site_brings_is_told_as_it_was_there(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
     AuditKnown nothing = { 0 };
-    AuditEntry parts[AUDIT_PARTS_MAX];
+    AuditTold parts[AUDIT_PARTS_MAX];
     AuditBrought brought = { .site = 5,
                              .event = audit_enqueued_id(S("n-1")),
                              .at = AT - SPAN_DAY,
@@ -326,20 +362,20 @@ static void what_a_site_brings_is_told_as_it_was_there(void)
                              .text = S("ops") };
     Fact fact = { .kind = FACT_AUDIT_BROUGHT, .subject = audit_brought_pack(&arena, &brought) };
     CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1);
-    CHECK(parts[0].kind == AUDIT_NOTIFICATION_ENQUEUED && parts[0].at == AT - SPAN_DAY);
-    CHECK(parts[0].site == 5 && str_eq(parts[0].instance, S("line-2")));
-    CHECK(!parts[0].correlation_id.at && str_eq(parts[0].text, S("ops")));
+    CHECK(parts[0].entry.kind == AUDIT_NOTIFICATION_ENQUEUED && parts[0].entry.at == AT - SPAN_DAY);
+    CHECK(parts[0].entry.site == 5 && str_eq(parts[0].entry.instance, S("line-2")));
+    CHECK(!parts[0].entry.correlation_id.at && str_eq(parts[0].entry.text, S("ops")));
     // Our own row of the same notification has the same id.
     Fact made = moved(MOVE_NOWHERE, DELIVERY_PENDING, REASON_NONE, somebody);
     AuditKnown known = { .rule_kind = RULE_NOTIFY, .identity = S("n-1") };
-    AuditEntry own[AUDIT_PARTS_MAX];
+    AuditTold own[AUDIT_PARTS_MAX];
     CHECK(audit_tell(&made, AT, 4, &known, own) == 1);
-    CHECK(uuid_cmp(audit_event_id(1, &own[0]), audit_event_id(1, &parts[0])) == 0);
+    CHECK(uuid_cmp(audit_event_id(1, &own[0].entry), audit_event_id(1, &parts[0].entry)) == 0);
     brought.at = AT + 30000 * SPAN_DAY; // its clock is fast
     fact.subject = audit_brought_pack(&arena, &brought);
-    CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].at == AT);
+    CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].entry.at == AT);
     fact.subject = S("nonsense");
-    CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].kind == AUDIT_OTHER);
+    CHECK(audit_tell(&fact, AT, 3, &nothing, parts) == 1 && parts[0].entry.kind == AUDIT_OTHER);
 }
 
 // make_chain makes a chain of blocks with one entry each.
@@ -459,6 +495,7 @@ static const Test tests[] = {
     TEST(what_is_damaged_is_found),
     TEST(a_long_text_is_cut_between_characters),
     TEST(moves_are_told_in_rows),
+    TEST(each_target_of_an_attempt_is_told),
     TEST(what_else_was_done_is_told_by_its_fact),
     TEST(what_a_site_brings_is_told_as_it_was_there),
     TEST(any_change_breaks_the_chain_where_it_is),

@@ -24,17 +24,20 @@ static bool same(const Fact *a, const Fact *b)
 {
     if (a->kind != b->kind || a->tenant != b->tenant || uuid_cmp(a->actor, b->actor) != 0)
         return false;
-    if (a->kind != FACT_MOVED)
+    if (!fact_is_move(a->kind))
         return str_eq(a->subject, b->subject);
     const Move *x = &a->move, *y = &b->move;
     return x->tenant == y->tenant && x->lane == y->lane && x->rule == y->rule &&
            x->site == y->site && uuid_cmp(x->delivery, y->delivery) == 0 && x->from == y->from &&
            x->to == y->to && x->attempt == y->attempt && x->reason == y->reason &&
-           x->due_at == y->due_at;
+           x->due_at == y->due_at && x->is_untried == y->is_untried &&
+           str_eq(x->targets, y->targets);
 }
 
+enum { SAMPLE = 10 };
+
 // sample fills the facts of one mixed transaction and returns how many they are.
-static size_t sample(Fact facts[8])
+static size_t sample(Fact facts[SAMPLE])
 {
     Uuid actor = { { 1, 2, 3 } };
     size_t n = 0;
@@ -48,6 +51,12 @@ static size_t sample(Fact facts[8])
     facts[n].move.lane = INT64_MAX;
     facts[n].move.site = -7;
     facts[n++].actor = actor;
+    facts[n] = moved(1, 9, DELIVERY_SENDING, DELIVERY_RETRYING, AT);
+    facts[n].move.targets = S("\x01\x02 packed");
+    facts[n++].kind = FACT_SENT;
+    facts[n] = moved(1, 9, DELIVERY_SENDING, DELIVERY_PARKED, INSTANT_NONE);
+    facts[n].move.is_untried = true;
+    facts[n++].kind = FACT_UNTRIED;
     facts[n++] = moved(1, 9, DELIVERY_WAITING, DELIVERY_COMPLETED, INSTANT_NONE);
     return n;
 }
@@ -64,7 +73,7 @@ static Str pack_of(Arena *arena, const Fact *facts, size_t count)
 static void facts_come_back_in_order(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    Fact facts[8], fact;
+    Fact facts[SAMPLE], fact;
     size_t count = sample(facts);
     FactRead read = fact_read(pack_of(&arena, facts, count), AT);
     for (size_t i = 0; i < count; i++)
@@ -86,14 +95,14 @@ static void neighbours_take_few_bytes(void)
 static void what_is_damaged_is_told_and_read_no_further(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
-    Fact facts[8], fact;
+    Fact facts[SAMPLE], fact;
     Str whole = pack_of(&arena, facts, sample(facts));
     for (size_t len = 0; len < whole.len; len++) { // cut anywhere: never more than was written
         FactRead read = fact_read((Str){ whole.at, len }, AT);
         size_t count = 0;
         while (fact_next(&read, &fact))
-            CHECK(count < 8 && same(&fact, &facts[count++]));
-        CHECK(count < 8);
+            CHECK(count < SAMPLE && same(&fact, &facts[count++]));
+        CHECK(count < SAMPLE);
     }
     char *bytes = arena_alloc(&arena, whole.len);
     for (size_t i = 0; i < whole.len * 256; i++) { // any byte in place of any other: no crash
