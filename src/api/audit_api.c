@@ -20,9 +20,12 @@ enum {
     LIST_ERRORS,
     LIST_FROM,
     LIST_TO,
+    LIST_INSTALLATION,
     EXPORT_AFTER,
     EXPORT_LIMIT,
 };
+
+enum { CHAIN_INSTALLATION };
 
 enum { NAME_MAX_BYTES = 200, TARGET_MAX_BYTES = 500 };
 
@@ -42,6 +45,8 @@ static const char *const status_words[] = {
 };
 
 // clang-format off
+#define INSTALLATION_PARAM \
+    { "installation", PARAM_BOOL, .help = "The installation's own: holds and releases. It needs the system right" }
 #define FILTER_PARAMS \
     [LIST_CHANNEL]     = { "channel", PARAM_TEXT, .max = NAME_MAX_BYTES, .help = "The key of a channel" }, \
     [LIST_KIND]        = { "kind", PARAM_WORD, .words = kind_words, .help = "What the row tells of" }, \
@@ -54,9 +59,11 @@ static const char *const status_words[] = {
     [LIST_DELIVERY]    = { "delivery", PARAM_ID, .help = "The id of a delivery" }, \
     [LIST_ERRORS]      = { "errorsOnly", PARAM_BOOL, .help = "Without what went well: Success, Enqueued, Delivered, Completed" }, \
     [LIST_FROM]        = { "from", PARAM_TIME, .help = "At or after" }, \
-    [LIST_TO]          = { "to", PARAM_TIME, .help = "Before" },
+    [LIST_TO]          = { "to", PARAM_TIME, .help = "Before" }, \
+    [LIST_INSTALLATION] = INSTALLATION_PARAM,
 
 const Param audit_params[] = { FILTER_PARAMS { 0 } };
+const Param audit_chain_params[] = { [CHAIN_INSTALLATION] = INSTALLATION_PARAM, { 0 } };
 const Param audit_export_params[] = {
     FILTER_PARAMS
     [EXPORT_AFTER] = { "after", PARAM_INT, .min = 0, .max = INT64_MAX, .help = "Begin behind the row with this seq" },
@@ -85,7 +92,19 @@ static Err read_actor(const Call *call, AuditFilter *filter, Error *error)
     return fail(error, ERR_INVALID, "actor must be the id of a key, or engine");
 }
 
-static Err read_filter(const Call *call, AuditFilter *ret, Error *error)
+// enter_chain goes from the tenant's own chain to the installation's, where that is asked for.
+static Err enter_chain(Call *call, size_t param, Error *error)
+{
+    bool is_asked = false;
+    param_bool(call, param, &is_asked);
+    if (is_asked && !call->key->is_system)
+        return fail(error, ERR_FORBIDDEN, "the installation's audit needs the system right");
+    if (is_asked)
+        call->tenant = 0;
+    return ERR_OK;
+}
+
+static Err read_filter(Call *call, AuditFilter *ret, Error *error)
 {
     AuditFilter filter = { .from = INSTANT_NONE, .to = INSTANT_NONE };
     size_t kind = 0, status = 0;
@@ -100,6 +119,7 @@ static Err read_filter(const Call *call, AuditFilter *ret, Error *error)
     param_bool(call, LIST_ERRORS, &filter.errors_only);
     param_time(call, LIST_FROM, &filter.from);
     param_time(call, LIST_TO, &filter.to);
+    TRY(enter_chain(call, LIST_INSTALLATION, error));
     read_names(call, &filter);
     TRY(read_actor(call, &filter, error));
     if (param_text(call, LIST_TARGET, &filter.target))
@@ -202,6 +222,7 @@ Err audit_check(Call *call, Db *db, Error *error)
     AuditChain chain;
     bool has_more;
     Operation *later = call->with = ARENA_NEW(call->arena, Operation);
+    TRY(enter_chain(call, CHAIN_INSTALLATION, error));
     TRY(audit_outside(db, call->arena, call->api->guard, call->tenant, &later->outside, error));
     TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
     AuditVerdict verdict = { .head = chain.anchor };
@@ -278,6 +299,7 @@ Err audit_head_get(Call *call, Db *db, Error *error)
 {
     AuditChain chain;
     AuditHead outside;
+    TRY(enter_chain(call, CHAIN_INSTALLATION, error));
     TRY(audit_outside(db, call->arena, call->api->guard, call->tenant, &outside, error));
     TRY(audit_chain(db, call->arena, call->tenant, &chain, error));
     JsonOut *json = call_json(call, 200);

@@ -109,6 +109,7 @@ Err kpi_get(Call *call, Db *db, Error *error);
 
 // audit_api.c
 extern const Param audit_params[];
+extern const Param audit_chain_params[];
 Err audit_list(Call *call, Db *db, Error *error);
 Err audit_check(Call *call, Db *db, Error *error);
 Err audit_check_later(Call *call, Tx *tx, Error *error);

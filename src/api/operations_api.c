@@ -70,12 +70,22 @@ static void put_operation(const Call *call, JsonOut *json, const Operation *oper
         put_verdict(call, json, &operation->verdict);
 }
 
+// find_operation finds one's own, and with the system right what verifies the installation's audit.
+static Err find_operation(const Call *call, Db *db, Uuid id, Operation *ret, Error *error)
+{
+    Err err = operation_row(db, call->arena, call->tenant, id, ret, error);
+    if (err != ERR_NOT_FOUND || !call->key->is_system)
+        return err;
+    *error = (Error){ 0 };
+    return operation_row(db, call->arena, 0, id, ret, error);
+}
+
 Err operation_get(Call *call, Db *db, Error *error)
 {
     Uuid id;
     Operation operation;
     TRY(call_id(call, 0, &id, error));
-    TRY(operation_row(db, call->arena, call->tenant, id, &operation, error));
+    TRY(find_operation(call, db, id, &operation, error));
     if (call->key->role == ROLE_AUDIT_EXPORT && operation.kind != OPERATION_VERIFY)
         return fail(error, ERR_NOT_FOUND, "there is no verification with this id");
     JsonOut *json = call_json(call, 200);

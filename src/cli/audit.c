@@ -5,7 +5,7 @@
 #include "cli/pages.h"
 
 #define NAMED "channel kind status site instance target actor delivery from to"
-#define FILTERS NAMED " correlation-id errors-only"
+#define FILTERS NAMED " correlation-id errors-only installation"
 
 static const Column audit_columns[] = {
     { "SEQ", "seq" },         { "AT", "at" },         { "KIND", "kind" },
@@ -13,10 +13,20 @@ static const Column audit_columns[] = {
     { "CHANNEL", "channel" }, { "TARGET", "target" }, { "DETAIL", "detail" },
 };
 
+// of_chain is the path to the chain that is meant: the tenant's own, or the installation's.
+static Str of_chain(const CommandArgs *args, Str path)
+{
+    Client client = client_open(args);
+    return args_flag(args, "installation")
+               ? client_with(&client, path, S("installation"), S("true"))
+               : path;
+}
+
 // asked is the path with those filters whose options are not called as their parameters are.
 static Str asked(const CommandArgs *args, Str path)
 {
     Client client = client_open(args);
+    path = of_chain(args, path);
     const char *correlation = args_option(args, "correlation-id");
     if (correlation)
         path = client_with(&client, path, S("correlationId"), str_from(correlation));
@@ -90,7 +100,7 @@ static int verify(CommandArgs *args)
 {
     Client client = client_open(args);
     Answer answer = { 0 };
-    int status = client_get(&client, S("/v1/audit/verify"), &answer);
+    int status = client_get(&client, of_chain(args, S("/v1/audit/verify")), &answer);
     if (status == EXIT_DONE && answer.status == 202)
         status = wait_for(&client, &answer);
     if (status != EXIT_DONE)
@@ -126,14 +136,14 @@ static int export_rows(CommandArgs *args)
 
 static int head(CommandArgs *args)
 {
-    return client_show(args, S("/v1/audit/head"), NULL);
+    return client_show(args, of_chain(args, S("/v1/audit/head")), NULL);
 }
 
 static const CommandVerb audit_verbs[] = {
     { "query", NULL, 0, 0, FILTERS " limit cursor", query },
     { "export", NULL, 0, 0, FILTERS, export_rows },
-    { "verify", NULL, 0, 0, "", verify },
-    { "head", NULL, 0, 0, "", head },
+    { "verify", NULL, 0, 0, "installation", verify },
+    { "head", NULL, 0, 0, "installation", head },
     { 0 },
 };
 
@@ -148,6 +158,7 @@ static const CommandOption audit_options[] = {
     { "correlation-id", "ID", "only of events with this correlation id" },
     { "delivery", "ID", "only of this delivery" },
     { "errors-only", NULL, "only what did not go well" },
+    { "installation", NULL, "of the installation itself: holds and releases" },
     { "from", "TIME", "at or after" },
     { "to", "TIME", "before" },
     { "limit", "N", "how many; 50 unless said" },
@@ -159,8 +170,8 @@ const Command command_audit = {
     .name = "audit",
     .usage = "audit [query] [--kind KIND] [--channel KEY] [--OPTIONS]\n"
              "audit export [--kind KIND] [--channel KEY] [--OPTIONS]\n"
-             "audit verify\n"
-             "audit head",
+             "audit verify [--installation]\n"
+             "audit head [--installation]",
     .summary = "Ask what happened, and whether the record of it is whole",
     .details =
         "Rows are linked by their hashes; verify walks along the chain and names the first\n"
@@ -172,6 +183,7 @@ const Command command_audit = {
         "  peal audit --channel email:ops --errors-only --from 2026-05-14T00:00:00Z\n"
         "  peal audit export --from 2026-05-14T00:00:00Z > audit.ndjson\n"
         "  peal audit verify\n"
+        "  peal audit verify --installation the chain of holds and releases\n"
         "  peal audit head                  to be kept elsewhere",
     .options = audit_options,
     .verbs = audit_verbs,

@@ -278,8 +278,8 @@ static AuditTold of_attempt(const Fact *fact, const AuditKnown *known, const Aud
     return told;
 }
 
-// tell_attempt tells the attempt that a move ends: for each of several targets what that was told.
-static size_t tell_attempt(const Fact *fact, const AuditKnown *known, AuditTold *ret)
+// tell_targets tells an attempt by what each of its targets was told.
+static size_t tell_targets(const Fact *fact, const AuditKnown *known, AuditTold *ret)
 {
     static const AuditAddress unknown = { 0 };
     TargetTold told[TARGETS_MAX];
@@ -287,10 +287,7 @@ static size_t tell_attempt(const Fact *fact, const AuditKnown *known, AuditTold 
     for (size_t i = 0; i < count; i++)
         ret[i] = of_attempt(fact, known, known->targets ? &known->targets[i] : &unknown,
                             &told[i].outcome);
-    if (count > 0 || !known->was_tried)
-        return count;
-    ret[0] = of_attempt(fact, known, &known->to, &known->outcome);
-    return 1;
+    return count;
 }
 
 static size_t tell_move(const Fact *fact, const AuditKnown *known, AuditTold *ret)
@@ -311,8 +308,10 @@ static size_t tell_move(const Fact *fact, const AuditKnown *known, AuditTold *re
         ret[count] = of_move(fact, known, &known->to);
         ret[count++].entry.kind = action;
     }
-    if (move->from == DELIVERY_SENDING && !move->is_untried)
-        count += tell_attempt(fact, known, ret + count);
+    if (move->from == DELIVERY_SENDING && move->targets.at)
+        count += tell_targets(fact, known, ret + count);
+    else if (move->from == DELIVERY_SENDING && !move->is_untried && known->was_tried)
+        ret[count++] = of_attempt(fact, known, &known->to, &known->outcome);
     if (ending(move->to, &end)) {
         ret[count] = of_move(fact, known, &known->to);
         ret[count].entry.kind = family.terminal;

@@ -180,6 +180,7 @@ static void make_room(Arena *arena, Chain *chain, size_t count)
 static void tell_chain(Tx *tx, Slice *slice, Chain *chain, size_t *move)
 {
     static const AuditMoved nothing = { 0 };
+    AuditTold parts[AUDIT_PARTS_MAX];
     if (chain->fact_count == 0) {
         log_error("audit.lost", "tenant=%lld from=%lld to=%lld", (long long) chain->tenant,
                   (long long) chain->number + 1, (long long) chain->told);
@@ -187,7 +188,6 @@ static void tell_chain(Tx *tx, Slice *slice, Chain *chain, size_t *move)
     }
     for (size_t i = 0; i < chain->fact_count; i++) {
         const JournalEntry *entry = &chain->facts[i];
-        AuditTold parts[AUDIT_PARTS_MAX];
         const AuditMoved *known =
             fact_is_move(entry->fact.kind) ? &slice->moved[(*move)++] : &nothing;
         size_t count = audit_tell(&entry->fact, entry->at, entry->number, &known->known, parts);

@@ -6,7 +6,7 @@
 // time: what could not be sealed is sealed later, and the journal keeps what is not sealed yet. A
 // delivery never waits for any of this, and never learns of it.
 //
-// Tenant 0's chain is the installation's: holds, releases, tenants.
+// Tenant 0's chain is the installation's: holds and releases.
 //
 // What sites bring goes the same way: audit_take() leaves a fact, which is sealed in its turn.
 #pragma once

@@ -390,6 +390,8 @@ static Err know_targets(Tx *tx, Str key, AuditMoved *moved, size_t count, Error 
     Ask *asks = ARENA_ARRAY(&tx->arena, Ask, room);
     AuditAddress *found = ARENA_ARRAY(&tx->arena, AuditAddress, room);
     for (size_t i = 0; i < count; i++) {
+        if (!moved[i].move->targets.at)
+            continue;
         moved[i].known.targets = found + asked;
         asked += ask_targets(&moved[i], asked, asks + asked);
     }
