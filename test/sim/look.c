@@ -215,6 +215,7 @@ void look(Sim *sim)
         if (sim->tracks[i].seen != sim->commits && !sim->tracks[i].is_gone)
             purge_on_vanish(sim, &sim->tracks[i]);
     inbox_look(sim);
+    purge_look(sim);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)

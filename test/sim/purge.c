@@ -48,10 +48,13 @@ size_t purge_gone_of(const Sim *sim, Uuid event)
     return count;
 }
 
+void purge_look(Sim *sim)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        sim->latest = later(sim->latest, clock_now(&sim->nodes[i].clock));
+}
+
 bool purge_may_take(const Sim *sim, Uuid event)
 {
-    Instant now = 0;
-    for (int i = 0; i < sim->node_count; i++)
-        now = later(now, clock_now(&sim->nodes[i].clock));
-    return uuid_cmp(event, uuid_ceiling(now - KEPT_DELIVERED)) <= 0;
+    return uuid_cmp(event, uuid_ceiling(sim->latest - KEPT_DELIVERED)) <= 0;
 }

@@ -322,7 +322,8 @@ struct Sim {
     uint64_t hash;
     struct Trace *trace;
     int reached[DELIVERY_STATE_COUNT];
-    int purged;                      // deliveries
+    int purged;     // deliveries
+    Instant latest; // that any node's clock has shown: it may have been put back since
     int64_t audit_seq, audit_number; // the last row of the audit that was read, and its fact
     int audit_part;
     bool has_unread; // the purge was quicker
@@ -411,6 +412,7 @@ void purge_ask(Sim *sim, Node *node); // its next run is due
 void purge_on_vanish(Sim *sim, Track *track);
 size_t purge_gone_of(const Sim *sim, Uuid event); // deliveries of it that are gone
 bool purge_may_take(const Sim *sim, Uuid event);  // one without deliveries
+void purge_look(Sim *sim);
 
 // audit.c
 void audit_often(Sim *sim);
