@@ -10,14 +10,12 @@ enum {
     YEAR_MAX = 9999,
 };
 
-// INSTANT_LAST is the last microsecond of YEAR_MAX.
-#define INSTANT_LAST (2932897 * SPAN_DAY - 1)
-
 static const char month_names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 static const char day_names[] = "SunMonTueWedThuFriSat";
 
 typedef struct Civil {
-    int year, month, day, hour, minute, second;
+    Date date;
+    int hour, minute, second;
 } Civil;
 
 static bool is_leap(int year)
@@ -25,47 +23,55 @@ static bool is_leap(int year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static int days_in_month(int year, int month)
+int time_days_in_month(int year, int month)
 {
     static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
 
-static int64_t days_from_civil(int year, int month, int day)
+int64_t time_days(Date date)
 {
-    int shifted = month > 2 ? year : year - 1;
+    int shifted = date.month > 2 ? date.year : date.year - 1;
     int era = shifted / 400;
     int year_of_era = shifted - era * 400;
-    int day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    int months = date.month > 2 ? date.month - 3 : date.month + 9;
+    int day_of_year = (153 * months + 2) / 5 + date.day - 1;
     int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     return (int64_t) era * DAYS_PER_ERA + day_of_era - DAYS_TO_1970;
 }
 
-static void civil_from_days(int days_since_1970, Civil *civil)
+Date time_date(int64_t days_since_1970)
 {
-    int days = days_since_1970 + DAYS_TO_1970;
+    int days = (int) (days_since_1970 + DAYS_TO_1970);
     int era = days / DAYS_PER_ERA;
     int day_of_era = days - era * DAYS_PER_ERA;
     int year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     int shifted_month = (5 * day_of_year + 2) / 153;
-    civil->day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    civil->month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-    civil->year = era * 400 + year_of_era + (civil->month <= 2);
+    int month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+    return (Date){ era * 400 + year_of_era + (month <= 2), month,
+                   day_of_year - (153 * shifted_month + 2) / 5 + 1 };
+}
+
+int time_weekday(int64_t days)
+{
+    // From 0000-03-01, a Wednesday, on nothing is negative.
+    return (int) ((days + DAYS_TO_1970 + 3) % 7);
 }
 
 // instant_of refuses what the calendar does not have, leap seconds among it.
 static bool instant_of(const Civil *c, Instant *ret)
 {
-    if (c->year < YEAR_MIN || c->year > YEAR_MAX || c->month < 1 || c->month > 12)
+    Date date = c->date;
+    if (date.year < YEAR_MIN || date.year > YEAR_MAX || date.month < 1 || date.month > 12)
         return false;
-    if (c->day < 1 || c->day > days_in_month(c->year, c->month))
+    if (date.day < 1 || date.day > time_days_in_month(date.year, date.month))
         return false;
     if (c->hour > 23 || c->minute > 59 || c->second > 59)
         return false;
-    *ret = days_from_civil(c->year, c->month, c->day) * SPAN_DAY + c->hour * SPAN_HOUR +
-           c->minute * SPAN_MINUTE + c->second * SPAN_SECOND;
+    *ret = time_days(date) * SPAN_DAY + c->hour * SPAN_HOUR + c->minute * SPAN_MINUTE +
+           c->second * SPAN_SECOND;
     return true;
 }
 
@@ -151,9 +157,9 @@ bool time_parse(Str text, Instant *ret)
     Civil civil;
     Instant at;
     Span fraction = 0, offset;
-    if (!eat_number(&text, 4, &civil.year) || !eat_char(&text, '-') ||
-        !eat_number(&text, 2, &civil.month) || !eat_char(&text, '-') ||
-        !eat_number(&text, 2, &civil.day))
+    if (!eat_number(&text, 4, &civil.date.year) || !eat_char(&text, '-') ||
+        !eat_number(&text, 2, &civil.date.month) || !eat_char(&text, '-') ||
+        !eat_number(&text, 2, &civil.date.day))
         return false;
     if (!eat_char(&text, 'T') && !eat_char(&text, 't'))
         return false;
@@ -164,7 +170,7 @@ bool time_parse(Str text, Instant *ret)
     if (!eat_offset(&text, &offset) || text.len > 0)
         return false;
     at += fraction - offset;
-    if (at < 0 || at > INSTANT_LAST)
+    if (at < 0 || at > TIME_LAST)
         return false;
     *ret = at;
     return true;
@@ -177,29 +183,52 @@ static char *put_number(char *to, int n, int width)
     return to + width;
 }
 
+// put_clock puts the date and the time to the second, by hand, because several of these stand in
+// every answer and every log line.
+static char *put_clock(char *to, Instant at)
+{
+    int64_t days = at / SPAN_DAY - (at % SPAN_DAY < 0);
+    int seconds = (int) ((at - days * SPAN_DAY) / SPAN_SECOND);
+    Date date = time_date(days);
+    to = put_number(to, date.year, 4);
+    *to++ = '-';
+    to = put_number(to, date.month, 2);
+    *to++ = '-';
+    to = put_number(to, date.day, 2);
+    *to++ = 'T';
+    to = put_number(to, seconds / 3600, 2);
+    *to++ = ':';
+    to = put_number(to, seconds / 60 % 60, 2);
+    *to++ = ':';
+    return put_number(to, seconds % 60, 2);
+}
+
 Str time_text(Instant at, char buffer[TIME_TEXT_MAX])
 {
     if (at == INSTANT_NONE)
         return STR_NONE;
-    at = later(0, earlier(at, INSTANT_LAST));
-    Civil civil;
-    civil_from_days((int) (at / SPAN_DAY), &civil);
+    at = later(0, earlier(at, TIME_LAST));
     int milliseconds = (int) (at % SPAN_DAY / SPAN_MILLISECOND);
-    // Written by hand, because several of these stand in every answer and every log line.
-    char *to = put_number(buffer, civil.year, 4);
-    *to++ = '-';
-    to = put_number(to, civil.month, 2);
-    *to++ = '-';
-    to = put_number(to, civil.day, 2);
-    *to++ = 'T';
-    to = put_number(to, milliseconds / 3600000, 2);
-    *to++ = ':';
-    to = put_number(to, milliseconds / 60000 % 60, 2);
-    *to++ = ':';
-    to = put_number(to, milliseconds / 1000 % 60, 2);
+    char *to = put_clock(buffer, at);
     *to++ = '.';
     to = put_number(to, milliseconds % 1000, 3);
     *to++ = 'Z';
+    *to = '\0';
+    return (Str){ buffer, (size_t) (to - buffer) };
+}
+
+Str time_local_text(Instant at, Span offset, char buffer[TIME_TEXT_MAX])
+{
+    int minutes = (int) (offset / SPAN_MINUTE);
+    Instant wall = at + minutes * SPAN_MINUTE;
+    // Before 1970 there is no instant, but a clock may be that far behind.
+    assert(wall >= -SPAN_DAY * 2);
+    char *to = put_clock(buffer, wall);
+    *to++ = minutes < 0 ? '-' : '+';
+    minutes = minutes < 0 ? -minutes : minutes;
+    to = put_number(to, minutes / 60, 2);
+    *to++ = ':';
+    to = put_number(to, minutes % 60, 2);
     *to = '\0';
     return (Str){ buffer, (size_t) (to - buffer) };
 }
@@ -257,14 +286,13 @@ Str duration_text(Arena *arena, Span span)
 
 Str time_mail_text(Instant at, char buffer[TIME_TEXT_MAX])
 {
-    at = later(0, earlier(at, INSTANT_LAST));
-    Civil civil;
+    at = later(0, earlier(at, TIME_LAST));
     int days = (int) (at / SPAN_DAY), seconds = (int) (at % SPAN_DAY / SPAN_SECOND);
-    civil_from_days(days, &civil);
+    Date date = time_date(days);
     int len =
         snprintf(buffer, TIME_TEXT_MAX, "%.3s, %02d %.3s %04d %02d:%02d:%02d +0000",
-                 day_names + (days + 4) % 7 * 3, civil.day, month_names + (civil.month - 1) * 3,
-                 civil.year, seconds / 3600, seconds / 60 % 60, seconds % 60);
+                 day_names + time_weekday(days) * 3, date.day, month_names + (date.month - 1) * 3,
+                 date.year, seconds / 3600, seconds / 60 % 60, seconds % 60);
     return (Str){ buffer, (size_t) len };
 }
 
@@ -274,12 +302,12 @@ bool time_http_date(Str text, Instant *ret)
     int day_name, month_index;
     if (!eat_name(&text, day_names, &day_name) || !eat_char(&text, ',') || !eat_char(&text, ' '))
         return false;
-    if (!eat_number(&text, 2, &civil.day) || !eat_char(&text, ' ') ||
+    if (!eat_number(&text, 2, &civil.date.day) || !eat_char(&text, ' ') ||
         !eat_name(&text, month_names, &month_index) || !eat_char(&text, ' ') ||
-        !eat_number(&text, 4, &civil.year) || !eat_char(&text, ' '))
+        !eat_number(&text, 4, &civil.date.year) || !eat_char(&text, ' '))
         return false;
     if (!eat_clock(&text, &civil) || !str_eq(text, S(" GMT")))
         return false;
-    civil.month = month_index + 1;
+    civil.date.month = month_index + 1;
     return instant_of(&civil, ret);
 }

@@ -9,11 +9,28 @@
 
 enum { TIME_TEXT_MAX = 32 };
 
+// TIME_LAST is the last microsecond of the year 9999.
+#define TIME_LAST (2932897 * SPAN_DAY - 1)
+
+// Date is a day of the calendar; time_days counts days from 1970-01-01, from the year 1 on.
+typedef struct Date {
+    int year, month, day;
+} Date;
+int64_t time_days(Date date);
+Date time_date(int64_t days);
+int time_days_in_month(int year, int month);
+int time_weekday(int64_t days); // 0 is Sunday
+
 bool time_parse(Str text, Instant *ret);
 
 // time_text gives none for INSTANT_NONE. What time_parse would refuse becomes the nearest instant
 // that it reads.
 Str time_text(Instant at, char buffer[TIME_TEXT_MAX]);
+
+// time_local_text prints an instant as a clock that is offset ahead of UTC has it, to the second
+// ("2026-05-14T07:12:34+02:00"). Offsets are told in minutes: one that is finer is rounded, and the
+// clock with it, so that the text reads back as the same instant.
+Str time_local_text(Instant at, Span offset, char buffer[TIME_TEXT_MAX]);
 
 // duration_parse reads "15m", "4h", "2d", "30s", "1w" and sums in falling units such as "1d12h".
 // Each unit at most once, nothing above DURATION_MAX.

@@ -37,18 +37,11 @@ static bool eat_char(Str *text, char c)
     return true;
 }
 
-static int days_of(int year, int month)
-{
-    static const int of[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return of[month - 1] + (month == 2 && is_leap);
-}
-
 static bool eat_date(Str *text, Moment *moment)
 {
     return eat(text, 4, 1, 9999, &moment->year) && eat_char(text, '-') &&
            eat(text, 2, 1, 12, &moment->month) && eat_char(text, '-') &&
-           eat(text, 2, 1, days_of(moment->year, moment->month), &moment->day);
+           eat(text, 2, 1, time_days_in_month(moment->year, moment->month), &moment->day);
 }
 
 // eat_fraction reads the milliseconds of any number of digits.
@@ -118,9 +111,7 @@ bool calendar_read(Str text, bool is_number, Moment *ret)
 
 static int weekday(const Moment *moment)
 {
-    static const int shift[] = { 0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4 };
-    int year = moment->year - (moment->month < 3);
-    return (year + year / 4 - year / 100 + year / 400 + shift[moment->month - 1] + moment->day) % 7;
+    return time_weekday(time_days((Date){ moment->year, moment->month, moment->day }));
 }
 
 static void add_number(Buf *out, int n, size_t width)
