@@ -12,6 +12,7 @@
 typedef struct Site {
     Trigger rule; // of kind forward: what all that comes in is for
     const Trigger *named[1];
+    Places *places;    // of its lane
     RegistryKey local; // of whoever comes by the socket and names none
     Link *link;
 } Site;
@@ -19,5 +20,6 @@ typedef struct Site {
 // site_take makes an item's event one for central.
 void site_take(const Site *site, AcceptItem *item);
 
-// site_init fills in all but the link: rule and lane are numbers of the site's own store.
+// site_init fills in all but the link and the places: rule and lane are numbers of the site's own
+// store.
 void site_init(Site *site, int64_t tenant, int64_t rule, int64_t lane);

@@ -27,6 +27,7 @@ void site_take(const Site *site, AcceptItem *item)
 {
     item->named = site->named;
     item->named_count = ARRAY_LEN(site->named);
+    item->places = site->places;
 }
 
 // keep makes the item's event the row that is handed on under id. The trace goes with it.

@@ -13,6 +13,7 @@ typedef struct Opening {
     const KeyRing *ring;
     bool is_key_foreign;
     int64_t rule, lane; // result
+    Instant last;       // result: of the lane's places
 } Opening;
 
 static Str config_text(Arena *arena, const Config *config)
@@ -80,8 +81,9 @@ static Err define(Tx *tx, void *with, Error *error)
     else
         TRY(definition_create(tx, TENANT_FIRST, DEFINITION_CHANNEL, SITE_CHANNEL, text, &definition,
                               error));
-    return site_rule(tx, TENANT_FIRST, SITE_RULE, SITE_CHANNEL, &opening->rule, &opening->lane,
-                     error);
+    TRY(site_rule(tx, TENANT_FIRST, SITE_RULE, SITE_CHANNEL, &opening->rule, &opening->lane,
+                  error));
+    return site_last(tx, TENANT_FIRST, opening->lane, &opening->last, error);
 }
 
 // spool_path is beside the store, where libpeal looks for it.
@@ -99,6 +101,8 @@ Err site_open(Arena *arena, const Config *config, const KeyRing *ring, const Sto
     SiteUp *up = ARENA_NEW(arena, SiteUp);
     TRY(writer_run(store->writer, define, &opening, error));
     site_init(&up->site, TENANT_FIRST, opening.rule, opening.lane);
+    up->places.last = opening.last;
+    up->site.places = &up->places;
     CollectorOptions collects = { .path = spool_path(arena, config),
                                   .site = &up->site,
                                   .writer = store->writer,

@@ -14,6 +14,7 @@
 
 typedef struct SiteUp {
     Site site;
+    Places places;
     Collector *collector;
 } SiteUp;
 

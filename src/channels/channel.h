@@ -109,6 +109,8 @@ typedef struct ChannelType {
                      // with more it goes in several; 0: whom it reaches is the channel's matter
     bool has_content; // it speaks to persons: a message that says nothing is not sent
     bool is_ordered;  // its channels are, whether or not they say so (domain/channel.h: ordered)
+    bool is_timeless; // what stands in its lanes is due, whatever the clock says: due_at is its
+                      // place
 
     // config is what the settings may hold, and which of them are secret. They are checked when a
     // channel is saved, so that a typo is told to the person who made it.

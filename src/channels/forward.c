@@ -39,6 +39,7 @@ const ChannelType channel_forward = {
     .carrier = CARRIER_TRANSFER,
     .parcel_max = PARCEL_MAX,
     .is_ordered = true,
+    .is_timeless = true,
     .config = &config_shape,
     .url = "url",
     .request = request,

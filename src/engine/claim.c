@@ -59,6 +59,7 @@ static ClaimLane ask_of(const Engine *engine, const Wish *wish)
                         .free = (int) wish->given.rows,
                         .bytes = wish->given.bytes,
                         .has_targets = type && type->targets_max > 1,
+                        .is_timeless = type && type->is_timeless,
                         .reaches_members = type && channel_reaches_members(type) };
 }
 
@@ -153,7 +154,7 @@ static int64_t want(Engine *engine, LaneState *lane, Instant now)
     const RegistryLane *channel = registry_lane(engine->registry, lane->number);
     assert(channel);
     Instant until = later(lane->blocked_until, lane->paused_until);
-    if (later(lane->due_at, until) > now) {
+    if (later(lane_due_at(lane), until) > now) {
         lane_block(engine, lane, until); // it pauses, or the clock was set back
         return 0;
     }
@@ -304,7 +305,7 @@ static void pause_empty(Engine *engine, const Round *round, Instant now)
         return; // a pause would never end there
     for (size_t i = 0; i < round->claim.lane_count; i++) {
         LaneState *lane = lane_at(engine, round->wishes[i].lane);
-        if (!lane->got && lane->due_at <= now)
+        if (!lane->got && lane_due_at(lane) <= now)
             lane_block(engine, lane, now + PAUSE);
     }
 }

@@ -75,8 +75,10 @@ static void watch_clock(Engine *engine, Instant now)
         log_warn("clock.jumped", "by_ms=%lld", (long long) (ahead / SPAN_MILLISECOND));
         engine->duties[DUTY_BEAT].is_wanted = true;
     }
-    if (was_off && !watch->is_off)
+    if (was_off && !watch->is_off) {
         log_warn("clock.believed", "detail=\"deliveries go on\"");
+        lanes_unblock(engine);
+    }
 }
 
 static void take_registry(Engine *engine)

@@ -8,14 +8,23 @@
 // since; so every time due_at is brought forward it gets a number (told), and a probe that left
 // before that number was given may bring it forward too, but not put it off.
 //
+// Of a lane that is timeless due_at says only that something stands in it: that is due by any
+// clock.
+//
 // Lanes are looked at by time, not one by one: those that fall due later are in a heap, those that
 // are due are in a list, those that are due and have no slot free are in neither until an attempt
 // ends. So thirty thousand lanes that have nothing to do cost nothing; the store, too, is asked for
 // those alone in which something stands (store/lane.h).
 
+Instant lane_due_at(const LaneState *lane)
+{
+    bool is_due = lane->due_at != INSTANT_NONE && lane->type && lane->type->is_timeless;
+    return is_due ? 0 : lane->due_at;
+}
+
 static Instant ready_at(const LaneState *lane)
 {
-    return lane->may_send ? later(lane->due_at, lane->blocked_until) : INSTANT_NONE;
+    return lane->may_send ? later(lane_due_at(lane), lane->blocked_until) : INSTANT_NONE;
 }
 
 static void heap_put(Lanes *lanes, size_t slot, LaneState *lane)
@@ -165,6 +174,13 @@ void lane_block(Engine *engine, LaneState *lane, Instant until)
 {
     lane->blocked_until = until;
     place(engine, lane);
+}
+
+void lanes_unblock(Engine *engine)
+{
+    for (size_t number = 0; number < engine->lanes.room; number++)
+        if (engine->lanes.at[number])
+            lane_block(engine, engine->lanes.at[number], 0);
 }
 
 void lane_fill(Engine *engine, LaneState *lane)

@@ -24,7 +24,7 @@ void measure_claimed(const Live *live, Instant now)
 
 void measure_started(const Live *live, Instant now)
 {
-    if (live->attempt == 1 && live->due_at == live->triggered_at)
+    if (live->attempt == 1 && live->first_due_at == live->triggered_at)
         metric_observe(METRIC_COMMIT_TO_ATTEMPT, METRIC_ALONE, now - live->triggered_at);
 }
 

@@ -285,10 +285,12 @@ void notes_take(Engine *engine); // what others have told since the last round
 // lane.c
 LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
 char *text_keep(Str text);                          // a copy to free
+Instant lane_due_at(const LaneState *lane); // 0 where it is timeless and something stands in it
 void lane_falls_due(Engine *engine, int64_t number, Instant due_at);
 void lane_learn(Engine *engine, int64_t number, Instant due_at, uint64_t news);
 void lanes_learn(Engine *engine, const QueueNext *of_all, uint64_t news); // in others there is none
 void lane_block(Engine *engine, LaneState *lane, Instant until);
+void lanes_unblock(Engine *engine); // the clock was set: until when, was said by what it was
 void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
 void lane_freed(Engine *engine, LaneState *lane); // it may have one again
 void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait

@@ -737,6 +737,12 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
     batch->misses[batch->miss_count++] = miss;
 }
 
+// take_place has a delivery stand behind whatever came before it.
+static void take_place(Places *places, Live *live)
+{
+    live->due_at = places->last = later(live->due_at, places->last + 1);
+}
+
 static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pair)
 {
     const Accept *accept = entry->accept;
@@ -767,6 +773,8 @@ static void add_delivery(Batch *batch, const Entry *entry, const AcceptPair *pai
         .bytes = (int) entry->item->event.payload.len,
         .live = delivery_first(&trigger->rule.plan, decision->due_at, accept->now),
     };
+    if (entry->item->places)
+        take_place(entry->item->places, &batch->queue[at].live);
 }
 
 static int by_id(const void *a, const void *b)

@@ -36,10 +36,17 @@ typedef struct AcceptPair {
     int64_t lane;  // the rule's, unless the recipient prefers another channel
 } AcceptPair;
 
+// Places are those of a lane whose rows go as they came in, whatever the clock says (channel.h:
+// is_timeless): each is behind the last. Only transactions use them.
+typedef struct Places {
+    Instant last; // 0: nothing stands in the lane
+} Places;
+
 typedef struct AcceptItem {
     Event event;
     const Trigger *const *named; // the rules that it is for, whatever listens to its kind; none
     size_t named_count;          // 0: it is for those that listen
+    Places *places;              // of its deliveries; NULL: they stand where they fall due
     const Again *again;          // it is stored, and decided anew; NULL
     Err err;                     // not ERR_OK: the item is bad and takes no part
     Error *error;                // why

@@ -270,7 +270,7 @@ void queue_insert(Tx *tx, const QueueRow *rows, size_t count)
                              .from = MOVE_NOWHERE,
                              .to = rows[i].live.state,
                              .attempt = rows[i].live.attempt,
-                             .due_at = rows[i].live.due_at });
+                             .due_at = rows[i].live.first_due_at }); // due_at may be a place
 }
 
 #define SETTLE_GUARD                                                                               \

@@ -88,6 +88,7 @@ typedef struct ClaimLane {
     int64_t bytes;    // … and of payloads no more than these, but one row whatever its size
     bool has_targets; // its deliveries may have several: they are read too
     int front; // ordered: nothing is taken while one of so many at its front is being sent; 0: not
+    bool is_timeless;     // all that stands in it is due; else what was due by now
     bool reaches_members; // of a list; else that gets one message
 } ClaimLane;
 

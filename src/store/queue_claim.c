@@ -43,14 +43,14 @@ _Static_assert(STEP_SEND == 1 && STEP_LEASE == 2, "the SQL names steps by number
 #define CLAIM_PICKED(order) \
     "SELECT " QUEUE_COLUMNS("w.") CLAIM_FOUND " FROM (SELECT p.*, " CLAIM_TOTAL \
     "  FROM (SELECT * FROM queue WHERE lane = $1 AND step = 1 AND state <> 1" \
-    "   AND due_at <= $4 AND $5 > 0 AND $6 >= 0 AND " CLAIM_IN_TURN("$1", "$7") \
+    "   AND due_at <= $8 AND $4 >= 0 AND $5 > 0 AND $6 >= 0 AND " CLAIM_IN_TURN("$1", "$7") \
     "   ORDER BY " order " LIMIT $2) AS p) AS w" \
     CLAIM_FINDS("w") " WHERE " CLAIM_FITS("$3")
 #define CLAIM_TAKEN(order, more) \
-    "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $7) AS l (number, free, most, front)," \
+    "WITH picked AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $7, $8) AS l (number, free, most, front, until)," \
     "  LATERAL (SELECT p.*, " CLAIM_TOTAL " FROM (" \
     "   SELECT ctid AS place, " QUEUE_NAMES " FROM queue" \
-    "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= ($4)[1]" \
+    "   WHERE lane = l.number AND step = 1 AND state <> 1 AND due_at <= l.until" \
     "   ORDER BY " order " LIMIT l.free FOR UPDATE SKIP LOCKED) p) AS w" \
     "  WHERE " CLAIM_IN_TURN("l.number", "l.front") " AND " CLAIM_FITS("l.most") ")," \
     " c AS (UPDATE queue q SET " CLAIM_SET("q") more \
@@ -64,7 +64,7 @@ _Static_assert(STEP_SEND == 1 && STEP_LEASE == 2, "the SQL names steps by number
 static const Statement claim_pick = {
     .name = "queue_claim",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiiiii",
+    .params = "iiiiiiii",
     .many = true,
     .sql = CLAIM_PICKED(OLDEST),
     .postgres = CLAIM_TAKEN(OLDEST, ""),
@@ -72,7 +72,7 @@ static const Statement claim_pick = {
 static const Statement claim_newest = {
     .name = "queue_claim_newest",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiiiii",
+    .params = "iiiiiiii",
     .many = true,
     .sql = CLAIM_PICKED(NEWEST),
     .postgres = CLAIM_TAKEN(NEWEST, ""),
@@ -80,7 +80,7 @@ static const Statement claim_newest = {
 static const Statement pull_pick = {
     .name = "queue_pull",
     .scope = STATEMENT_SYSTEM,
-    .params = "iiiiiii",
+    .params = "iiiiiiii",
     .many = true,
     .sql = CLAIM_PICKED(OLDEST),
     .postgres = CLAIM_TAKEN(OLDEST, PULL_SET("($5)[1]")),
@@ -121,6 +121,7 @@ typedef struct ClaimAsk {
     ClaimLane lane;
     Instant now, lease_until;
     int64_t holder;
+    Instant until; // takes what is due then
 } ClaimAsk;
 
 typedef struct Mark {
@@ -133,7 +134,7 @@ typedef struct Mark {
 static const Columns ask_columns =
     COLUMNS(ClaimAsk, COLUMN(ClaimAsk, lane.lane), COLUMN(ClaimAsk, lane.free),
             COLUMN(ClaimAsk, lane.bytes), COLUMN(ClaimAsk, now), COLUMN(ClaimAsk, lease_until),
-            COLUMN(ClaimAsk, holder), COLUMN(ClaimAsk, lane.front));
+            COLUMN(ClaimAsk, holder), COLUMN(ClaimAsk, lane.front), COLUMN(ClaimAsk, until));
 static const Columns lock_columns = COLUMNS(ClaimLane, COLUMN(ClaimLane, lane));
 static const Columns mark_columns =
     COLUMNS(Mark, COLUMN(Mark, tenant), COLUMN(Mark, id), COLUMN(Mark, now),
@@ -164,13 +165,22 @@ static void lock_ordered(Tx *tx, const Claim *claim, size_t count)
         db_send_picked(tx->db, &tx->arena, &claim_lock, &lock_columns, lanes, ordered, NULL);
 }
 
+static ClaimAsk ask_of(const Tx *tx, const Claim *claim, const ClaimLane *lane)
+{
+    return (ClaimAsk){ .lane = *lane,
+                       .now = tx->now,
+                       .lease_until = claim->lease_until,
+                       .holder = claim->node,
+                       .until = lane->is_timeless ? INSTANT_NONE : tx->now };
+}
+
 void queue_claim(Tx *tx, Claim *claim)
 {
     // A round may have been sent before the hold, and be tried on a database that is a copy.
     size_t count = tx->registry->is_held ? 0 : claim->lane_count;
     ClaimAsk *asks = ARENA_ARRAY(&tx->arena, ClaimAsk, claim->lane_count);
     for (size_t i = 0; i < count; i++)
-        asks[i] = (ClaimAsk){ claim->lanes[i], tx->now, claim->lease_until, claim->node };
+        asks[i] = ask_of(tx, claim, &claim->lanes[i]);
     const Statement *pick = !claim->node       ? &pull_pick
                             : claim->is_newest ? &claim_newest
                                                : &claim_pick;
@@ -203,12 +213,21 @@ QueueRow claimed_row(const Claimed *claimed)
                        .live = claimed->live };
 }
 
+static int by_time(Instant a, Instant b, const Claimed *x, const Claimed *y)
+{
+    return a != b ? (a < b ? -1 : 1) : uuid_cmp(x->promise.id, y->promise.id);
+}
+
 static int by_first_due(const void *a, const void *b)
 {
     const Claimed *x = a, *y = b;
-    if (x->live.first_due_at != y->live.first_due_at)
-        return x->live.first_due_at < y->live.first_due_at ? -1 : 1;
-    return uuid_cmp(x->promise.id, y->promise.id);
+    return by_time(x->live.first_due_at, y->live.first_due_at, x, y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const Claimed *x = a, *y = b;
+    return by_time(x->live.due_at, y->live.due_at, x, y);
 }
 
 static Err take_claimed(Tx *tx, const Claim *claim, const Value *row, Claimed *ret, Error *error)
@@ -299,6 +318,14 @@ static bool may_have_targets(const Claim *claim)
     return false;
 }
 
+static bool has_timeless(const Claim *claim)
+{
+    for (size_t i = 0; i < claim->lane_count; i++)
+        if (claim->lanes[i].is_timeless)
+            return true;
+    return false;
+}
+
 Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
 {
     queue_claim_drop(claim); // of an earlier try
@@ -307,7 +334,8 @@ Err queue_claim_take(Tx *tx, Claim *claim, Error *error)
     for (size_t i = 0; i < claim->count; i++)
         TRY(take_claimed(tx, claim, rows_at(&claim->rows, i), &claim->claimed[i], error));
     // RETURNING keeps no order.
-    qsort(claim->claimed, claim->count, sizeof *claim->claimed, by_first_due);
+    qsort(claim->claimed, claim->count, sizeof *claim->claimed,
+          has_timeless(claim) ? by_place : by_first_due);
     return may_have_targets(claim) ? take_targets(tx, claim, error) : ERR_OK;
 }
 

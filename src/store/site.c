@@ -45,8 +45,17 @@ static const Statement acknowledged = {
            " ORDER BY n.id LIMIT $5",
 };
 
+_Static_assert(STEP_SEND == 1, "the SQL names it by number");
+static const Statement find_last = {
+    .name = "site_last",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .sql = "SELECT COALESCE(MAX(due_at), 0) FROM queue"
+           " WHERE tenant = $1 AND lane = $2 AND step = 1",
+};
+
 const Statement *const site_statements[] = {
-    &find, &insert, &find_rule, &acknowledged, NULL,
+    &find, &insert, &find_rule, &find_last, &acknowledged, NULL,
 };
 
 Err site_number(Tx *tx, int64_t tenant, Str name, int64_t *ret, Error *error)
@@ -79,6 +88,15 @@ Err site_rule(Tx *tx, int64_t tenant, Str id, Str channel, int64_t *ret_rule, in
         return fail(error, ERR_CORRUPT, "the rule %.*s has no number", STR_ARG(id));
     *ret_rule = value_to_i64(&rows.values[0]);
     *ret_lane = value_to_i64(&rows.values[1]);
+    return ERR_OK;
+}
+
+Err site_last(Tx *tx, int64_t tenant, int64_t lane, Instant *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(lane) };
+    TRY(tx_query(tx, &find_last, args, &rows, error));
+    *ret = value_to_i64(&rows.values[0]);
     return ERR_OK;
 }
 

@@ -22,6 +22,9 @@ Err site_number(Tx *tx, int64_t tenant, Str name, int64_t *ret, Error *error) MU
 Err site_rule(Tx *tx, int64_t tenant, Str id, Str channel, int64_t *ret_rule, int64_t *ret_lane,
               Error *error) MUST_USE;
 
+// site_last is the last place in a lane (accept.h: Places); 0: nothing stands in it.
+Err site_last(Tx *tx, int64_t tenant, int64_t lane, Instant *ret, Error *error) MUST_USE;
+
 // SiteEpoch is central's epoch as a site heard it.
 typedef struct SiteEpoch {
     Str id;

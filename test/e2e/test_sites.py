@@ -1,5 +1,6 @@
 """Sites: a Peal elsewhere takes notifications in, keeps them, and hands them on to central."""
 import contextlib
+import datetime
 import pathlib
 import sqlite3
 import struct
@@ -276,6 +277,53 @@ def test_a_site_that_is_killed_loses_nothing(ctx):
     line.open()
     drained(site)
     equal(numbers(ctx.peal), list(range(12)))
+
+
+def clock_at(days):
+    """A clock that stands still, so many days from now."""
+    return f"manual={(datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)).isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+
+
+def restart(site, clock):
+    site.kill9()
+    site.clock = clock
+    site.start()
+
+
+def check_clocks(ctx, *clocks):
+    """Rows go as they came in, whatever the clock was when they did; each once, and none stays."""
+    site, line = joined(ctx, clock=clocks[0])
+    line.cut()
+    for at, clock in enumerate(clocks):
+        if at > 0:
+            restart(site, clock)
+        for n in range(3):
+            site.notify(at * 3 + n, id=str(uuid.uuid4()))
+    line.open()
+    count = 3 * len(clocks)
+    equal(forwarded(ctx, count), list(range(count)))
+    drained(site)
+    equal(numbers(ctx.peal), list(range(count)))
+    return site, line
+
+
+def test_a_clock_that_is_set_back_keeps_the_order(ctx):
+    check_clocks(ctx, clock_at(-100), clock_at(-104), clock_at(-102), "system")
+
+
+def test_what_a_clock_that_was_ahead_took_in_goes_once_it_is_right(ctx):
+    site, line = check_clocks(ctx, clock_at(0), clock_at(400), "system")
+    line.cut()
+    for n in range(9, 12):  # its lane is 13 months ahead, and stays so
+        site.notify(n)
+    line.lose_answers()  # these are being sent when it dies
+    eventually(lambda: line.lost > 0, 60)
+    restart(site, "system")
+    site.notify(12)
+    line.open()
+    equal(forwarded(ctx, 13), list(range(13)))
+    drained(site)
+    equal(numbers(ctx.peal), list(range(13)))
 
 
 def test_a_row_that_central_rejects_parks_alone(ctx):

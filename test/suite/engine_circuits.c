@@ -1,5 +1,6 @@
 #include "rig.h"
 
+#include "engine/watch.h"
 #include "store/health.h"
 #include "store/rate.h"
 
@@ -35,14 +36,17 @@ static const ChannelType ranks = { .type = "ranks",
                                    .request = request_ranks,
                                    .judge = judge_knock };
 
-static ChannelType knock;
-static const ChannelType *const types[] = { &knock, &ranks, &channel_http, NULL };
+static ChannelType knock, timeless;
+static const ChannelType *const types[] = { &knock, &ranks, &timeless, &channel_http, NULL };
 
 static void with_types(Rig *rig)
 {
     knock = channel_http;
     knock.type = "knock";
     knock.judge = judge_knock;
+    timeless = ranks;
+    timeless.type = "timeless";
+    timeless.is_timeless = true;
     rig->types = types;
     restart(rig);
 }
@@ -385,6 +389,40 @@ static void a_death_keeps_the_place_of_what_was_sent_in_order(void)
     CHECK(in_state(&rig, DELIVERY_DELIVERED) == 5);
 }
 
+static void a_clock_that_is_set_back_holds_up_no_timeless_lane(void)
+{
+    if (suite_is_postgres())
+        return; // there the server's clock decides, which a rig does not invent
+    RIG(rig);
+    with_types(&rig);
+    way(&rig, "timeless", "ranks", "http://ranks.test/", "");
+    rig.status = 503;
+    line(&rig, "abcd");
+    lapse(&rig, 10 * SPAN_SECOND); // it is held, and tried again in a while
+    int sent = rig.sent_count;
+    jump(&rig, -4 * SPAN_DAY);
+    rig.status = 200;
+    lapse(&rig, WATCH_HOLDS + 2 * SPAN_SECOND);
+    CHECK(str_eq(sent_bodies(&rig, sent), S("a |b c d |")));
+    CHECK(in_state(&rig, DELIVERY_DELIVERED) == 4);
+}
+
+static void all_that_stands_in_a_timeless_lane_is_due(void)
+{
+    RIG(rig);
+    http(&rig, "later", "", ",'schedule':{'initialDelay':'400d'}");
+    visits(&rig, "later", 3);
+    ClaimLane lane = { .lane = lane_of(&rig.store, TENANT, "http:later"),
+                       .free = 10,
+                       .bytes = 1 << 20 };
+    Claim before = claim(&rig.store, &lane, 1);
+    CHECK(before.count == 0);
+    lane.is_timeless = true;
+    Claim all = claim(&rig.store, &lane, 1);
+    CHECK(all.count == 3);
+    queue_claim_drop(&all);
+}
+
 static void nothing_overtakes_what_another_node_sends(void)
 {
     RIG(rig);
@@ -704,6 +742,8 @@ static const Test tests[] = {
     TEST(what_cannot_be_sent_in_order_holds_up_the_rest_unspent),
     TEST(what_is_refused_in_order_parks_alone),
     TEST(a_death_keeps_the_place_of_what_was_sent_in_order),
+    TEST(a_clock_that_is_set_back_holds_up_no_timeless_lane),
+    TEST(all_that_stands_in_a_timeless_lane_is_due),
     TEST(nothing_overtakes_what_another_node_sends),
     TEST(a_channel_may_be_ordered_by_its_definition),
 };

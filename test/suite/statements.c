@@ -469,7 +469,7 @@ static const struct {
       "queue_pkey on queue q\n +Index Cond: [^\n]*\\(id > [^\n]*\\(id <= " },
     { "delivery_view",        "iu",           "d USING PRIMARY KEY \\(tenant=\\? AND id=\\?\\)",
       "delivery_pkey on delivery d\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(id = " },
-    { "queue_claim",          "iiiiiii",      "d USING PRIMARY KEY \\(tenant=\\? AND id=\\?\\)",
+    { "queue_claim",          "iiiiiiii",     "d USING PRIMARY KEY \\(tenant=\\? AND id=\\?\\)",
       "delivery_pkey on delivery d\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(id = " },
     { "event_edge",           "iuui",         "event USING [A-Z ]*INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
