@@ -16,18 +16,19 @@ TABLE = """CREATE TABLE outbox_message (id INTEGER PRIMARY KEY, event_type TEXT,
 class Application:
     """Somebody else's database, with a table that Peal is to drain."""
 
-    def __init__(self, ctx, table=TABLE):
+    def __init__(self, ctx, table=TABLE, kind=None):
         self.ctx = ctx
+        self.kind = kind or ctx.store
         self.folder = ctx.folder / "app"
         self.folder.mkdir(exist_ok=True)
-        if ctx.store == "sqlite":
+        if self.kind == "sqlite":
             self.store = f"sqlite:{self.folder}/shop.db"
         else:
             self.store = ctx.new_store_url()
         self.sql(table)
 
     def sql(self, statement):
-        if self.ctx.store == "postgres":
+        if self.kind == "postgres":
             return Cluster.get().query(statement, self.store)
         with contextlib.closing(sqlite3.connect(self.store.removeprefix("sqlite:"))) as db:
             with db:
@@ -159,6 +160,20 @@ def test_a_file_that_takes_the_place_of_another(ctx):
     app.write(2)
     settled(app, ["Published"])
     equal(len(deliveries(peal)), 2)
+
+
+def test_a_text_that_the_store_cannot_hold_fails_alone(ctx):
+    """A SQLite file holds any bytes, and PostgreSQL, where Peal's store may be, does not."""
+    app = Application(ctx, kind="sqlite")
+    peal = start(ctx)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    for id in (1, 2, 3, 4):
+        app.write(id)
+    app.sql("UPDATE outbox_message SET entity_id = CAST(x'ff' AS TEXT) WHERE id = 1")
+    app.sql("UPDATE outbox_message SET payload_json = x'7bff7d' WHERE id = 2")
+    app.sql("UPDATE outbox_message SET event_type = CAST(x'6100' AS TEXT) WHERE id = 3")
+    make_source(peal, app)
+    settled(app, ["Failed", "Failed", "Failed", "Published"])
 
 
 @only("sqlite")
