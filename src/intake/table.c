@@ -45,6 +45,7 @@ typedef struct Turn {
     ForeignRow **taken; // those that are new, and fit
     size_t taken_count;
     size_t unsettled;  // rows that the drain has not come to
+    bool is_undone;    // rows had ended, and not one could be marked
     Brought *replayed; // rows of turns before this one, that ended once more
     size_t replayed_count;
 } Turn;
@@ -229,7 +230,9 @@ static Err settle(Turn *turn, Error *error)
         row->error = row->error.at ? row->error : S("");
         ended[count++] = row;
     }
-    return foreign_mark(turn->table->foreign, &turn->arena, ended, count, error);
+    TRY(foreign_mark(turn->table->foreign, &turn->arena, ended, count, error));
+    turn->is_undone = count > 0 && turn->table->foreign->marked == 0;
+    return ERR_OK;
 }
 
 // retell marks what was replayed.
@@ -264,6 +267,16 @@ static void bring(Turn *turn)
             (Brought){ .tenant = table->to, .source = table->id, .external_id = turn->rows[i].id };
 }
 
+// check_marked: a trigger or a policy of the table may undo an update without a word. The same rows
+// would come again at once, and no others.
+static Err check_marked(const Turn *turn, Error *error)
+{
+    return turn->is_undone ? fail(error, ERR_CONFLICT,
+                                  "no row could be marked: does a trigger or a policy of the table"
+                                  " undo it?")
+                           : ERR_OK;
+}
+
 // take does a turn.
 static Err take(Turn *turn, Error *error)
 {
@@ -290,7 +303,9 @@ static Err take(Turn *turn, Error *error)
     TRY(retell(turn, error));
     TRY(foreign_end(table->foreign, error));
     // Only now: who dies before has it told again.
-    return turn->replayed_count > 0 ? writer_run(writer, forget_replayed, turn, error) : ERR_OK;
+    if (turn->replayed_count > 0)
+        TRY(writer_run(writer, forget_replayed, turn, error));
+    return check_marked(turn, error);
 }
 
 // failed backs off, and tells of the first failure in a row.

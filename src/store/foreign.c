@@ -30,6 +30,7 @@ Err foreign_read(Foreign *foreign, Arena *arena, ForeignRow *const *rows, size_t
 Err foreign_mark(Foreign *foreign, Arena *arena, const ForeignRow *const *rows, size_t count,
                  Error *error)
 {
+    foreign->marked = 0;
     return count > 0 ? foreign->driver->mark(foreign, arena, rows, count, error) : ERR_OK;
 }
 

@@ -46,6 +46,7 @@ extern const ForeignDriver foreign_postgres;
 struct Foreign {
     const ForeignDriver *driver;
     SourceTable table; // lives as long
+    size_t marked;     // rows that the last foreign_mark changed
 };
 
 // foreign_open connects; table and all that it names outlive the Foreign.
@@ -55,7 +56,7 @@ void foreign_close(
 
 // foreign_list begins a turn: up to limit rows that are pending, in order. foreign_read reads the
 // columns of some of them; one that is gone meanwhile has no id there. foreign_mark says what
-// became of some, foreign_end ends the turn.
+// became of some; how many of them it changed the Foreign knows. foreign_end ends the turn.
 Err foreign_list(Foreign *foreign, Arena *arena, size_t limit, ForeignRow **ret, size_t *ret_count,
                  Error *error) MUST_USE;
 Err foreign_read(Foreign *foreign, Arena *arena, ForeignRow *const *rows, size_t count,

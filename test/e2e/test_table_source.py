@@ -162,6 +162,32 @@ def test_a_file_that_takes_the_place_of_another(ctx):
     equal(len(deliveries(peal)), 2)
 
 
+UNDONE = {
+    "sqlite": ["CREATE TRIGGER undone BEFORE UPDATE ON outbox_message BEGIN SELECT RAISE(IGNORE); END"],
+    "postgres": ["CREATE FUNCTION undone() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+                 "CREATE TRIGGER undone BEFORE UPDATE ON outbox_message FOR EACH ROW EXECUTE FUNCTION undone()"],
+}
+
+
+def test_a_table_that_undoes_every_mark_is_told_of_and_waits(ctx):
+    """More rows than a turn takes: the first would come again at once, for ever."""
+    app = Application(ctx)
+    peal = start(ctx)
+    make_trigger(peal, "confirmed", eventKind=KIND)
+    for statement in UNDONE[ctx.store]:
+        app.sql(statement)
+    values = ", ".join(f"({id}, '{KIND}', '{{}}', '{id}')" for id in range(1, 251))
+    app.sql(f"INSERT INTO outbox_message (id, event_type, payload_json, entity_id) VALUES {values}")
+    make_source(peal, app)
+    assert peal.process.err.wait_for("event=source.fails .*no row could be marked", 20), peal.log()
+    equal(set(app.statuses()), {"Pending"})
+    app.sql("DROP TRIGGER undone" + (" ON outbox_message" if ctx.store == "postgres" else ""))
+    settled(app, ["Published"] * 250)
+    eventually(lambda: peal.process.err.find("event=source.back"))
+    equal(sum("event=source.fails" in line for line in peal.process.err.lines), 1)
+    eventually(lambda: len(peal.get("/v1/outbox?limit=500", expect=200).json["items"]) == 250)
+
+
 def test_a_text_that_the_store_cannot_hold_fails_alone(ctx):
     """A SQLite file holds any bytes, and PostgreSQL, where Peal's store may be, does not."""
     app = Application(ctx, kind="sqlite")

@@ -1,6 +1,7 @@
 #include "store/foreign.h"
 
 #include <libpq-fe.h>
+#include <stdlib.h>
 
 // Parameters are sent as text and take the type of the column that they are compared with, whatever
 // that is. Several ids are one array.
@@ -184,7 +185,11 @@ static Err mark_some(Foreign *foreign, Arena *arena, const ForeignRow *const *ro
     foreign_name(&sql, table->columns[SOURCE_ID]);
     buf_add(&sql, S(" = ANY($1)"));
     const char *values[] = { array_of(arena, rows, count), str_z(arena, rows[0]->error) };
-    return run(self, str_z(arena, buf_str(&sql)), values, tells_why ? 2 : 1, NULL, error);
+    PGresult *result;
+    TRY(run(self, str_z(arena, buf_str(&sql)), values, tells_why ? 2 : 1, &result, error));
+    foreign->marked += strtoul(PQcmdTuples(result), NULL, 10);
+    PQclear(result);
+    return ERR_OK;
 }
 
 // mark_failed leaves out why where the column does not take it: one row must not hold up the

@@ -182,6 +182,7 @@ static Err update(SqliteForeign *self, Arena *arena, const ForeignRow *const *ro
     buf_add(&sql, S(" = ?1"));
     DEFER(finalize) sqlite3_stmt *stmt = NULL;
     TRY(prepare(self, &sql, &stmt, error));
+    int before = sqlite3_total_changes(self->sqlite); // with a view, its triggers make the change
     for (size_t i = 0; i < count; i++) {
         const ForeignRow *row = rows[i];
         sqlite3_reset(stmt);
@@ -193,6 +194,7 @@ static Err update(SqliteForeign *self, Arena *arena, const ForeignRow *const *ro
         if (sqlite3_step(stmt) != SQLITE_DONE)
             return fault(self, "the table", error);
     }
+    self->foreign.marked = (size_t) (sqlite3_total_changes(self->sqlite) - before);
     return ERR_OK;
 }
 
