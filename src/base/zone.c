@@ -42,7 +42,7 @@ const Zone *const zone_utc = &utc;
 enum {
     HEADER_BYTES = 44,
     TYPE_BYTES = 6,
-    RULE_YEARS = 3, // around the one asked for
+    RULE_YEARS = 5, // around the one asked for: a rule's time may lead a week out of its year
     RULE_TURNS = 2 * RULE_YEARS,
 };
 
@@ -304,7 +304,7 @@ static void rule_turns(const Rule *rule, Instant at, Turn ret[RULE_TURNS])
 {
     int year = time_date(earlier(later(at, 0), TIME_LAST) / SPAN_DAY).year;
     for (int i = 0; i < RULE_YEARS; i++) {
-        int of = year - 1 + i;
+        int of = year - RULE_YEARS / 2 + i;
         ret[2 * i] = (Turn){ turn_at(&rule->ends, of, rule->summer), rule->standard };
         ret[2 * i + 1] = (Turn){ turn_at(&rule->begins, of, rule->standard), rule->summer };
     }
@@ -432,7 +432,7 @@ static Err kept_read(Str name, const Zone **ret, Error *error)
 {
     DEFER(arena_done) Arena scratch = { 0 };
     Str file;
-    const Zone *tried;
+    const Zone *tried = zone_utc;
     TRY(read_file(&scratch, name, &file, error));
     TRY(zone_read(&scratch, name, file, &tried, error));
     Zone *zone = ARENA_NEW(&kept.arena, Zone);
