@@ -46,7 +46,8 @@ static const Command *const client_rows[] = {
 };
 
 static const Command *const offline_rows[] = {
-    &command_filter, &command_dedup, &command_template, &command_completion, &command_version,
+    &command_filter, &command_dedup,      &command_template,
+    &command_cron,   &command_completion, &command_version,
 };
 
 int command_main(int argc, char **argv, const Command *extra, size_t extra_count)
@@ -281,6 +282,14 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+// is_option: a dash alone is standard input, and one before anything but a letter is part of a
+// word, as of a number.
+static bool is_option(const char *arg)
+{
+    char c = arg[0] == '-' ? str_lower_char(arg[1]) : '\0';
+    return c == '-' || (c >= 'a' && c <= 'z');
+}
+
 static int parse(Arena *arena, const Command *command, int argc, char **argv, CommandArgs *ret)
 {
     CommandArgs args = { .command = command, .arena = arena };
@@ -291,7 +300,7 @@ static int parse(Arena *arena, const Command *command, int argc, char **argv, Co
     for (int at = 0; at < argc; at++) {
         const char *arg = argv[at];
         int status = EXIT_DONE;
-        if (words_only || arg[0] != '-' || arg[1] == '\0') {
+        if (words_only || !is_option(arg)) {
             args.words[args.word_count++] = arg;
         } else if (strcmp(arg, "--") == 0) {
             words_only = true;

@@ -54,6 +54,9 @@ extern const Command command_top;
 extern const Command command_filter;
 extern const Command command_dedup;
 
+// cron.c
+extern const Command command_cron;
+
 // template.c
 extern const Command command_template;
 extern const Command command_version;

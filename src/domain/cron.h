@@ -13,6 +13,7 @@
 // CronFault, which names the field and the place.
 #pragma once
 
+#include "base/json.h"
 #include "base/zone.h"
 
 typedef enum CronField {
@@ -73,6 +74,19 @@ bool cron_is_full(const Cron *cron, CronField field);
 // cron_explain says in English what the expression means, and what becomes of it when the clocks of
 // the zone are set next after from (cron_words.c).
 Str cron_explain(Arena *arena, const Cron *cron, const Zone *zone, Instant from);
+
+// CronPreview asks for the times that come, up to CRON_PREVIEW_MAX of them.
+#define CRON_PREVIEW_USUAL 5
+enum { CRON_PREVIEW_MAX = 1000 };
+typedef struct CronPreview {
+    const Zone *zone;
+    Instant from;
+    bool is_inclusive;
+    int count;
+} CronPreview;
+
+// cron_put_preview writes {"items":[{"at","local"}],"explain","warnings"}.
+void cron_put_preview(JsonOut *json, Arena *arena, const Cron *cron, const CronPreview *preview);
 
 // cron_warning is what somebody who wrote this may not have meant, or NULL.
 const char *cron_warning(const Cron *cron);

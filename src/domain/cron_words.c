@@ -204,3 +204,34 @@ Str cron_explain(Arena *arena, const Cron *cron, const Zone *zone, Instant from)
         buf_add_format(&out, " Clocks in %.*s never change.", STR_ARG(zone_name(zone)));
     return buf_str(&out);
 }
+
+static void put_times(JsonOut *json, const Cron *cron, const CronPreview *preview)
+{
+    const Zone *zone = preview->zone;
+    char text[TIME_TEXT_MAX];
+    Instant at = cron_next(cron, zone, preview->from, preview->is_inclusive);
+    for (int i = 0; i < preview->count && at != INSTANT_NONE; i++) {
+        json_open(json, '{');
+        json_put_time(json, S("at"), at);
+        json_put_str(json, S("local"), time_local_text(at, zone_period(zone, at).offset, text));
+        json_close(json, '}');
+        at = cron_next(cron, zone, at, false);
+    }
+}
+
+void cron_put_preview(JsonOut *json, Arena *arena, const Cron *cron, const CronPreview *preview)
+{
+    const char *warning = cron_warning(cron);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    put_times(json, cron, preview);
+    json_close(json, ']');
+    json_put_str(json, S("explain"), cron_explain(arena, cron, preview->zone, preview->from));
+    json_key(json, S("warnings"));
+    json_open(json, '[');
+    if (warning)
+        json_add_str(json, str_from(warning));
+    json_close(json, ']');
+    json_close(json, '}');
+}

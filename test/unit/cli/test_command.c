@@ -52,6 +52,7 @@ static void words_and_options_are_parsed(void)
         { "peal probe a --manual b", "listen=? file=? manual=1 nothing=0 words=2 a b\n" },
         { "peal probe -f x", "listen=? file=x manual=0 nothing=0 words=0\n" },
         { "peal probe -fx -", "listen=? file=x manual=0 nothing=0 words=1 -\n" },
+        { "peal probe -1 -2x", "listen=? file=? manual=0 nothing=0 words=2 -1 -2x\n" },
         { "peal probe -- --listen -f", "listen=? file=? manual=0 nothing=0 words=2 --listen -f\n" },
         { "peal probe --listen x --listen y", "listen=y file=? manual=0 nothing=0 words=0\n" },
     };
