@@ -10,6 +10,7 @@
 #include "channels/channel.h"
 #include "domain/cause.h"
 #include "domain/channel.h"
+#include "domain/cron.h"
 #include "domain/dedup.h"
 #include "domain/event.h"
 #include "domain/filter.h"
@@ -222,6 +223,8 @@ static void print_definitions(void)
         count(member(member(&trigger_shape, "cancelOn")->inside, "match")->max));
     row("reminders", "%s", count(PLAN_REMINDERS_MAX));
     row("durations", "%s", span(DURATION_MAX));
+    row("cron expressions", "%s bytes; a preview %s times, and none past the year 9999",
+        count(CRON_TEXT_MAX), count(CRON_PREVIEW_MAX));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",

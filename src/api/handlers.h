@@ -32,6 +32,9 @@ Err preference_drop(Call *call, Tx *tx, Error *error);
 extern const Param template_params[];
 Err template_preview(Call *call, Db *db, Error *error);
 
+// cron_api.c
+Err cron_preview(Call *call, Db *db, Error *error);
+
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);
 

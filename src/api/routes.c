@@ -166,6 +166,9 @@ const Route routes[] = {
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
+    { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
+      "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),
+      .example = "{\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\"}" },
     { "GET",    "/v1/messages",                 LOOKERS,   READS(message_list),
       "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },
     { "GET",    "/v1/messages/{id}",            LOOKERS,   READS(message_get),

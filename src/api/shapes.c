@@ -2,6 +2,7 @@
 
 #include "domain/audit.h"
 #include "domain/cause.h"
+#include "domain/cron.h"
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
@@ -186,6 +187,28 @@ static const Field preview_rows[] = {
     LIST("warnings", ALWAYS, preview_warning_row),
 };
 const Shape preview_shape = SHAPE("Previewed", preview_rows);
+
+static const Field cron_body_rows[] = {
+    { "cron",  FIELD_TEXT, FIELD_NEEDED | FIELD_LINES, offsetof(CronBody, cron), .max = CRON_TEXT_MAX, .help = "Five fields, or six with seconds first" },
+    { "zone",  FIELD_TEXT, 0, offsetof(CronBody, zone), .max = ZONE_NAME_MAX, .help = "An IANA time zone; UTC unless said" },
+    { "from",  FIELD_TIME, 0, offsetof(CronBody, from), .given = offsetof(CronBody, has_from), .help = "Times after this one; now unless said" },
+    { "count", FIELD_INT,  0, offsetof(CronBody, count), .min = 1, .max = CRON_PREVIEW_MAX, .help = "So many times; " MACRO_TEXT(CRON_PREVIEW_USUAL) " unless said" },
+};
+const Shape cron_body_shape = { .name = "CronQuestion", SHAPE_ROWS(cron_body_rows), .size = sizeof(CronBody) };
+
+static const Field cron_time_rows[] = {
+    { "at",    FIELD_TIME, ALWAYS },
+    { "local", FIELD_TEXT, ALWAYS, .help = "As the clocks of the zone show it, with their offset" },
+};
+static const Shape cron_time_shape = SHAPE("CronTime", cron_time_rows);
+static const Field cron_time_row = { NULL, FIELD_OBJECT, .inside = &cron_time_shape };
+static const Field cron_warning_row = { NULL, FIELD_TEXT };
+static const Field cron_preview_rows[] = {
+    LIST("items", ALWAYS, cron_time_row),
+    { "explain", FIELD_TEXT, ALWAYS, .help = "What it means, and what becomes of it when the clocks change next" },
+    LIST("warnings", ALWAYS, cron_warning_row),
+};
+const Shape cron_preview_shape = SHAPE("CronPreview", cron_preview_rows);
 
 static const Field event_taken_rows[] = {
     { "eventId",   FIELD_ID,   ALWAYS },

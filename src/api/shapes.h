@@ -35,6 +35,17 @@ typedef struct PreviewBody {
 extern const Shape preview_body_shape;
 extern const Shape preview_shape;
 
+// cron_api.c
+typedef struct CronBody {
+    Str cron;
+    Str zone; // none: UTC
+    Instant from;
+    bool has_from;
+    int count;
+} CronBody;
+extern const Shape cron_body_shape;
+extern const Shape cron_preview_shape;
+
 // messages_api.c
 typedef struct ResendBody {
     Str entity, channel;
