@@ -257,7 +257,7 @@ static bool take_rule(Reader *reader, Rule *ret)
     if (!eat(&rest, '\n'))
         return false;
     Str text = str_cut(&rest, '\n');
-    return rest.at && read_rule(text, ret);
+    return rest.at && rest.len == 0 && read_rule(text, ret);
 }
 
 Err zone_read(Arena *arena, Str name, Str file, const Zone **ret, Error *error)

@@ -1,5 +1,7 @@
 """J2, X2: when a cron expression is due, on the command line and by a route."""
 import json
+import os
+import shutil
 
 from harness import equal, like, main, once, run_peal
 from server import ROOT
@@ -85,6 +87,28 @@ def test_bad_options_are_refused(ctx):
         equal(cron_next("* * * * *", *words), (2, []), words)
     equal(cron_next("* * * * *", "--seconds"), (2, []))
     equal(cron_next(), (2, []))
+
+
+@once
+def test_a_damaged_zone_is_refused_and_nothing_else_happens(ctx):
+    """Whatever lies in the folder of zones: cut off, overlong, a folder, a pipe that nobody writes to."""
+    whole = ctx.write("Whole", "")
+    folder = whole.parent
+    shutil.copyfile("/usr/share/zoneinfo/Europe/Berlin", whole)
+    data = whole.read_bytes()
+    (folder / "Cut").write_bytes(data[:len(data) // 2])
+    (folder / "Long").write_bytes(data + b"x" * 1_000_000)
+    (folder / "Zeros").write_bytes(bytes(5000))
+    (folder / "Noise").write_bytes(data[:44] + bytes(range(256)) * 20)
+    (folder / "Empty").write_bytes(b"")
+    (folder / "Folder").mkdir()
+    os.mkfifo(folder / "Pipe")
+    for name in ("Cut", "Long", "Zeros", "Noise", "Empty", "Folder", "Pipe", "Missing"):
+        ran = run_peal("cron", "next", "* * * * *", "--zone", name, env={"TZDIR": folder})
+        equal((ran.code, ran.out), (2, ""), name)
+        assert name in ran.err, ran.err
+    ran = run_peal("cron", "next", "0 12 1 7 *", "--zone", "Whole", env={"TZDIR": folder})
+    assert ran.code == 0 and ran.out.endswith("-07-01T12:00:00+02:00\n"), ran
 
 
 def test_a_preview_is_what_comes(ctx):

@@ -143,6 +143,7 @@ static void rules_are_read(void)
         { "", false },
         { "\n", false },
         { "\nCET-1", false },
+        { "\nCET-1\nx", false },
         { "\nCE-1\n", false },
         { "\nCET\n", false },
         { "\nCET-25\n", false },
