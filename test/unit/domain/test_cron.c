@@ -177,6 +177,25 @@ static void the_parts_are_counted(void)
     }
 }
 
+static void a_range_keeps_the_sunday_that_it_begins_with(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    static const struct {
+        const char *text, *means;
+    } rows[] = {
+        { "* * * * 7-2/2", "* * * * 0,2" },
+        { "* * * * 7-2", "* * * * 0,1,2" },
+        { "* * * * 5/2", "* * * * 0,5" },
+        { "* * * * 7-7", "* * * * 0" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        Cron cron;
+        CronFault fault;
+        CHECK(cron_parse(str_from(rows[i].text), CRON_ANY_FORM, &cron, &fault));
+        CHECK_AT(rows[i].text, str_eq(cron_text(&arena, &cron), str_from(rows[i].means)));
+    }
+}
+
 static void a_fault_names_the_field_and_the_place(void)
 {
     static const struct {
@@ -263,6 +282,7 @@ static const Test tests[] = {
     TEST(a_fault_names_the_field_and_the_place),
     TEST(words_say_what_is_meant),
     TEST(both_day_fields_are_warned_of),
+    TEST(a_range_keeps_the_sunday_that_it_begins_with),
 };
 
 TEST_MAIN(tests)
