@@ -63,7 +63,8 @@ static int fault(void *with, const char *call)
     bool begins = strncmp(call, "BEGIN", 5) == 0;
     rig->transactions += begins;
     rig->looks += strcmp(call, "lane_next") == 0;
-    buf_add_format(&rig->said, "%s ", call);
+    buf_add(&rig->said, str_from(call));
+    buf_add_char(&rig->said, ' ');
     if (strcmp(call, "node_server_time") == 0)
         clock_set_offset(&rig->real, rig->real.offset + rig->clock_delay);
     if (rig->is_away && begins)
