@@ -309,16 +309,22 @@ def test_a_peer_that_hangs_and_one_that_drops_delay_nobody_else(ctx):
     gate.set()
 
 
-@only("postgres")
-def test_a_save_lifts_a_pause_on_every_node_or_on_none(ctx):
-    receiver = ctx.receiver()
+def two_that_pause(ctx, receiver):
+    """Two nodes, of which one was asked for a pause and the other has heard of it."""
     one, other = ctx.start(clock="system"), ctx.start(clock="system")
     make_way(one, "busy", receiver.url, concurrency=1)
-    receiver.answer_next(429, headers={"Retry-After": "3600"})
     ingest_one_of(one, "busy")
     receiver.wait_for(1)
     eventually(lambda: health(other, "busy")["pausedUntil"])
     time_to_hear(other, one)
+    return one, other
+
+
+@only("postgres")
+def test_a_save_lifts_a_pause_on_every_node_or_on_none(ctx):
+    receiver = ctx.receiver()
+    receiver.answer_next(429, headers={"Retry-After": "3600"})
+    one, other = two_that_pause(ctx, receiver)
     body = {"key": "http:busy", "type": "http", "config": {"url": receiver.url}, "concurrency": 1}
     one.put("/v1/channels/http:busy", body, expect=200)
     for peal in (one, other):
@@ -336,13 +342,8 @@ def test_a_save_lifts_a_pause_on_every_node_or_on_none(ctx):
 @only("postgres")
 def test_what_one_node_is_told_holds_for_all(ctx):
     receiver = ctx.receiver()
-    one, other = ctx.start(clock="system"), ctx.start(clock="system")
-    make_way(one, "busy", receiver.url, concurrency=1)
     receiver.answer(429, headers={"Retry-After": "3600"})
-    ingest_one_of(one, "busy")
-    receiver.wait_for(1)
-    eventually(lambda: health(other, "busy")["pausedUntil"])
-    time_to_hear(other, one)
+    one, other = two_that_pause(ctx, receiver)
     for peal in (one, other):
         visits(peal, "busy", 5)
     make_way(other, "mark", receiver.url + "/mark")

@@ -533,16 +533,22 @@ static void a_pause_that_is_lifted_in_the_store_ends_here(void)
     CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM health WHERE paused_until IS NOT NULL") == 0);
 }
 
+// pause_and_die pauses one of two ways to a host, which then dies.
+static void pause_and_die(Rig *rig)
+{
+    way(rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
+    way(rig, "http", "other", "http://one.test/other", ",'concurrency':1");
+    rig->status = 429;
+    rig->retry_after = "600";
+    visits(rig, "busy", 4);
+    turn(rig);
+    rig->is_dead = true;
+}
+
 static void a_pause_holds_though_what_else_held_its_lane_is_over(void)
 {
     RIG(rig);
-    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
-    way(&rig, "http", "other", "http://one.test/other", ",'concurrency':1");
-    rig.status = 429;
-    rig.retry_after = "600";
-    visits(&rig, "busy", 4);
-    turn(&rig);
-    rig.is_dead = true;
+    pause_and_die(&rig);
     visits(&rig, "other", 9);
     lapse(&rig, 2 * SPAN_SECOND); // the circuit of their host opens …
     rig.is_dead = false;
@@ -556,13 +562,7 @@ static void a_pause_holds_though_what_else_held_its_lane_is_over(void)
 static void a_pause_that_was_lifted_is_not_told_again(void)
 {
     RIG(rig);
-    way(&rig, "http", "busy", "http://one.test/busy", ",'concurrency':1");
-    way(&rig, "http", "other", "http://one.test/other", ",'concurrency':1");
-    rig.status = 429;
-    rig.retry_after = "600";
-    visits(&rig, "busy", 4);
-    turn(&rig);
-    rig.is_dead = true;
+    pause_and_die(&rig);
     visits(&rig, "other", 5);
     MUST(&rig.store, writer_run(rig.store.writer, apply_lift, NULL, &rig.store.error));
     turn(&rig); // the circuit opens, and all lanes of the host tell of it

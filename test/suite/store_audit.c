@@ -380,16 +380,22 @@ static void what_lies_in_a_blocks_place_holds_up_nobody(void)
     CHECK(mend(&store) > 0 && is_whole(&store));
 }
 
+// lose_a_block takes the middle one of three out of a chain.
+static void lose_a_block(Store *store)
+{
+    open_audited(store);
+    for (int i = 0; i < 3; i++) {
+        deliver(store);
+        seal(store, SLICE);
+    }
+    run(store, "DELETE FROM audit WHERE tenant = 1 AND first = (SELECT MIN(first) + 3 FROM audit"
+               " WHERE tenant = 1 AND seq - first = 2)");
+}
+
 static void what_the_journal_does_not_have_stays_broken(void)
 {
     STORE(store);
-    open_audited(&store);
-    for (int i = 0; i < 3; i++) {
-        deliver(&store);
-        seal(&store, SLICE);
-    }
-    run(&store, "DELETE FROM audit WHERE tenant = 1 AND first = (SELECT MIN(first) + 3 FROM audit"
-                " WHERE tenant = 1 AND seq - first = 2)");
+    lose_a_block(&store);
     AuditVerdict named = verify(&store, NULL);
     run(&store, "DELETE FROM sequence WHERE tenant = 1");
     CHECK(named.problem == AUDIT_PROBLEM_MISSING && mend(&store) == 0);
@@ -400,13 +406,7 @@ static void what_the_journal_does_not_have_stays_broken(void)
 static void what_leads_to_another_link_is_not_restored(void)
 {
     STORE(store);
-    open_audited(&store);
-    for (int i = 0; i < 3; i++) {
-        deliver(&store);
-        seal(&store, SLICE);
-    }
-    run(&store, "DELETE FROM audit WHERE tenant = 1 AND first = (SELECT MIN(first) + 3 FROM audit"
-                " WHERE tenant = 1 AND seq - first = 2)");
+    lose_a_block(&store);
     run(&store, "UPDATE event SET correlation_id = 'c-2' WHERE tenant = 1");
     CHECK(mend(&store) == 0 && !is_whole(&store));
     run(&store, "UPDATE event SET correlation_id = 'c-1' WHERE tenant = 1");
