@@ -44,6 +44,13 @@ static Err touch_trigger(Edit *edit, Error *error)
     return edit_warn_of_channel(edit, channel, error);
 }
 
+static Err touch_job(Edit *edit, Error *error)
+{
+    Str handler = json_str(json_get(edit->body, S("handler")));
+    TRY(lane_ensure(edit->tx, edit->call->tenant, handler, error));
+    return edit_warn_of_channel(edit, handler, error);
+}
+
 static Err touch_list(Edit *edit, Error *error)
 {
     const Json *channels = json_get(edit->body, S("channels"));
@@ -161,6 +168,10 @@ static const Noun nouns[] = {
     {
         .kind = &definition_trigger,
         .touch = touch_trigger,
+    },
+    {
+        .kind = &definition_job,
+        .touch = touch_job,
     },
     {
         .kind = &definition_template,

@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "domain/channel.h"
+#include "domain/job.h"
 #include "domain/list.h"
 #include "domain/notification.h"
 #include "domain/source.h"
@@ -49,6 +50,8 @@
 // What the lists of a kind may be asked for, and what a patch of one may be.
 #define channel_params NULL
 #define channel_patch "{\"enabled\":false}"
+#define job_params NULL
+#define job_patch "{\"cron\":\"*/5 * * * *\"}"
 #define list_params NULL
 #define list_patch "{\"name\":\"…\"}"
 #define source_params NULL
@@ -64,14 +67,15 @@
 #define SIZE_PARTS BODY_LARGE
 
 // The routes that each kind of definition has.
-#define DEFINITION_ROUTES(...) DEFINITION_ROUTES_FOR(AUTHORS, __VA_ARGS__)
-#define SYSTEM_ROUTES(...)     DEFINITION_ROUTES_FOR(SYSTEM, __VA_ARGS__)
-#define DEFINITION_ROUTES_FOR(writers, name, kind, plural, id, sample, ...)                                             \
-    { "GET",    "/v1/" plural,         READERS, READS(definitions_list),                                                 \
+#define DEFINITION_ROUTES(...) DEFINITION_ROUTES_FOR(READERS, AUTHORS, __VA_ARGS__)
+#define OPERATOR_ROUTES(...)   DEFINITION_ROUTES_FOR(OPERATORS, OPERATORS, __VA_ARGS__)
+#define SYSTEM_ROUTES(...)     DEFINITION_ROUTES_FOR(READERS, SYSTEM, __VA_ARGS__)
+#define DEFINITION_ROUTES_FOR(readers, writers, name, kind, plural, id, sample, ...)                                             \
+    { "GET",    "/v1/" plural,         readers, READS(definitions_list),                                                 \
       "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                                           \
     { "POST",   "/v1/" plural,         writers, SAVES_##__VA_ARGS__(post),                                                \
       "Create a " kind, POSTED_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(201, name##_shape), .example = sample, .definition = &definition_##name }, \
-    { "GET",    "/v1/" plural "/{id}", READERS, READS(definition_show),                                                 \
+    { "GET",    "/v1/" plural "/{id}", readers, READS(definition_show),                                                 \
       "Show a " kind "; secrets are never shown", GIVES(200, name##_shape), .definition = &definition_##name },         \
     { "PUT",    "/v1/" plural "/{id}", writers, SAVES_##__VA_ARGS__(put),                                                 \
       "Publish a new version of a " kind, PUT_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(200, name##_shape),                            \
@@ -165,6 +169,7 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    DEFINITION_OPERATOR_TABLE(OPERATOR_ROUTES)
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),

@@ -551,3 +551,22 @@ const char *cron_warning(const Cron *cron)
         return NULL;
     return "days of month and days of week are both restricted: a day must match both";
 }
+
+void cron_note(Str text, Str pointer, Cron *ret, Error *error)
+{
+    CronFault fault;
+    if (!cron_parse(text, CRON_ANY_FORM, ret, &fault))
+        error_add(error, pointer, "bad-cron", "%.*s",
+                  STR_ARG(cron_fault_text(error->arena, &fault)));
+}
+
+Err cron_note_zone(Str name, Str pointer, const Zone **ret, Error *error)
+{
+    Error why = { .arena = error->arena };
+    Err err = zone_find(name, ret, &why);
+    if (err == ERR_INVALID)
+        error_add(error, pointer, "bad-zone", "%s", why.detail);
+    else if (err != ERR_OK)
+        return fail(error, err, "%s", why.detail);
+    return ERR_OK;
+}

@@ -88,5 +88,11 @@ typedef struct CronPreview {
 // cron_put_preview writes {"items":[{"at","local"}],"explain","warnings"}.
 void cron_put_preview(JsonOut *json, Arena *arena, const Cron *cron, const CronPreview *preview);
 
+// cron_note and cron_note_zone read an expression (of any form) and the name of a zone that lie at
+// pointer in a document, and note what is wrong as bad-cron and bad-zone.
+// The latter fails only where this machine cannot read the zone.
+void cron_note(Str text, Str pointer, Cron *ret, Error *error);
+Err cron_note_zone(Str name, Str pointer, const Zone **ret, Error *error) MUST_USE;
+
 // cron_warning is what somebody who wrote this may not have meant, or NULL.
 const char *cron_warning(const Cron *cron);

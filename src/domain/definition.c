@@ -1,6 +1,7 @@
 #include "domain/definition.h"
 
 #include "domain/channel.h"
+#include "domain/job.h"
 #include "domain/list.h"
 #include "domain/source.h"
 #include "domain/template.h"
@@ -32,6 +33,12 @@ static Err check_source(Arena *arena, const Json *body, Error *error)
     return source_compile(arena, body, &source, error);
 }
 
+static Err check_job(Arena *arena, const Json *body, Error *error)
+{
+    Trigger job;
+    return job_compile(arena, body, &job, error);
+}
+
 static Err check_list(Arena *arena, const Json *body, Error *error)
 {
     Trigger list;
@@ -47,12 +54,14 @@ static Err check_list(Arena *arena, const Json *body, Error *error)
         .check = check_##name,                                                                     \
     };
 DEFINITION_TABLE(DEFINITION_ROW)
+DEFINITION_OPERATOR_TABLE(DEFINITION_ROW)
 DEFINITION_SYSTEM_TABLE(DEFINITION_ROW)
 #undef DEFINITION_ROW
 
 const DefinitionKind *const definition_kinds[] = {
 #define DEFINITION_ENTRY(name, ...) &definition_##name,
-    DEFINITION_TABLE(DEFINITION_ENTRY) DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
+    DEFINITION_TABLE(DEFINITION_ENTRY) DEFINITION_OPERATOR_TABLE(DEFINITION_ENTRY)
+        DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
 #undef DEFINITION_ENTRY
-        NULL,
+            NULL,
 };

@@ -21,6 +21,12 @@
     X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}")
 // clang-format on
 
+// Jobs are looked at and written by operators.
+// clang-format off
+#define DEFINITION_OPERATOR_TABLE(X)                                                                                    \
+    X(job, "job", "jobs", "name", "{\"name\":\"CurrencyRateSync\",\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\",\"handler\":\"http:rates\"}")
+// clang-format on
+
 // What reaches out of Peal's own store takes the system right to write.
 // clang-format off
 #define DEFINITION_SYSTEM_TABLE(X)                                                                                      \
@@ -39,6 +45,7 @@ typedef struct DefinitionKind {
 
 #define DEFINITION_EXTERN(name, ...) extern const DefinitionKind definition_##name;
 DEFINITION_TABLE(DEFINITION_EXTERN)
+DEFINITION_OPERATOR_TABLE(DEFINITION_EXTERN)
 DEFINITION_SYSTEM_TABLE(DEFINITION_EXTERN)
 #undef DEFINITION_EXTERN
 

@@ -1,5 +1,6 @@
 #include "domain/rule.h"
 
+#include "domain/job.h"
 #include "domain/list.h"
 #include "domain/template.h"
 
@@ -49,6 +50,8 @@ void rule_put(JsonOut *out, RuleKind kind, Str id, int64_t version)
 static RetryPolicy retry_of(RuleKind kind)
 {
     RetryPolicy usual = retry_default();
+    if (kind == RULE_JOB)
+        usual.max = 3;
     if (kind != RULE_NOTIFY)
         return usual;
     usual.kind = RETRY_FIXED;
@@ -67,6 +70,7 @@ typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
 static RuleParse *const parsers[] = {
     [RULE_TRIGGER] = trigger_parse,
     [RULE_TEMPLATE] = template_parse,
+    [RULE_JOB] = job_parse,
     [RULE_NOTIFY] = list_parse,
 };
 

@@ -16,6 +16,7 @@
 enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
 
 typedef struct Template Template;
+typedef struct Job Job;
 
 // TriggerList is what a list says of itself (list.h).
 typedef struct TriggerList {
@@ -29,6 +30,7 @@ typedef struct TriggerList {
 typedef struct Trigger {
     Rule rule;
     const Template *template; // what it says (template.h); NULL where rule is no template
+    const Job *job;           // what it runs (job.h); NULL where rule is no job
     Str request;              // of a person who asks for it to be sent again; none
     bool enabled;
     Str event_kind;

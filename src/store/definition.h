@@ -17,6 +17,7 @@
 #define DEFINITION_TRIGGER S("trigger")
 #define DEFINITION_CHANNEL S("channel")
 #define DEFINITION_LIST S("list")
+#define DEFINITION_JOB S("job")
 
 enum { DEFINITION_ANY_VERSION = -1 };
 

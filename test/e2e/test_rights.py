@@ -45,8 +45,8 @@ class Operation:
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
         if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates",
-                                                          "sources", "lists"):
-            name = "key" if self.noun == "channels" else "id"
+                                                          "sources", "lists", "jobs"):
+            name = {"channels": "key", "jobs": "name"}.get(self.noun, "id")
             body = {**body, name: id}
             if self.noun == "channels":
                 body = {"key": id, "type": "memory"}
@@ -70,6 +70,7 @@ def rows_of(who):
     make_channel(who, "memory:own")
     make_trigger(who, "own")
     who.post("/v1/templates", {"id": "own", "eventType": "none", "channel": "memory:own", "body": "x"}, expect=201)
+    who.post("/v1/jobs", {"name": "own", "handler": "memory:own"}, expect=201)
     who.post("/v1/events", {"kind": "none", "entity": "b:1", "payload": {}}, expect=202)
     id = ingest_one(who)
     event = delivery(who, id)["eventId"]
@@ -80,7 +81,7 @@ def rows_of(who):
     who.post("/v1/lists", {"id": "own", "channels": ["memory:own"],
                            "targets": [{"address": "own@example.org"}]}, expect=201)
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
-    return {"lists": "own", "notifications": told, "templates": "own", "messages": message, "entities": "b:1",
+    return {"lists": "own", "jobs": "own", "notifications": told, "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
 

@@ -1,0 +1,68 @@
+// job.h - a job: what is run, by which handler, when, and what becomes of runs that were missed or
+// that overlap.
+//
+// A job is a rule (rule.h) that listens to no events: a run is asked for by name, by its schedule,
+// by a person or by whoever defers one. Its handler is the key of a channel, and only its name
+// couples it to that. Compiled it is a Trigger whose member job is this.
+//
+// A job has one schedule or none (then it is deferred-only); an automation may have many, by name.
+// Cron expressions and zones are read when a definition is saved, so none that is stored is wrong.
+#pragma once
+
+#include "domain/cron.h"
+#include "domain/trigger.h"
+
+enum { JOB_NAME_MAX = 100, JOB_RETRIES_MAX = 1000, JOB_REASON_MAX = 500 };
+#define JOB_TIMEOUT_MAX SPAN_DAY
+#define JOB_MISSED_WINDOW_ALL SPAN_DAY // of those that make up for all, unless said
+
+// What is made up of occurrences that fell while nobody fired them.
+// clang-format off
+#define JOB_MISSED_TABLE(X) \
+    X(ONCE, "once")         \
+    X(SKIP, "skip")         \
+    X(ALL,  "all")
+
+// What an occurrence does that falls due while a run goes on.
+#define JOB_OVERLAP_TABLE(X) \
+    X(SKIP,  "skip")         \
+    X(ALLOW, "allow")        \
+    X(QUEUE, "queue")
+// clang-format on
+
+typedef enum JobMissed {
+#define JOB_ENUM(name, text) JOB_MISSED_##name,
+    JOB_MISSED_TABLE(JOB_ENUM)
+#undef JOB_ENUM
+} JobMissed;
+
+typedef enum JobOverlap {
+#define JOB_ENUM(name, text) JOB_OVERLAP_##name,
+    JOB_OVERLAP_TABLE(JOB_ENUM)
+#undef JOB_ENUM
+} JobOverlap;
+
+typedef struct JobSchedule {
+    Str name; // empty: the job's own
+    Str text, zone_name;
+    Cron cron;
+    const Zone *zone;
+    bool enabled; // it and its job are
+    JobMissed missed;
+    Span missed_window; // 0: none
+    JobOverlap overlap;
+} JobSchedule;
+
+typedef struct Job {
+    const JobSchedule *schedules;
+    size_t schedule_count;
+    Span timeout; // 0: none
+    Str payload;  // its JSON text; none: {}
+    Str reason;   // why it is disabled; none
+} Job;
+
+extern const Shape job_shape;
+
+// job_compile and job_parse are as for triggers; ERR_JOB_INVALID lists every problem.
+Err job_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+Err job_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
