@@ -386,6 +386,17 @@ CREATE TABLE attempt (
     PRIMARY KEY (tenant, delivery, number)
 ) {STRICT_KEYED};
 
+-- What whoever runs a job said while it did; n counts the lines of a delivery, over all attempts.
+CREATE TABLE progress (
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL,
+    n {I32} NOT NULL,
+    attempt {I32} NOT NULL,
+    at {I64} NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (tenant, delivery, n)
+) {STRICT_KEYED};
+
 -- Keys that are taken: a rule's dedup key is held by a delivery, an event's identity by the event.
 -- The scope (a rule's number; 0 for identities) is hashed into the key (domain/dedup.h). Outlives
 -- the purge of both.

@@ -137,9 +137,7 @@ Str message_json(Arena *arena, const Message *message)
     return buf_str(&buf);
 }
 
-// clean_text is what somebody else wrote, as UTF-8 without control characters, cut between two
-// characters; none when nothing is left.
-static Str clean_text(Arena *arena, Str text, size_t max)
+Str judge_text(Arena *arena, Str text, size_t max)
 {
     static const Str stand_in = S("\xef\xbf\xbd"); // U+FFFD
     Buf clean = buf_new(arena, max);
@@ -160,7 +158,7 @@ static Str clean_text(Arena *arena, Str text, size_t max)
 
 Str judge_id(Arena *arena, Str id)
 {
-    return clean_text(arena, id, PROVIDER_ID_MAX);
+    return judge_text(arena, id, PROVIDER_ID_MAX);
 }
 
 // find_provider_id looks where the far side may have put its own id.
@@ -236,7 +234,7 @@ static Outcome judge_problem(TransferProblem problem)
 
 Str judge_detail(Arena *arena, Str text)
 {
-    return clean_text(arena, text, RESPONSE_KEPT_MAX);
+    return judge_text(arena, text, RESPONSE_KEPT_MAX);
 }
 
 // detail_of is what was answered, or where somebody is sent on to: nobody goes there.

@@ -161,7 +161,9 @@ enum { RESPONSE_KEPT_MAX = 4096 };
 #define RETRY_AFTER_MAX SPAN_DAY
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now);
 
-// judge_detail is what a far side said as clean text, for an outcome's detail.
+// judge_text is what somebody else wrote, as UTF-8 without control characters, cut between two
+// characters; none when nothing is left. judge_detail is that for an outcome's detail.
+Str judge_text(Arena *arena, Str text, size_t max);
 Str judge_detail(Arena *arena, Str text);
 
 // judge_retry_after is that floor, judge_id a far side's id as it can be kept: for types that find

@@ -145,6 +145,7 @@ static const PurgeWalk walks[] = {
     { "dedup keys", WINDOW_KEYS, .edge = &key_edge, .old = &key_old },
     { "targets", WINDOW_DELIVERED, .instead = purge_targets },
     { "audit rows", .instead = purge_audit },
+    { "progress lines", WINDOW_DELIVERED, .instead = purge_progress },
 };
 enum { WALKS = ARRAY_LEN(walks), STEPS_MAX = 20 };
 

@@ -55,17 +55,23 @@ static const Statement resends = {
     GOES_WITH("resend", "event"),
 };
 
-// A delivery to a list may have a hundred thousand targets: they go by themselves, when it is gone.
-#define ORPHANS                                                                                    \
-    "DELETE FROM target WHERE tenant = $1 AND (delivery, n) IN (SELECT t.delivery, t.n FROM "      \
-    "target"                                                                                       \
-    " t WHERE t.tenant = $1 AND t.delivery > $2 AND t.delivery <= $3 AND NOT EXISTS"               \
+// A delivery to a list may have a hundred thousand targets, a job may have said a thousand things:
+// such rows go by themselves, when their delivery is gone.
+#define ORPHANS(table)                                                                             \
+    "DELETE FROM " table " WHERE tenant = $1 AND (delivery, n) IN (SELECT t.delivery, t.n FROM "   \
+    "" table " t WHERE t.tenant = $1 AND t.delivery > $2 AND t.delivery <= $3 AND NOT EXISTS"      \
     " (SELECT 1 FROM delivery d WHERE d.tenant = $1 AND d.id = t.delivery) LIMIT $4)"
 static const Statement targets = {
     .name = "purge_target",
     .scope = STATEMENT_TENANT,
     .params = "iuui",
-    .sql = ORPHANS,
+    .sql = ORPHANS("target"),
+};
+static const Statement lines = {
+    .name = "purge_progress",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = ORPHANS("progress"),
 };
 
 // What goes with a delivery. The public id is asked of the promise, which therefore goes last.
@@ -87,7 +93,7 @@ static const Statement event = {
 };
 
 const Statement *const purge_delivery_statements[] = {
-    &attempts, &targets, &recalls, &awaiting, &promises, &decisions, &resends, &event, NULL,
+    &attempts, &targets, &lines, &recalls, &awaiting, &promises, &decisions, &resends, &event, NULL,
 };
 
 // Gone is a delivery that is gone from ended.
@@ -160,14 +166,24 @@ Err purge_events(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error)
     return tx_sync(tx, error);
 }
 
-Err purge_targets(Tx *tx, PurgeSlice *slice, Error *error)
+static Err purge_orphans(Tx *tx, const Statement *orphans, PurgeSlice *slice, Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(slice->tenant), value_uuid(&slice->after), value_uuid(&slice->until),
                      value_i64(slice->limit) };
-    TRY(tx_query(tx, &targets, args, &rows, error));
+    TRY(tx_query(tx, orphans, args, &rows, error));
     slice->gone = rows.changed;
     slice->is_last = rows.changed < slice->limit;
     slice->end = slice->after; // what is gone is not met again
     return ERR_OK;
+}
+
+Err purge_targets(Tx *tx, PurgeSlice *slice, Error *error)
+{
+    return purge_orphans(tx, &targets, slice, error);
+}
+
+Err purge_progress(Tx *tx, PurgeSlice *slice, Error *error)
+{
+    return purge_orphans(tx, &lines, slice, error);
 }

@@ -36,6 +36,7 @@
 #include "store/operation.h"
 #include "store/overdue.h"
 #include "store/preference.h"
+#include "store/progress.h"
 #include "store/purge.h"
 #include "store/queue.h"
 #include "store/rate.h"
@@ -90,6 +91,7 @@ const Statement *const *const all_statements[] = {
     operation_statements,
     overdue_statements,
     preference_statements,
+    progress_statements,
     purge_statements,
     purge_audit_statements,
     purge_delivery_statements,

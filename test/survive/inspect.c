@@ -145,6 +145,7 @@ static const Statement tables[] = {
     TABLE("queue", "tenant, id"),
     TABLE("ended", "tenant, id"),
     TABLE("attempt", "tenant, delivery, number"),
+    TABLE("progress", "tenant, delivery, n"),
     TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
     TABLE("awaiting", "public_id"),
