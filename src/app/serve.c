@@ -42,6 +42,7 @@ typedef struct Program {
     Str url;     // where it listens
     Str hint;    // what to try where it does not start; none
     StoreUp store;
+    char away[ERROR_DETAIL_MAX]; // why the store was away, as it was told last
     Carriers carriers;
     Transport transport;
     Engine *engine;
@@ -82,6 +83,15 @@ static sigset_t awaited(const Config *config)
     return signals;
 }
 
+// tell_away says why the store is away: when that is found out, and not at each try.
+static void tell_away(Program *program, const Error *error)
+{
+    if (strcmp(program->away, error->detail) == 0)
+        return;
+    memcpy(program->away, error->detail, sizeof program->away);
+    log_error("store.away", "detail=%s", log_quote(str_from(error->detail)));
+}
+
 int serve_run(Arena *arena, const Config *config)
 {
     Program program = { .arena = arena, .config = config, .notify = notify_open() };
@@ -99,6 +109,7 @@ int serve_run(Arena *arena, const Config *config)
     }
     announce(&program, err == ERR_OK);
     while (err != ERR_OK) {
+        tell_away(&program, &error);
         notify_say(&program.notify, "STATUS=the store is away\nEXTEND_TIMEOUT_USEC=%lld",
                    (long long) STORE_PATIENCE);
         if (wait_stop(&program)) {
@@ -110,10 +121,8 @@ int serve_run(Arena *arena, const Config *config)
             stop(&program, false);
             return give_up(&program, &error);
         }
-        if (err != ERR_OK) {
-            log_warn("store.away", "detail=%s", log_quote(str_from(error.detail)));
+        if (err != ERR_OK)
             continue;
-        }
         log_info("store.up", "node=%lld", (long long) program.store.node);
         announce_store(&program);
     }

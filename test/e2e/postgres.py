@@ -103,8 +103,9 @@ class Databases:
 class Postgres(Databases):
     """A cluster of its own: for the whole run, or for a test that stops and starts it."""
 
-    def __init__(self):
+    def __init__(self, env=None):
         super().__init__(url=None)
+        self.env = {**os.environ, **env} if env else None  # of the server alone
         self.user = server_user()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="peal-postgres-"))
         self.process = None
@@ -136,7 +137,7 @@ class Postgres(Databases):
         settings = {**SETTINGS, "port": self.port, "unix_socket_directories": self.folder}
         flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         self.process = Process([program("postgres"), "-D", self.folder / "data", *flags],
-                               cwd=self.folder, user=self.user,
+                               cwd=self.folder, user=self.user, env=self.env,
                                death_signal=STOP_SIGNALS["immediate"])
         return self.process.err.wait_for(READY, seconds=30) is not None
 
