@@ -164,7 +164,8 @@ CREATE TABLE list_waste (
 ) {STRICT_KEYED};
 CREATE INDEX list_waste_due ON list_waste (due_at);
 
--- What came in; insert-only. The payload lies here once, whatever is made of it.
+-- What came in; insert-only. The payload lies here once, whatever is made of it. depth is how many
+-- events it stems from, one by the other; NULL: it came from outside.
 CREATE TABLE event (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -180,6 +181,7 @@ CREATE TABLE event (
     payload TEXT NOT NULL,
     topic TEXT,
     schema_version {I32},
+    depth {SMALL},
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 CREATE INDEX event_entity ON event (tenant, entity, kind, id) WHERE entity IS NOT NULL;

@@ -2,10 +2,10 @@
 // other.
 //
 // One table, and pure functions beside it that say what becomes of a delivery: first, claim, pull,
-// renew, release, refuse, settle, park, expire, act_on. The store only picks rows and writes what
-// was decided, by one guarded statement per move (store/queue.c). Nothing else writes a state;
-// test/suite/statements.c proves it. docs/states.md is printed from these tables. Stored as the
-// number in the table: rows are only ever added at the end.
+// renew, release, refuse, settle, overtake, park, expire, act_on. The store only picks rows and
+// writes what was decided, by one guarded statement per move (store/queue.c). Nothing else writes a
+// state; test/suite/statements.c proves it. docs/states.md is printed from these tables. Stored as
+// the number in the table: rows are only ever added at the end.
 #pragma once
 
 #include "base/base.h"
@@ -103,7 +103,9 @@
     X(RENDER_FAILED,      "render-failed",       "its template could not be filled")                 \
     X(OPTED_OUT,          "opted-out",           "the recipient does not want it")                    \
     X(NO_LIST,            "no-list",             "there was no such list when it came in, or was last retried") \
-    X(NO_TARGETS,         "no-targets",          "the list has no members")
+    X(NO_TARGETS,         "no-targets",          "the list has no members")           \
+    X(NO_HANDLER,         "no-handler",          "the job has no handler, or is not known")          \
+    X(SUPERSEDED,         "superseded",          "the schedule's next occurrence came before its retry")
 // clang-format on
 
 typedef enum DeliveryState {
@@ -266,6 +268,15 @@ Settlement delivery_go_on(const Live *live, Instant due_at);
 // attempt is counted; its send was begun, and a person's retry begins it again. What the recipient
 // does not want is cancelled instead: nobody is to decide about it.
 Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now);
+
+// delivery_unhandled is what becomes of a run that nobody handles: its try counts, and failed. A
+// recurring one ends, for the next occurrence comes; any other waits for a person.
+Settlement delivery_unhandled(const Live *live, bool is_recurring, DeliveryReason reason);
+
+// delivery_overtake is what a settlement is once the schedule's next occurrence is thought of: a
+// retry that does not fall before it is that occurrence, and the run ends. next may be
+// INSTANT_NONE.
+Settlement delivery_overtake(Settlement to, Instant next);
 
 // delivery_park hands a delivery to a person whatever its plan says: there is none to be read.
 Settlement delivery_park(const Live *live, DeliveryReason reason);

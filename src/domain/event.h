@@ -44,6 +44,7 @@ typedef struct Event {
     const Json *payload_json;
     const Json *recipient_json;
     int64_t site; // that it came from (store/site.h); 0: none
+    int depth;    // how many events it stems from, one by the other; 0: it came from outside
 } Event;
 
 // event_build reads a body by the rows of event_shape. It fills all but id, tenant,

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/definition.h"
+#include "store/follow.h"
 
 // What became of an attempt goes to the store, once, in the next round. A round that fails leaves
 // its settles owed: they go back among the finished and are tried again, for as long as it takes,
@@ -57,6 +58,7 @@ static Err disable_gone(Tx *tx, const Round *round, Error *error)
 Err settle_check(Tx *tx, Round *round, Error *error)
 {
     TRY(queue_settle_check(tx, &round->settles, error));
+    TRY(follow_settled(tx, &round->settles, error));
     return disable_gone(tx, round, error);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/sweep.h"
 
 #include "engine/state.h"
+#include "store/follow.h"
 #include "store/lane.h"
 
 // A node's lease that ran out is in no index: what is being sent is the front of its lane, and the
@@ -52,7 +53,7 @@ Err sweep_leases(Tx *tx, Sweep *sweep, Error *error)
                           .count = list.count };
     for (size_t i = 0; i < list.count; i++)
         batch.rows[i] = settle_lapsed(tx, &list.at[i], sweep);
-    return queue_settle_now(tx, &batch, error);
+    return follow_settle_now(tx, &batch, error);
 }
 
 static Settle settle_expired(const QueueRow *row, Sweep *sweep)
@@ -71,7 +72,7 @@ Err sweep_others(Tx *tx, Sweep *sweep, Error *error)
     for (size_t i = 0; i < list.count; i++)
         batch.rows[i] = overdue_is_lapsed(&list.at[i]) ? settle_lapsed(tx, &list.at[i], sweep)
                                                        : settle_expired(&list.at[i].row, sweep);
-    return queue_settle_now(tx, &batch, error);
+    return follow_settle_now(tx, &batch, error);
 }
 
 static Tally tally_of(const Sweep *sweep)

@@ -106,6 +106,7 @@ static void name_events(Accept *accept, Random *random)
             event->received_at = accept->now;
         }
         event->tenant = accept->tenant;
+        event->depth = accept->depth;
     }
 }
 

@@ -1,12 +1,15 @@
 #include "store/act.h"
 
+#include "domain/run.h"
 #include "store/delivery.h"
+#include "store/follow.h"
 #include "store/notification.h"
 
 // What an action starts from. The rows are locked, in the order of their ids, so that the state
 // that was seen is the state that is left; SQLite has one writer and needs no lock.
-#define LIVE "SELECT " STANDING_COLUMNS("q.") " FROM "
-#define ENDED "SELECT " ENDED_COLUMNS " FROM "
+#define LIVE "SELECT " STANDING_COLUMNS("q.") ", r.kind FROM "
+#define ENDED "SELECT " ENDED_COLUMNS ", r.kind FROM "
+#define RULE_OF(row) " LEFT JOIN rule r ON r.tenant = " row ".tenant AND r.rule = " row ".rule"
 #define NAMED "unnest($1, $2) AS u (tenant, id) "
 
 static const Statement standing_live = {
@@ -14,20 +17,20 @@ static const Statement standing_live = {
     .scope = STATEMENT_TENANT,
     .params = "iu",
     .many = true,
-    .sql = LIVE "queue q WHERE q.tenant = $1 AND q.id = $2",
-    .postgres = LIVE NAMED "JOIN queue q ON q.tenant = u.tenant AND q.id = u.id"
-                           " ORDER BY q.id FOR UPDATE OF q",
+    .sql = LIVE "queue q" RULE_OF("q") " WHERE q.tenant = $1 AND q.id = $2",
+    .postgres = LIVE NAMED "JOIN queue q ON q.tenant = u.tenant AND q.id = u.id" RULE_OF(
+        "q") " ORDER BY q.id FOR UPDATE OF q",
 };
 static const Statement standing_ended = {
     .name = "act_standing_ended",
     .scope = STATEMENT_TENANT,
     .params = "iu",
     .many = true,
-    .sql = ENDED "ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id"
-                 " WHERE n.tenant = $1 AND n.id = $2",
+    .sql = ENDED "ended n JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" RULE_OF(
+        "n") " WHERE n.tenant = $1 AND n.id = $2",
     .postgres = ENDED NAMED "JOIN ended n ON n.tenant = u.tenant AND n.id = u.id"
-                            " JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id"
-                            " ORDER BY n.id FOR UPDATE OF n",
+                            " JOIN delivery d ON d.tenant = n.tenant AND d.id = n.id" RULE_OF(
+                                "n") " ORDER BY n.id FOR UPDATE OF n",
 };
 
 const Statement *const act_statements[] = { &standing_live, &standing_ended, NULL };
@@ -45,10 +48,11 @@ static int by_id(const void *a, const void *b)
     return memcmp(a, b, sizeof(Uuid));
 }
 
-static void note_row(Standing *standing, const QueueRow *row)
+static void note_row(Standing *standing, QueueRow *row, const Value *kind)
 {
     const Uuid *at = bsearch(&row->id, standing->ids, standing->count, sizeof *at, by_id);
     assert(at);
+    row->is_run = run_of_rule((RuleKind) value_to_i64(kind));
     standing->rows[at - standing->ids] = *row;
     standing->is_found[at - standing->ids] = true;
 }
@@ -69,14 +73,14 @@ static Err look(Tx *tx, int64_t tenant, Standing *standing, size_t *ret_missing,
     db_send_many(tx->db, &tx->arena, &standing_ended, values, asked, &ended);
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < live.count; i++) {
-        QueueRow row = { 0 };
+        QueueRow row;
         queue_read(rows_at(&live, i), &row);
-        note_row(standing, &row);
+        note_row(standing, &row, &rows_at(&live, i)[STANDING_COLUMN_COUNT]);
     }
     for (size_t i = 0; i < ended.count; i++) {
-        QueueRow row = { 0 };
+        QueueRow row;
         ended_read(rows_at(&ended, i), &row);
-        note_row(standing, &row);
+        note_row(standing, &row, &rows_at(&ended, i)[STANDING_COLUMN_COUNT]);
     }
     *ret_missing = asked - live.count - ended.count;
     return ERR_OK;
@@ -140,7 +144,7 @@ Err act_all(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, DeliveryActio
     if (action == DELIVERY_ACTION_RETRY)
         TRY(begin_again(tx, tenant, &batch, error));
     if (batch.count > 0)
-        TRY(queue_settle_now(tx, &batch, error));
+        TRY(follow_settle_now(tx, &batch, error));
     for (size_t i = 0, moved = 0; i < count; i++) {
         if (ret[i].err != ERR_OK || !batch.rows[moved++].is_stale)
             continue;

@@ -6,15 +6,15 @@ static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
     .params = "iutttttt"
-              "iittti",
+              "iitttii",
     .many = true,
     .sql = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-           " trace, received_at, occurred_at, recipient, payload, topic, schema_version)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+           " trace, received_at, occurred_at, recipient, payload, topic, schema_version, depth)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     .postgres = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-                " trace, received_at, occurred_at, recipient, payload, topic, schema_version)"
-                " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"
-                " $14)",
+                " trace, received_at, occurred_at, recipient, payload, topic, schema_version,"
+                " depth) SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+                " $13, $14, $15)",
 };
 
 #define EVENT_COLUMNS                                                                              \
@@ -57,10 +57,10 @@ const Statement *const event_statements[] = { &insert, &one, &edge, &find, &many
 
 void event_insert(Tx *tx, const Event *const *events, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 14);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 15);
     for (size_t i = 0; i < count; i++) {
         const Event *event = events[i];
-        Value *row = values + i * 14;
+        Value *row = values + i * 15;
         row[0] = value_i64(event->tenant);
         row[1] = value_uuid(&event->id);
         row[2] = value_text(event->kind);
@@ -75,6 +75,7 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[11] = value_text(event->payload);
         row[12] = value_text(event->topic);
         row[13] = event->schema_version ? value_i64(event->schema_version) : value_null();
+        row[14] = event->depth ? value_i64(event->depth) : value_null();
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
     tx->event_count += (int64_t) count;

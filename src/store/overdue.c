@@ -1,5 +1,7 @@
 #include "store/overdue.h"
 
+#include "domain/run.h"
+
 // Numbers in the SQL below are domain/delivery.h's.
 _Static_assert(DELIVERY_SENDING == 1 && DELIVERY_PARKED == 4 && STEP_SEND == 1,
                "the SQL names states and steps by number");
@@ -85,8 +87,10 @@ static Err read_overdue(Tx *tx, const Value *at, Overdue *ret, Error *error)
     ret->trigger = NULL;
     if (!overdue_is_lapsed(ret))
         return ERR_OK;
-    return versions_load(tx->versions, tx->db, ret->row.tenant, ret->row.rule, ret->version,
-                         &ret->trigger, error);
+    TRY(versions_load(tx->versions, tx->db, ret->row.tenant, ret->row.rule, ret->version,
+                      &ret->trigger, error));
+    ret->row.is_run = !ret->trigger || run_of_rule(ret->trigger->rule.kind);
+    return ERR_OK;
 }
 
 Err overdue_leases(Tx *tx, const LeaseLook *look, OverdueList *ret, Error *error)

@@ -240,6 +240,7 @@ void queue_mend(QueueRow *row)
 
 void queue_read(const Value *at, QueueRow *ret)
 {
+    *ret = (QueueRow){ 0 };
     columns_read(&standing_columns, at, ret);
     queue_mend(ret);
 }
@@ -247,6 +248,7 @@ void queue_read(const Value *at, QueueRow *ret)
 void ended_read(const Value *at, QueueRow *ret)
 {
     char id[UUID_TEXT_LEN + 1];
+    *ret = (QueueRow){ 0 };
     columns_read(&standing_columns, at, ret);
     ret->stored_state = (int) ret->live.state;
     ret->is_unsound = !ended_is_sound(&ret->live);
@@ -359,6 +361,7 @@ Settle settle_from(const QueueRow *row, Settlement to)
                      .rule = row->rule,
                      .site = row->site,
                      .bytes = row->bytes,
+                     .is_run = row->is_run,
                      .id = row->id,
                      .was = row->live.state,
                      .stored_state = row->is_unsound ? row->stored_state : (int) row->live.state,

@@ -66,6 +66,7 @@ typedef struct QueueRow {
     int64_t lane;
     int64_t rule, site; // who made it, and for whom: what the counters are kept by
     int bytes;          // of the event's payload: claims are bounded by them
+    bool is_run;        // of a job or an automation, or may be: its end is followed (follow.h)
     Live live;
     bool is_unsound;  // somebody damaged the row: live is mended (live_mended) …
     int stored_state; // … and this is the state that is stored, which no settle would guess
@@ -146,6 +147,7 @@ typedef struct Settle {
     int64_t tenant, lane, rule, site;
     int64_t from_lane; // that it leaves for this one; 0: it stays
     int bytes;
+    bool is_run; // of a job or an automation, or may be
     Uuid id;
     DeliveryState was; // the state it is in …
     int stored_state;  // … which is the guard: as this it must be stored …

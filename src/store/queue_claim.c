@@ -1,5 +1,7 @@
 #include "store/queue.h"
 
+#include "domain/run.h"
+
 // Claiming: the half of queue.h that gives deliveries to whoever sends them.
 //
 // Numbers in the SQL below are domain/delivery.h's: states 1 sending, 2 retrying; steps 1 send, 2
@@ -210,6 +212,7 @@ QueueRow claimed_row(const Claimed *claimed)
                        .rule = claimed->promise.rule,
                        .site = claimed->promise.site,
                        .bytes = claimed->bytes,
+                       .is_run = !claimed->trigger || run_of_rule(claimed->trigger->rule.kind),
                        .live = claimed->live };
 }
 

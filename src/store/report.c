@@ -1,5 +1,8 @@
 #include "store/report.h"
 
+#include "domain/run.h"
+#include "store/follow.h"
+
 #define FOUND "SELECT " STANDING_COLUMNS("q.") ", d.version"
 #define PROMISED " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
 
@@ -108,7 +111,7 @@ static Target *told_of(Tx *tx, Subject *subject, size_t *ret_count)
 
 static Err settle_tells(Tx *tx, Subject *subject, Settle *ret, Error *error)
 {
-    const QueueRow *row = &subject->row;
+    QueueRow *row = &subject->row;
     const Trigger *trigger;
     size_t told_count;
     Target *told = told_of(tx, subject, &told_count);
@@ -117,6 +120,7 @@ static Err settle_tells(Tx *tx, Subject *subject, Settle *ret, Error *error)
         outcome = outcome_fold(&tx->arena, subject->of.targets, subject->of.count, NULL);
     TRY(versions_load(tx->versions, tx->db, row->tenant, row->rule, subject->version, &trigger,
                       error));
+    row->is_run = !trigger || run_of_rule(trigger->rule.kind);
     if (trigger) {
         RetryPolicy policy = registry_retry(registry_lane(tx->registry, row->lane), trigger);
         subject->report->to =
@@ -166,5 +170,5 @@ Err queue_report(Tx *tx, Report *reports, size_t count, Error *error)
         else
             TRY(settle_tells(tx, &subjects[i], &batch.rows[i], error));
     tell_stale(tx, reports, count);
-    return queue_settle_now(tx, &batch, error);
+    return follow_settle_now(tx, &batch, error);
 }

@@ -44,6 +44,7 @@
 #include "store/registry.h"
 #include "store/report.h"
 #include "store/rule.h"
+#include "store/run.h"
 #include "store/sample.h"
 #include "store/sequence.h"
 #include "store/site.h"
@@ -102,6 +103,7 @@ const Statement *const *const all_statements[] = {
     registry_statements,
     report_statements,
     rule_statements,
+    run_statements,
     sample_statements,
     sequence_statements,
     site_statements,

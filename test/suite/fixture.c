@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/act.h"
 #include "store/definition.h"
+#include "store/follow.h"
 #include "store/key.h"
 #include "store/lane.h"
 #include "store/migrate.h"
@@ -505,9 +506,7 @@ Settle settle_of(Store *store, const Claimed *claimed, Verdict verdict, Delivery
 static Err apply_settle(Tx *tx, void *with, Error *error)
 {
     SettleBatch *batch = with;
-    TRY(queue_settle(tx, batch, error));
-    TRY(tx_sync(tx, error));
-    return queue_settle_check(tx, batch, error);
+    return follow_settle_now(tx, batch, error);
 }
 
 void settle(Store *store, Settle *rows, size_t count)

@@ -1,0 +1,57 @@
+// run.h - a run of a job or an automation: who asked for it, what each of its tries is called, and
+// what is told when it ends.
+//
+// A run is a delivery to a handler and a try of it an attempt (delivery.h); what is particular to
+// runs is here, and pure. The end of a job's run is an event, of which this is kind and payload;
+// store/follow.h makes it. A run that a person or an event takes back (cancelled, discarded) did
+// neither complete nor fail, and nothing is told.
+#pragma once
+
+#include "domain/delivery.h"
+#include "domain/rule.h"
+
+// clang-format off
+#define RUN_SOURCE_TABLE(X)                          \
+    /* name      of its event   as it is shown    */ \
+    X(SCHEDULED, "schedule",    "Scheduled")         \
+    X(MANUAL,    "manual",      "Manual")            \
+    X(DEFERRED,  "deferred",    "Deferred")
+// clang-format on
+
+typedef enum RunSource {
+#define RUN_SOURCE_ENUM(name, source, text) RUN_##name,
+    RUN_SOURCE_TABLE(RUN_SOURCE_ENUM)
+#undef RUN_SOURCE_ENUM
+} RunSource;
+
+// run_source is whom the source of its event stands for; what is nobody's of the table asked for it
+// by hand.
+RunSource run_source(Str event_source);
+const char *run_source_word(RunSource source); // of its event
+const char *run_source_text(RunSource source); // as it is shown
+
+// run_of_rule: the deliveries of such a rule are runs.
+bool run_of_rule(RuleKind kind);
+
+// run_execution_id names a try of a run: <deliveryId>-<attempt>.
+Str run_execution_id(Arena *arena, Uuid delivery, int attempt);
+
+// run_message is what a try had to say: the handler's words, else why it failed; none for a success
+// without words.
+Str run_message(const Outcome *outcome);
+
+// RunEnd is what is told of a run that ended.
+typedef struct RunEnd {
+    Str job, entity; // no entity: none
+    Uuid delivery;
+    RunSource source;
+    bool is_success;
+    Str message; // none
+    int attempts;
+} RunEnd;
+
+// run_is_told says whether a move ends a run so that it is told of, and how it ended.
+bool run_is_told(DeliveryState from, DeliveryState to, bool *ret_success);
+
+Str run_end_kind(bool is_success); // of the event
+Str run_end_payload(Arena *arena, const RunEnd *end);
