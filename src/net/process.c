@@ -26,8 +26,9 @@ enum {
 #define FREE_PATIENCE_MS 1000
 
 typedef struct Stream {
-    int fd; // -1: closed
-    Buf kept;
+    int fd;          // -1: closed
+    Buf kept;        // at least the last output_max bytes, and up to twice as many
+    size_t kept_max; // output_max
     bool was_cut;
     ProcessLine *line; // NULL: nobody is told
     size_t line_len;
@@ -49,12 +50,13 @@ typedef struct Child {
     Instant started_at;
     Instant deadline; // of the next signal
     Span timeout;
-    bool has_timed_out;
+    ProcessEnd asked; // why it was asked to end; PROCESS_EXITED: it was not
     ProcessResult result;
 } Child;
 
 struct Processes {
     Loop *loop;
+    Warden *warden; // NULL: there is none
     Child *children;
     size_t running, running_max;
 };
@@ -98,14 +100,22 @@ static void signal_group(const Child *child, int number)
     kill(-child->pid, number);
 }
 
+// last_of is the end of what a stream brought.
+static Str last_of(const Stream *stream)
+{
+    Str kept = buf_str(&stream->kept);
+    return kept.len > stream->kept_max ? str_skip(kept, kept.len - stream->kept_max) : kept;
+}
+
 static void tell(void *with)
 {
     Child *child = with;
     Processes *processes = child->processes;
     ProcessResult *result = &child->result;
-    result->output = buf_str(&child->output.kept);
-    result->errors = buf_str(&child->errors.kept);
+    result->output = last_of(&child->output);
+    result->errors = last_of(&child->errors);
     result->was_cut = child->output.was_cut || child->errors.was_cut;
+    result->output_max = child->output.kept_max;
     result->took = loop_now(processes->loop) - child->started_at;
     processes->running--;
     child->done(child->with, result);
@@ -134,11 +144,26 @@ static void split_lines(const Child *child, Stream *stream, Str text)
     }
 }
 
+// keep adds to the end. What is too old goes when the room is full, so that each byte is moved once
+// at most.
+static void keep(Stream *stream, Str text)
+{
+    Buf *kept = &stream->kept;
+    size_t max = stream->kept_max;
+    stream->was_cut |= kept->len + text.len > max;
+    if (text.len > max)
+        text = str_skip(text, text.len - max);
+    if (kept->len + text.len > kept->max) {
+        size_t left = max - text.len;
+        memmove(kept->at, kept->at + kept->len - left, left);
+        kept->len = left;
+    }
+    buf_add(kept, text);
+}
+
 static void take(const Child *child, Stream *stream, Str text)
 {
-    size_t room = stream->kept.max - stream->kept.len;
-    buf_add_bytes(&stream->kept, text.at, text.len < room ? text.len : room);
-    stream->was_cut |= text.len > room;
+    keep(stream, text);
     if (stream->line)
         split_lines(child, stream, text);
 }
@@ -207,7 +232,10 @@ static void describe_end(Child *child, const siginfo_t *info)
     result->end = has_exited ? PROCESS_EXITED : PROCESS_SIGNALLED;
     result->status = has_exited ? info->si_status : 0;
     result->signal = has_exited ? 0 : info->si_status;
-    if (child->has_timed_out) {
+    if (child->asked == PROCESS_STOPPED) {
+        result->end = PROCESS_STOPPED;
+        result->problem_text = S("Peal was stopped while it ran");
+    } else if (child->asked == PROCESS_TIMED_OUT) {
         result->end = PROCESS_TIMED_OUT;
         result->problem_text = str_format(&child->arena, "it did not end within %.*s",
                                           STR_ARG(duration_text(&child->arena, child->timeout)));
@@ -225,6 +253,7 @@ static void clear_away(Child *child)
 {
     siginfo_t info;
     signal_group(child, SIGKILL);
+    warden_ends(child->processes->warden, child->pid);
     waitid(P_PID, (id_t) child->pid, &info, WEXITED | WNOHANG);
 }
 
@@ -249,6 +278,15 @@ static void pid_ready(void *with, int fd, unsigned events)
         finish(with, &info);
 }
 
+// press asks the group to end, and when it was asked before, makes it.
+static void press(Child *child, ProcessEnd why)
+{
+    bool was_asked = child->asked != PROCESS_EXITED;
+    signal_group(child, was_asked ? SIGKILL : SIGTERM);
+    child->asked = was_asked ? child->asked : why;
+    child->deadline = loop_now(child->processes->loop) + PROCESS_GRACE;
+}
+
 // step comes at each deadline. It also looks by itself whether the process has ended, for the
 // machine may have had no descriptor left to tell it.
 static void step(void *with)
@@ -261,11 +299,8 @@ static void step(void *with)
         finish(child, &info);
         return;
     }
-    if (now >= child->deadline) {
-        signal_group(child, child->has_timed_out ? SIGKILL : SIGTERM);
-        child->has_timed_out = true;
-        child->deadline = now + PROCESS_GRACE;
-    }
+    if (now >= child->deadline)
+        press(child, PROCESS_TIMED_OUT);
     Instant next = child->pid_fd < 0 ? earlier(child->deadline, now + POLL_SPAN) : child->deadline;
     loop_at(loop, &child->timer, next, step, child);
 }
@@ -414,6 +449,7 @@ static void launch(Child *child, const Process *process)
 static void follow(Child *child)
 {
     Loop *loop = child->processes->loop;
+    warden_begins(child->processes->warden, child->pid);
     child->pid_fd = pidfd_open(child->pid, 0);
     if (child->pid_fd >= 0)
         loop_watch(loop, child->pid_fd, LOOP_IN, pid_ready, child);
@@ -436,8 +472,9 @@ static Child *child_new(Processes *processes, const Process *process)
         child->next->prev = child;
     processes->children = child;
     child->pid_fd = child->input_fd = child->output.fd = child->errors.fd = -1;
-    child->output.kept = buf_new(NULL, process->output_max);
-    child->errors.kept = buf_new(NULL, process->output_max);
+    child->output.kept_max = child->errors.kept_max = process->output_max;
+    child->output.kept = buf_new(NULL, 2 * process->output_max);
+    child->errors.kept = buf_new(NULL, 2 * process->output_max);
     child->output.line = process->line;
     child->input = str_dup(&child->arena, process->input);
     child->timeout = process->timeout > 0 ? process->timeout : TIMEOUT_DEFAULT;
@@ -497,12 +534,27 @@ void processes_limit(Processes *processes, size_t running_max)
     processes->running_max = running_max < PROCESSES_MAX ? running_max : PROCESSES_MAX;
 }
 
+void processes_guard(Processes *processes, Warden *warden)
+{
+    processes->warden = warden;
+}
+
+void processes_stop(Processes *processes)
+{
+    for (Child *child = processes->children; child; child = child->next)
+        if (child->pid && child->asked == PROCESS_EXITED) {
+            press(child, PROCESS_STOPPED);
+            loop_at(processes->loop, &child->timer, loop_now(processes->loop), step, child);
+        }
+}
+
 // reap waits for one that was killed; one that the kernel cannot end is left to it.
 static void reap(const Child *child)
 {
     struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
     siginfo_t info;
     poll(&ended, 1, FREE_PATIENCE_MS);
+    warden_ends(child->processes->warden, child->pid);
     waitid(P_PID, (id_t) child->pid, &info, WEXITED | WNOHANG);
 }
 

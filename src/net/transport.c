@@ -24,6 +24,12 @@ static void wake(void *with)
     loop_wake(carriers->loop);
 }
 
+static void stop(void *with)
+{
+    const Carriers *carriers = with;
+    processes_stop(carriers->processes);
+}
+
 void carriers_open(Carriers *carriers, const Clock *clock, const AddressPolicy *policy)
 {
     Loop *loop = loop_new(clock);
@@ -43,6 +49,11 @@ void carriers_close(Carriers *carriers)
 Transport carriers_transport(Carriers *carriers)
 {
     return (Transport){
-        .with = carriers, .start = start, .spawn = spawn, .wait = wait_for, .wake = wake
+        .with = carriers,
+        .start = start,
+        .spawn = spawn,
+        .wait = wait_for,
+        .wake = wake,
+        .stop = stop,
     };
 }

@@ -15,6 +15,7 @@ typedef struct Transport {
     void (*spawn)(void *with, const Process *process, ProcessDone *done, void *done_with);
     void (*wait)(void *with, Span timeout);
     void (*wake)(void *with);
+    void (*stop)(void *with); // asks programs to end; NULL: it runs none
 } Transport;
 
 typedef struct Carriers {
@@ -44,6 +45,12 @@ static inline void transport_spawn(const Transport *transport, const Process *pr
 static inline void transport_wait(const Transport *transport, Span timeout)
 {
     transport->wait(transport->with, timeout);
+}
+
+static inline void transport_stop(const Transport *transport)
+{
+    if (transport->stop)
+        transport->stop(transport->with);
 }
 
 static inline void transport_wake(const Transport *transport)

@@ -360,6 +360,54 @@ static void output_is_kept_up_to_a_limit(void)
     end();
 }
 
+static void what_is_kept_is_the_end(void)
+{
+    static const struct {
+        const char *script, *output;
+        size_t max;
+    } cases[] = {
+        { "printf 12345", "2345", 4 },
+        { "printf 12345", "12345", 5 },
+        { "printf 123; sleep 0.01; printf 45; sleep 0.01; printf 6", "456", 3 },
+        { "head -c 1000000 /dev/zero; printf 'the end'", "the end", 7 },
+        { "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done", "98\n2999\n", 8 },
+    };
+    begin();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(run_done) Run run = { 0 };
+        start(&run, cases[i].script, (Process){ .output_max = cases[i].max });
+        finish();
+        CHECK_AT(cases[i].script, str_eq(run.result.output, str_from(cases[i].output)));
+        CHECK_AT(cases[i].script, run.result.output_max == cases[i].max);
+    }
+    end();
+}
+
+static void a_stop_ends_those_that_run(void)
+{
+    begin();
+    DEFER(run_done) Run polite = { 0 }, deaf = { 0 }, after = { 0 };
+    start(&polite, "trap 'echo bye; exit 0' TERM; echo; while :; do sleep 0.01; done",
+          (Process){ .line = keep_line });
+    start(&deaf, "trap '' TERM; echo; while :; do sleep 0.01; done",
+          (Process){ .line = keep_line });
+    await_lines(&polite, 1);
+    await_lines(&deaf, 1);
+    processes_stop(processes);
+    processes_stop(processes); // does not press harder
+    while (polite.calls == 0)
+        loop_wait(loop, 10 * SPAN_SECOND);
+    CHECK(polite.result.end == PROCESS_STOPPED && str_eq(polite.last, S("bye")));
+    CHECK(str_eq(polite.result.problem_text, S("Peal was stopped while it ran")));
+    CHECK(deaf.calls == 0);
+    time_passes(PROCESS_GRACE);
+    start(&after, "exit 3", (Process){ 0 });
+    finish();
+    CHECK(deaf.result.end == PROCESS_STOPPED && deaf.result.signal == SIGKILL);
+    CHECK(after.result.end == PROCESS_EXITED && after.result.status == 3);
+    end();
+}
+
 static void lines_are_told_as_they_come(void)
 {
     static const struct {
@@ -488,6 +536,54 @@ static void those_that_run_at_the_end_are_killed(void)
     CHECK(str_to_i64(deaf.last, 2, INT32_MAX, &pid) && is_gone((pid_t) pid));
 }
 
+// One that is forked here stands for a Peal that is killed while programs run.
+static void run_and_be_killed(int tell)
+{
+    Warden warden = warden_open();
+    begin();
+    processes_guard(processes, &warden);
+    DEFER(run_done) Run over = { 0 }, left = { 0 };
+    start(&over, "true", (Process){ 0 });
+    finish();
+    start(&left, "sleep 1000 & echo $!; wait", (Process){ .line = keep_line });
+    await_lines(&left, 1);
+    (void) !write(tell, left.last.at, left.last.len);
+    kill(getpid(), SIGKILL);
+}
+
+static void no_program_outlives_a_peal_that_was_killed(void)
+{
+    int fds[2];
+    char text[32] = "";
+    int64_t pid = 0;
+    CHECK(pipe2(fds, O_CLOEXEC) == 0);
+    pid_t peal = fork();
+    if (peal == 0)
+        run_and_be_killed(fds[1]);
+    close(fds[1]);
+    ssize_t got = read(fds[0], text, sizeof text);
+    close(fds[0]);
+    CHECK(waitpid(peal, NULL, 0) == peal);
+    CHECK(got > 0 && str_to_i64((Str){ text, (size_t) got }, 2, INT32_MAX, &pid));
+    CHECK(is_gone((pid_t) pid));
+}
+
+static void a_warden_that_was_ended_is_done_without(void)
+{
+    Warden warden = warden_open();
+    CHECK(warden.pid > 0 && kill(warden.pid, SIGKILL) == 0);
+    CHECK(waitid(P_PID, (id_t) warden.pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT) == 0);
+    begin();
+    processes_guard(processes, &warden);
+    DEFER(run_done) Run run = { 0 };
+    start(&run, "exit 4", (Process){ 0 });
+    finish();
+    CHECK(run.result.status == 4 && warden.pid == 0);
+    end();
+    warden_close(&warden);
+    CHECK(!has_children());
+}
+
 static void over_the_limit_nothing_is_tried(void)
 {
     static const ProcessEnd ends[] = { PROCESS_EXITED, PROCESS_EXITED, PROCESS_NOT_TRIED };
@@ -557,6 +653,10 @@ static const Test tests[] = {
     TEST(the_whole_group_is_asked_to_end),
     TEST(what_it_left_behind_holds_nobody_up),
     TEST(output_is_kept_up_to_a_limit),
+    TEST(what_is_kept_is_the_end),
+    TEST(a_stop_ends_those_that_run),
+    TEST(no_program_outlives_a_peal_that_was_killed),
+    TEST(a_warden_that_was_ended_is_done_without),
     TEST(lines_are_told_as_they_come),
     TEST(input_is_fed_without_waiting),
     TEST(many_run_at_once_and_leave_nothing),
