@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "base/time.h"
 #include "channels/channel.h"
+#include "channels/exec.h"
 #include "domain/cause.h"
 #include "domain/channel.h"
 #include "domain/cron.h"
@@ -260,6 +261,11 @@ static void print_sending(void)
         "%s per node; beyond it a delivery waits and is charged nothing. A line "
         "of output counts up to %s; at its time-out a program is asked to end, and killed %s later",
         count(PROCESSES_MAX), bytes(PROCESS_LINE_MAX), span(PROCESS_GRACE));
+    row("`exec` channel",
+        "%s words of %s each; time-out %s unless said, up to %s; of its output the last %s are "
+        "kept, up to %s",
+        count(EXEC_WORDS_MAX), bytes(EXEC_WORD_MAX), span(EXEC_TIMEOUT), span(EXEC_TIMEOUT_MAX),
+        bytes(EXEC_OUTPUT), bytes(EXEC_OUTPUT_MAX));
     row("answer of a receiver kept",
         "%s; one that breaks off is no answer (it is retried), but its status is noted with the "
         "attempt",

@@ -55,6 +55,7 @@ typedef struct Api {
     const KeyRing *ring;
     bool is_key_foreign; // the ring is not this database's (store/seal.h): nothing may be sealed
     Str table_folder;    // below which files may be table sources; none
+    Str exec_folder;     // of commands that may be run; none
     Str store_url;       // the store's own
     Str url_template;    // of links: https://…/s/{publicId}; none
     bool is_dev;         // every channel captures

@@ -2,6 +2,7 @@
 
 #include "api/handlers.h"
 #include "channels/channel.h"
+#include "channels/exec.h"
 #include "domain/source.h"
 #include "intake/table.h"
 #include "net/url.h"
@@ -105,6 +106,26 @@ static bool has_channel_moved(const Json *body, const Json *old)
     return url.at && (to.at || from.at) && !url_same_origin(to, from);
 }
 
+// may_save_channel refuses to let others than the operator choose what runs on this machine, and a
+// command that is not there.
+static Err may_save_channel(const Edit *edit, Error *error)
+{
+    const Call *call = edit->call;
+    Error missing = { 0 };
+    Str path;
+    if (type_of(edit->body) != &channel_exec)
+        return ERR_OK;
+    if (!call->key->is_system)
+        return fail(error, ERR_FORBIDDEN, "an exec channel is made with the system right");
+    const Json *command = json_get(json_get(edit->body, S("config")), S("command"));
+    Str name = json_str(json_type(command) == JSON_ARRAY ? json_at(command, 0) : command);
+    if (exec_find(call->arena, call->api->exec_folder, name, &path, &missing) == ERR_OK)
+        return ERR_OK;
+    error_add(error, call->api->exec_folder.at ? S("/config/command") : S("/type"), "bad-command",
+              "%s", missing.detail);
+    return error_close(error, ERR_CHANNEL_INVALID);
+}
+
 static Str warn_of_wait(Call *call, Str key)
 {
     const RegistryChannel *channel = registry_channel(call->registry, call->tenant, key);
@@ -184,6 +205,7 @@ static const Noun nouns[] = {
         .secrets = "config",
         .find_shape = find_config,
         .has_moved = has_channel_moved,
+        .may_save = may_save_channel,
         .touch = touch_channel,
         .warn = warn_of_wait,
         .look = channel_look,

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "channels/exec.h"
 #include "domain/event.h"
 #include "engine/engine.h"
 #include "net/listen.h"
@@ -38,6 +39,7 @@ enum { CA_FILE_MAX = 4 << 20 };
     { "adopt", NULL, "vouch for a store that would start held as a copy (see docs/operations.md)" },                      \
     { "url-template", "URL", "links in messages, with {publicId} (PEAL_URL_TEMPLATE)" },                                   \
     { "table-source-dir", "FOLDER", "below which SQLite files may be table sources (PEAL_TABLE_SOURCE_DIR; default none)" }, \
+    { "exec-dir", "FOLDER", "commands that exec channels may run (PEAL_EXEC_DIR; default none: the type is refused)" },    \
     { "payload-max", "SIZE", "of one event (PEAL_PAYLOAD_MAX; default " MACRO_TEXT(PAYLOAD_MAX_MIB) "M)" },               \
     { "body-max", "SIZE", "of one request (PEAL_BODY_MAX; default " MACRO_TEXT(BODY_MAX_MIB) "M)" },                      \
     { "bodies-max", "SIZE", "of all requests in memory (PEAL_BODIES_MAX; default " MACRO_TEXT(BODIES_MAX_MIB) "M)" },     \
@@ -310,6 +312,9 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
                                .adopts = args_flag(args, "adopt") };
     ret->url_template = option(&sources, "url-template");
     ret->table_folder = option(&sources, "table-source-dir");
+    ret->exec_folder = option(&sources, "exec-dir");
+    if (ret->exec_folder.at)
+        TRY(exec_folder_check(arena, ret->exec_folder, error));
     ret->node_name = option(&sources, "node-name");
     if (!ret->node_name.at)
         ret->node_name = host_name(arena);

@@ -31,6 +31,7 @@ typedef struct Config {
     bool has_new_key;    // the master key is meant to replace the one this database knows
     EpochGuard guard;    // where the store's epoch is kept outside, and whether to vouch for it
     Str table_folder;    // below which SQLite files may be table sources; none
+    Str exec_folder;     // of commands that exec channels may run; none
     size_t payload_max, body_max, bodies_max; // bytes of one event, one request, all requests
     Span kept;                                // what has ended
     int host_max; // requests to one host at once; 0: as the engine has it

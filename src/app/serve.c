@@ -43,6 +43,7 @@ typedef struct Program {
     Str hint;    // what to try where it does not start; none
     StoreUp store;
     char away[ERROR_DETAIL_MAX]; // why the store was away, as it was told last
+    Warden warden; // of what it runs
     Carriers carriers;
     Transport transport;
     Engine *engine;
@@ -218,6 +219,8 @@ static Err open_program(Program *program, Error *error)
 {
     const Config *config = program->config;
     harden();
+    if (config->exec_folder.at) // before there are threads, and keys
+        program->warden = warden_open();
     part_descriptors(program);
     clock_init_system(&program->real);
     clock_init_system(&program->clock);
@@ -236,6 +239,7 @@ static Err open_program(Program *program, Error *error)
                           .random = &program->random,
                           .ring = &program->ring,
                           .table_folder = config->table_folder,
+                          .exec_folder = config->exec_folder,
                           .store_url = config->store,
                           .url_template = config->url_template,
                           .is_dev = config->is_dev,
@@ -305,6 +309,7 @@ static Err open_store(Program *program, Error *error)
     transfers_limit(program->carriers.transfers, program->descriptors.flights_max);
     transfers_trust(program->carriers.transfers, config->ca_file);
     processes_limit(program->carriers.processes, program->descriptors.flights_max / 2);
+    processes_guard(program->carriers.processes, &program->warden);
     program->transport = carriers_transport(&program->carriers);
     EngineOptions options = {
         .writer = program->store.writer,
@@ -319,6 +324,7 @@ static Err open_store(Program *program, Error *error)
         .host_max = config->host_max,
         .payload_max = config->payload_max,
         .url_template = config->url_template,
+        .exec_folder = config->exec_folder,
         .kept = config->kept,
         .kept_delivered = config->central.at ? SITE_KEEPS : 0,
     };
@@ -493,6 +499,7 @@ static void stop(Program *program, bool is_up)
         bell_close(program->bell);
         engine_free(program->engine);
         carriers_close(&program->carriers);
+        warden_close(&program->warden);
         pool_close(program->api.thinkers);
         pool_close(program->api.slow_thinkers);
         store_down(&program->store, &program->real);

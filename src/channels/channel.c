@@ -12,6 +12,7 @@ const ChannelType *const channel_types[] = {
     &channel_http,
     &channel_email,
     &channel_forward,
+    &channel_exec,
     &provider_teams.type,
     &provider_slack.type,
     &provider_twilio.type,
@@ -82,6 +83,18 @@ void parcel_redact(const Parcel *parcel)
         }
 }
 
+Str message_job(const Message *message)
+{
+    return message->rule_kind == RULE_JOB ? message->rule_id : STR_NONE;
+}
+
+Str message_execution_id(Arena *arena, const Message *message)
+{
+    char id[UUID_TEXT_LEN + 1];
+    return STR_JOIN(arena, uuid_text(message->promise.id, id), S("-"),
+                    str_i64(arena, message->attempt));
+}
+
 Str message_link(Arena *arena, Str template, Str public_id)
 {
     Str mark = S("{publicId}");
@@ -137,16 +150,21 @@ Str message_json(Arena *arena, const Message *message)
     return buf_str(&buf);
 }
 
-Str judge_text(Arena *arena, Str text, size_t max)
+static bool is_control(Str text, size_t len)
+{
+    unsigned char c = (unsigned char) text.at[0];
+    return c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char) text.at[1] < 0xa0);
+}
+
+// clean_text is what somebody else wrote, as UTF-8 without control characters but those in spared,
+// cut between two characters; none when nothing is left.
+static Str clean_text(Arena *arena, Str text, size_t max, const char *spared)
 {
     static const Str stand_in = S("\xef\xbf\xbd"); // U+FFFD
     Buf clean = buf_new(arena, max);
     while (text.len > 0 && !clean.overflowed) {
         size_t len = str_utf8_len(text);
-        unsigned char c = (unsigned char) text.at[0];
-        bool is_control =
-            c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char) text.at[1] < 0xa0);
-        if (is_control)
+        if (is_control(text, len) && !memchr(spared, text.at[0], strlen(spared)))
             buf_add_char(&clean, ' ');
         else
             buf_add(&clean, len > 0 ? (Str){ text.at, len } : stand_in);
@@ -154,6 +172,11 @@ Str judge_text(Arena *arena, Str text, size_t max)
     }
     Str trimmed = str_trim(buf_str(&clean));
     return trimmed.len > 0 ? trimmed : STR_NONE;
+}
+
+Str judge_text(Arena *arena, Str text, size_t max)
+{
+    return clean_text(arena, text, max, "");
 }
 
 Str judge_id(Arena *arena, Str id)
@@ -235,6 +258,11 @@ static Outcome judge_problem(TransferProblem problem)
 Str judge_detail(Arena *arena, Str text)
 {
     return judge_text(arena, text, RESPONSE_KEPT_MAX);
+}
+
+Str judge_lines(Arena *arena, Str text, size_t max)
+{
+    return clean_text(arena, text, max, "\n\t");
 }
 
 // detail_of is what was answered, or where somebody is sent on to: nobody goes there.

@@ -68,7 +68,8 @@ typedef struct Parcel {
     size_t count;
     Arena *arena; // of the request and the outcomes
     Instant now;
-    Hidden hidden; // from when its request is made
+    Str exec_folder; // of the operator's commands; none
+    Hidden hidden;   // from when its request is made
 } Parcel;
 
 // target_is_judged: what became of it is known, so that nothing is to be sent to it.
@@ -87,6 +88,11 @@ bool parcel_is_judged(const Parcel *parcel);
 // was judged.
 void parcel_hide(Parcel *parcel, const Transfer *transfer);
 void parcel_redact(const Parcel *parcel);
+
+// message_job is the name of the job that it is a run of; none. message_execution_id names the try:
+// the delivery and the attempt.
+Str message_job(const Message *message);
+Str message_execution_id(Arena *arena, const Message *message);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);
@@ -109,6 +115,7 @@ typedef struct ChannelType {
                      // with more it goes in several; 0: whom it reaches is the channel's matter
     bool has_content; // it speaks to persons: a message that says nothing is not sent
     bool is_ordered;  // its channels are, whether or not they say so (domain/channel.h: ordered)
+    Span timeout;     // of an attempt where its channel says none; 0: as all
     bool is_timeless; // what stands in its lanes is due, whatever the clock says: due_at is its
                       // place
 
@@ -151,6 +158,7 @@ extern const ChannelType channel_memory;
 extern const ChannelType channel_http;
 extern const ChannelType channel_email;
 extern const ChannelType channel_forward;
+extern const ChannelType channel_exec;
 
 // judge_http is the reading of HTTP answers that most types share: 2xx delivered; 408 425 429 and
 // 5xx but 501 and 505 transient; 410 permanent with reason gone; the rest permanent. Retry-After in
@@ -162,9 +170,11 @@ enum { RESPONSE_KEPT_MAX = 4096 };
 Outcome judge_http(Arena *arena, const TransferResult *result, Instant now);
 
 // judge_text is what somebody else wrote, as UTF-8 without control characters, cut between two
-// characters; none when nothing is left. judge_detail is that for an outcome's detail.
+// characters; none when nothing is left. judge_detail is that for an outcome's detail; judge_lines
+// keeps lines and tabs.
 Str judge_text(Arena *arena, Str text, size_t max);
 Str judge_detail(Arena *arena, Str text);
+Str judge_lines(Arena *arena, Str text, size_t max);
 
 // judge_retry_after is that floor, judge_id a far side's id as it can be kept: for types that find
 // them elsewhere, or judge otherwise.

@@ -41,7 +41,7 @@ static const Field fields[] = {
       .help = "attempts at once; " MACRO_TEXT(CHANNEL_CONCURRENCY) " unless said" },
     // The rate's members lie in the channel itself.
     { "rate", FIELD_OBJECT, .inside = &rate_shape, .help = "at most max attempts in each per" },
-    { "timeout", FIELD_SPAN, AT(timeout), .min = SPAN_SECOND, .max = TIMEOUT_MAX,
+    { "timeout", FIELD_SPAN, AT(timeout), .given = offsetof(ChannelDefinition, has_timeout), .min = SPAN_SECOND, .max = TIMEOUT_MAX,
       .help = "of one attempt; " MACRO_TEXT(CHANNEL_TIMEOUT_SECONDS) "s unless said" },
     { "retry", FIELD_OBJECT, AT(retry), .given = offsetof(ChannelDefinition, has_retry), .inside = &retry_shape },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one parks what it is to send" },

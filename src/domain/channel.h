@@ -18,7 +18,8 @@ typedef struct ChannelDefinition {
     int concurrency; // at most this many attempts at once
     int rate_max;    // attempts per rate_per; 0: no limit
     Span rate_per;
-    Span timeout; // of one attempt
+    Span timeout;     // of one attempt …
+    bool has_timeout; // … and whether the channel says it
     bool has_retry;
     RetryPolicy retry;
     bool enabled; // default true

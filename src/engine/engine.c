@@ -322,6 +322,8 @@ bool engine_stop(Engine *engine, Span grace)
     command_refuse_all(engine);
     Instant deadline = engine_monotonic(engine) + grace;
     while (!engine_is_idle(engine) && engine_monotonic(engine) < deadline) {
+        if (engine_monotonic(engine) >= deadline - STOP_PROGRAMS)
+            transport_stop(engine->options.transport);
         engine_round(engine);
         transport_wait(engine->options.transport, 20 * SPAN_MILLISECOND);
     }

@@ -40,6 +40,7 @@ typedef struct EngineOptions {
     int host_max;       // parcels under way to one host of a tenant; 0: as above
     size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX
     Str url_template;   // {publicId}; none
+    Str exec_folder;    // of the commands that may be run here; none: others may run them
     Span kept;          // what has ended; 0: PURGE_KEPT (store/purge.h)
     Span kept_delivered; // what was delivered, where that is less; 0: as long
 } EngineOptions;

@@ -284,6 +284,13 @@ static bool is_pulled(const ChannelType *type, const RegistryLane *lane)
     return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled;
 }
 
+// is_foreign: it runs commands, and this node has none. Another may; until then it waits.
+static bool is_foreign(const Engine *engine, const ChannelType *type, const RegistryLane *lane)
+{
+    bool has_none = !engine->options.exec_folder.at && !engine->options.is_dev;
+    return type == &channel_exec && has_none && lane->channel->definition.enabled;
+}
+
 static int64_t version_of(const TrieItem *lane)
 {
     const RegistryChannel *channel = lane ? ((const RegistryLane *) lane)->channel : NULL;
@@ -299,7 +306,8 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
     lane->type = is ? find_type(engine->options.types, known) : NULL;
-    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(lane->type, known);
+    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(lane->type, known) &&
+                     !is_foreign(engine, lane->type, known);
     if (version_of(was) != version_of(is)) // else it was only read again
         circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
     else

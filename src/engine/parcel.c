@@ -150,7 +150,8 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel, In
                               .config = registry_config(first->engine->registry, channel),
                               .messages = messages,
                               .arena = &first->arena,
-                              .now = now };
+                              .now = now,
+                              .exec_folder = first->engine->options.exec_folder };
     for (Flight *flight = first; flight; flight = flight->also)
         fill_in(&messages[first->parcel.count++], only++, flight, first->type);
     assert(first->parcel.count == count);
@@ -201,11 +202,19 @@ void parcel_done(Flight *first)
     first->parcel.count = 0;
 }
 
+// timeout_of is what an attempt may take: what its channel says, else what is usual for its type.
+static Span timeout_of(const Flight *first, const RegistryLane *way)
+{
+    const ChannelDefinition *channel = &way->channel->definition;
+    bool is_usual = !channel->has_timeout && first->type->timeout > 0;
+    return is_usual ? first->type->timeout : channel->timeout;
+}
+
 // parcel_carry hands a parcel to its carrier. Where nothing leaves the machine it is judged at
 // once.
 void parcel_carry(Flight *first, const RegistryLane *way)
 {
-    Span timeout = way->channel->definition.timeout;
+    Span timeout = timeout_of(first, way);
     Error error = { .arena = first->parcel.arena };
     lane_at(first->engine, first->claimed.promise.lane)->running++;
     Carrier carrier = first->engine->options.is_dev ? CARRIER_CAPTURE : first->type->carrier;
@@ -303,7 +312,8 @@ static Err start_process(Flight *first, Span timeout, Error *error)
 {
     Process process = { 0 };
     TRY(first->type->command(&first->parcel, &process, error));
-    process.timeout = timeout;
+    if (process.timeout == 0)
+        process.timeout = timeout;
     transport_spawn(first->engine->options.transport, &process, process_done, first);
     return ERR_OK;
 }

@@ -37,8 +37,9 @@ enum {
 #define RETRY_STORE_EVERY ((Span) 250 * SPAN_MILLISECOND)
 #define WARY_FOR ((Span) 30 * SPAN_SECOND) // after a round that failed by its own fault
 #define SWEEP_FOR ((Span) 60 * SPAN_SECOND)
-#define LAST_ROUNDS ((Span) 3 * SPAN_SECOND)     // for the writer, when the engine stops
-#define AHEAD ((Span) 20 * SPAN_MILLISECOND)     // of work that a quick lane is claimed ahead
+#define LAST_ROUNDS ((Span) 3 * SPAN_SECOND)        // for the writer, when the engine stops
+#define STOP_PROGRAMS (PROCESS_GRACE + SPAN_SECOND) // before the grace of a stop ends
+#define AHEAD ((Span) 20 * SPAN_MILLISECOND)        // of work that a quick lane is claimed ahead
 #define QUICK ((Span) 50 * SPAN_MILLISECOND)     // an attempt of a lane that may be claimed ahead
 #define WAIT_MAX ((Span) 100 * SPAN_MILLISECOND) // what was claimed ahead waits no longer
 
