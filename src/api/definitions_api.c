@@ -57,11 +57,16 @@ Err definition_put(Call *call, Tx *tx, Error *error)
 
 Err definition_patch(Call *call, Tx *tx, Error *error)
 {
+    TRY(call_body(call, error));
+    return definition_change(call, tx, call->body, error);
+}
+
+Err definition_change(Call *call, Tx *tx, const Json *changes, Error *error)
+{
     Edit edit = { .call = call, .tx = tx };
     const Json *given;
-    TRY(call_body(call, error));
     TRY(edit_find(&edit, error));
-    TRY(edit_patch(&edit, call->body, &given, error));
+    TRY(edit_patch(&edit, changes, &given, error));
     return save(&edit, given, false, true, error);
 }
 
@@ -180,13 +185,42 @@ static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Err
     return answer_row(edit->call, edit->tx->db, &shown, error);
 }
 
+// switch_of is the member that says whether one is in use.
+static Str switch_of(const Noun *of)
+{
+    return fields_find(of->kind->shape, S("active")) ? S("active") : S("enabled");
+}
+
+static bool is_on(const Noun *of, const Json *body)
+{
+    const Json *on = json_get(body, switch_of(of));
+    return json_type(on) != JSON_BOOL || json_bool(on);
+}
+
+// without returns an object without one of its members.
+static Err without(Arena *arena, const Json *object, Str member, const Json **ret, Error *error)
+{
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    for (JsonIter it = json_each(object); json_next(&it);)
+        if (!str_eq(it.key, member))
+            json_put_raw(&out, it.key, json_text(arena, it.value));
+    json_close(&out, '}');
+    return json_parse(arena, buf_str(&text), ret, error);
+}
+
 // read_body checks what was given and puts it under the names of its rows.
 static Err read_body(Edit *edit, const Json *given, Error *error)
 {
     Arena *arena = edit->call->arena;
-    const DefinitionKind *kind = edit->call->route->definition;
-    TRY(kind->check(arena, given, error));
-    return rewrite(arena, kind->shape, given, false, &edit->body, error);
+    const Noun *of = noun(edit->call);
+    TRY(of->kind->check(arena, given, error));
+    TRY(rewrite(arena, of->kind->shape, given, false, &edit->body, error));
+    Str reason = str_from(of->off_reason);
+    if (reason.at && is_on(of, edit->body) && json_get(edit->body, reason))
+        return without(arena, edit->body, reason, &edit->body, error);
+    return ERR_OK;
 }
 
 // seal returns the member with secrets as it is to be stored. Where it is_patched, what is not in
@@ -278,18 +312,6 @@ static bool is_secrets(const Noun *of, Str member)
 static bool may_edit(const Call *call)
 {
     return call->key && (call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN);
-}
-
-// switch_of is the member that says whether one is in use.
-static Str switch_of(const Noun *of)
-{
-    return fields_find(of->kind->shape, S("active")) ? S("active") : S("enabled");
-}
-
-static bool is_on(const Noun *of, const Json *body)
-{
-    const Json *on = json_get(body, switch_of(of));
-    return json_type(on) != JSON_BOOL || json_bool(on);
 }
 
 // deactivate writes a version that is not active; false where it was not already.

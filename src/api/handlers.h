@@ -35,6 +35,13 @@ Err template_preview(Call *call, Db *db, Error *error);
 // cron_api.c
 Err cron_preview(Call *call, Db *db, Error *error);
 
+// jobs_api.c
+extern const Param job_next_params[];
+Err job_trigger(Call *call, Tx *tx, Error *error);
+Err job_enable(Call *call, Tx *tx, Error *error);
+Err job_disable(Call *call, Tx *tx, Error *error);
+Err job_next(Call *call, Db *db, Error *error);
+
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);
 

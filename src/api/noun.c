@@ -45,6 +45,17 @@ static Err touch_trigger(Edit *edit, Error *error)
     return edit_warn_of_channel(edit, channel, error);
 }
 
+// may_save_job refuses a payload that no event may have.
+static Err may_save_job(const Edit *edit, Error *error)
+{
+    const Json *payload = json_get(edit->body, S("payload"));
+    size_t max = edit->call->api->payload_max;
+    if (!payload || json_text(edit->call->arena, payload).len <= max)
+        return ERR_OK;
+    error_add(error, S("/payload"), "too-large", "may have %zu bytes", max);
+    return error_close(error, ERR_JOB_INVALID);
+}
+
 static Err touch_job(Edit *edit, Error *error)
 {
     Str handler = json_str(json_get(edit->body, S("handler")));
@@ -192,6 +203,8 @@ static const Noun nouns[] = {
     },
     {
         .kind = &definition_job,
+        .off_reason = "reason",
+        .may_save = may_save_job,
         .touch = touch_job,
     },
     {

@@ -56,6 +56,9 @@ typedef struct Noun {
     Err (*look)(Call *call, Db *db, const void **ret, Error *error);
     void (*tell)(Call *call, const void *known, Str id);
 
+    // off_reason is the member that says why one is off: it goes when one is on.
+    const char *off_reason;
+
     // has_placeholders: its warnings are objects that name one.
     bool has_placeholders;
 
@@ -83,5 +86,7 @@ const Noun *noun_of(const DefinitionKind *kind);
 // secrets and makes it, or its next version; where it is_patched, what is not in it was taken out.
 Err edit_find(Edit *edit, Error *error) MUST_USE;
 Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error) MUST_USE;
+// definition_change does all of that for a merge patch, and answers with the row.
 Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Definition *ret,
               Error *error) MUST_USE;
+Err definition_change(Call *call, Tx *tx, const Json *changes, Error *error) MUST_USE;

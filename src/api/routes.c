@@ -170,6 +170,16 @@ const Route routes[] = {
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
     DEFINITION_OPERATOR_TABLE(OPERATOR_ROUTES)
+    { "POST",   "/v1/jobs/{name}/trigger",      OPERATORS, WRITES(job_trigger),
+      "Run a job now, enabled or not; its next run stays where it is", POSTED(run_body_shape), GIVES(202, run_shape),
+      .example = "{\"payload\":{}}" },
+    { "POST",   "/v1/jobs/{name}/enable",       OPERATORS, WRITES(job_enable),
+      "Let a job fire again; what fell meanwhile is not made up", BARE, GIVES(200, job_shape), .definition = &definition_job },
+    { "POST",   "/v1/jobs/{name}/disable",      OPERATORS, WRITES(job_disable),
+      "Let a job fire no more; the reason is shown as long", POSTED(reason_shape), GIVES(200, job_shape),
+      .example = "{\"reason\":\"…\"}", .definition = &definition_job },
+    { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_next),
+      "Say when a job is due next", .params = job_next_params, GIVES(200, cron_preview_shape) },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),

@@ -196,6 +196,18 @@ static const Field cron_body_rows[] = {
 };
 const Shape cron_body_shape = { .name = "CronQuestion", SHAPE_ROWS(cron_body_rows), .size = sizeof(CronBody) };
 
+static const Field run_body_rows[] = {
+    { "entity",  FIELD_TEXT, .offset = offsetof(RunBody, entity), .max = EVENT_ENTITY_MAX, .help = "What the run is about" },
+    { "payload", FIELD_OBJECT, .offset = offsetof(RunBody, payload), .help = "What the handler is given; the job's unless said" },
+};
+const Shape run_body_shape = { .name = "RunBody", SHAPE_ROWS(run_body_rows), .size = sizeof(RunBody) };
+
+static const Field run_rows[] = {
+    { "executionId", FIELD_TEXT, ALWAYS, .help = "Of its first try" },
+    { "deliveryId",  FIELD_ID,   ALWAYS },
+};
+const Shape run_shape = SHAPE("Run", run_rows);
+
 static const Field cron_time_rows[] = {
     { "at",    FIELD_TIME, ALWAYS },
     { "local", FIELD_TEXT, ALWAYS, .help = "As the clocks of the zone show it, with their offset" },

@@ -109,6 +109,14 @@ extern const Shape operation_body_shape;
 extern const Shape operation_begun_shape;
 extern const Shape operation_shape;
 
+// jobs_api.c
+typedef struct RunBody {
+    Str entity;
+    const Json *payload;
+} RunBody;
+extern const Shape run_body_shape;
+extern const Shape run_shape;
+
 // rotate_api.c
 typedef struct RotateBody {
     Str secret, value;

@@ -2,6 +2,7 @@
 
 #include "domain/job.h"
 #include "domain/list.h"
+#include "domain/run.h"
 #include "domain/template.h"
 
 static const struct {
@@ -50,7 +51,7 @@ void rule_put(JsonOut *out, RuleKind kind, Str id, int64_t version)
 static RetryPolicy retry_of(RuleKind kind)
 {
     RetryPolicy usual = retry_default();
-    if (kind == RULE_JOB)
+    if (run_of_rule(kind))
         usual.max = 3;
     if (kind != RULE_NOTIFY)
         return usual;

@@ -10,6 +10,11 @@
 #include "domain/delivery.h"
 #include "domain/rule.h"
 
+// The event that makes a run has this kind; its topic says that it is for an occurrence which a
+// person asked for afterwards.
+#define RUN_EVENT_KIND S("job")
+#define RUN_TOPIC_BACKFILL S("backfill")
+
 // clang-format off
 #define RUN_SOURCE_TABLE(X)                          \
     /* name      of its event   as it is shown    */ \

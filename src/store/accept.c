@@ -1,6 +1,7 @@
 #include "store/accept.h"
 
 #include "domain/dedup.h"
+#include "domain/run.h"
 #include "domain/template.h"
 #include "store/awaiting.h"
 #include "store/decision.h"
@@ -303,15 +304,26 @@ static bool has_identity(const AcceptItem *item)
     return item->event.identity.len > 0 && !item->again;
 }
 
+// identity_of is the key of an item's identity. That of a run is its job's own, so that nobody who
+// posts events can take it first.
+static Uuid identity_of(const Accept *accept, const AcceptItem *item)
+{
+    const Event *event = &item->event;
+    const Rule *rule = item->named_count > 0 ? &item->named[0]->rule : NULL;
+    if (!rule || !run_of_rule(rule->kind))
+        return dedup_identity(accept->arena, event->source, event->identity);
+    Str parts[] = { event->source, event->identity };
+    Sha256 hash = dedup_parts(accept->arena, parts, ARRAY_LEN(parts));
+    return dedup_key(rule->number, &hash);
+}
+
 static void decide_identity(const Accept *accept, AcceptItem *item)
 {
     if (!has_identity(item))
         return;
-    const Event *event = &item->event;
-    item->identity =
-        (DedupKey){ .tenant = accept->tenant,
-                    .key = dedup_identity(accept->arena, event->source, event->identity),
-                    .wanted_by = event->id };
+    item->identity = (DedupKey){ .tenant = accept->tenant,
+                                 .key = identity_of(accept, item),
+                                 .wanted_by = item->event.id };
 }
 
 bool accept_skipped(const AcceptPair *pair)

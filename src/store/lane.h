@@ -8,6 +8,8 @@
 
 #include "store/tx.h"
 
+#define LANE_NOWHERE S("") // the channel of what has none
+
 // lane_ensure gives a channel key its number, if it has none yet: for good, and before the channel
 // itself, where a trigger names it first.
 Err lane_ensure(Tx *tx, int64_t tenant, Str channel_key, Error *error) MUST_USE;

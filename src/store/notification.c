@@ -1,7 +1,6 @@
 #include "store/notification.h"
 
 #include "domain/dedup.h"
-#include "store/definition.h"
 #include "store/delivery.h"
 #include "store/lane.h"
 #include "store/rule.h"
@@ -11,12 +10,6 @@ static const Statement holder = {
     .scope = STATEMENT_TENANT,
     .params = "iu",
     .sql = "SELECT holder FROM dedup WHERE tenant = $1 AND key = $2",
-};
-static const Statement lane_find = {
-    .name = "notification_lane",
-    .scope = STATEMENT_TENANT,
-    .params = "it",
-    .sql = "SELECT lane FROM lane WHERE tenant = $1 AND channel = $2",
 };
 // Kind 5 is RULE_NOTIFY (store/rule.h).
 #define ASKED                                                                                      \
@@ -39,8 +32,7 @@ static const Statement rename_one = {
     .sql = "UPDATE delivery SET version = $3, lane = $4 WHERE tenant = $1 AND id = $2",
 };
 
-const Statement *const notification_statements[] = { &holder, &lane_find, &asked_for, &rename_one,
-                                                     NULL };
+const Statement *const notification_statements[] = { &holder, &asked_for, &rename_one, NULL };
 
 // channel_for is the key of the list's channel of a type, its first where none is said; none where
 // it has no such.
@@ -116,25 +108,6 @@ bool notifications_name(Accept *accept, const Registry *registry)
     return is_known;
 }
 
-// number_rule gives the list its number and the way it goes its lane, where they have none.
-static Err number_rule(Tx *tx, Trigger *rule, Error *error)
-{
-    Rows lanes;
-    Rule *of = &rule->rule;
-    Value args[] = { value_i64(of->tenant), value_text(rule->channel) };
-    TRY(definition_lock(tx, error));
-    if (!of->number) {
-        TRY(rule_ensure(tx, of->tenant, RULE_NOTIFY, of->id, error));
-        TRY(rule_number(tx->db, &tx->arena, of->tenant, RULE_NOTIFY, of->id, &of->number, error));
-    }
-    if (!of->lane) {
-        TRY(lane_ensure(tx, of->tenant, rule->channel, error));
-        TRY(tx_query(tx, &lane_find, args, &lanes, error));
-        of->lane = value_to_i64(lanes.values);
-    }
-    return ERR_OK;
-}
-
 Err notifications_name_now(Tx *tx, Accept *accept, Error *error)
 {
     if (accept->decided == registry_moved(tx->registry, accept->tenant))
@@ -147,7 +120,7 @@ Err notifications_name_now(Tx *tx, Accept *accept, Error *error)
             continue;
         Trigger *rule = (Trigger *) (uintptr_t) item->named[0]; // name() made it
         if (!rule->rule.number || !rule->rule.lane)
-            TRY(number_rule(tx, rule, error));
+            TRY(rule_place(tx, &rule->rule, rule->channel, error));
     }
     return ERR_OK;
 }
@@ -164,7 +137,7 @@ static Err rename_delivery(Tx *tx, int64_t tenant, const Value *row, Settle *set
     Trigger rule = rule_for(tx->registry, &tx->arena, tenant, &of);
     rule.rule.number = settle->rule;
     if (!rule.rule.lane)
-        TRY(number_rule(tx, &rule, error));
+        TRY(rule_place(tx, &rule.rule, rule.channel, error));
     Value args[] = { value_i64(tenant), value_uuid(&settle->id), value_i64(rule.rule.version),
                      value_i64(rule.rule.lane) };
     if (rule.rule.lane != settle->lane) {

@@ -12,8 +12,6 @@
 #include "store/accept.h"
 #include "store/queue.h"
 
-#define LANE_NOWHERE S("") // the channel of what has none
-
 // notifications_name names the lists of an accept's notifications as the snapshot has them, before
 // accept_decide() is called with it. False where one has no number yet: then they are named inside
 // the transaction.

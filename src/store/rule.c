@@ -1,6 +1,7 @@
 #include "store/rule.h"
 
 #include "store/definition.h"
+#include "store/lane.h"
 
 // The select has a condition because SQLite would read its ON as a join's.
 static const Statement insert = {
@@ -28,7 +29,14 @@ static const Statement find = {
     .sql = "SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3",
 };
 
-const Statement *const rule_statements[] = { &insert, &names, &find, NULL };
+static const Statement find_lane = {
+    .name = "rule_lane",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "SELECT lane FROM lane WHERE tenant = $1 AND channel = $2",
+};
+
+const Statement *const rule_statements[] = { &insert, &names, &find, &find_lane, NULL };
 
 Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
 {
@@ -48,6 +56,24 @@ Err rule_number(Db *db, Arena *arena, int64_t tenant, RuleKind kind, Str id, int
     Value args[] = { value_i64(tenant), value_i64(kind), value_text(id) };
     TRY(db_query(db, arena, &find, args, &rows, error));
     *ret = rows.count > 0 ? value_to_i64(rows.values) : 0;
+    return ERR_OK;
+}
+
+Err rule_place(Tx *tx, Rule *rule, Str channel, Error *error)
+{
+    Rows lanes;
+    Value args[] = { value_i64(rule->tenant), value_text(channel) };
+    TRY(definition_lock(tx, error));
+    if (!rule->number) {
+        TRY(rule_ensure(tx, rule->tenant, rule->kind, rule->id, error));
+        TRY(rule_number(tx->db, &tx->arena, rule->tenant, rule->kind, rule->id, &rule->number,
+                        error));
+    }
+    if (!rule->lane) {
+        TRY(lane_ensure(tx, rule->tenant, channel, error));
+        TRY(tx_query(tx, &find_lane, args, &lanes, error));
+        rule->lane = value_to_i64(lanes.values);
+    }
     return ERR_OK;
 }
 

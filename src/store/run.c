@@ -1,6 +1,8 @@
 #include "store/run.h"
 
 #include "store/columns.h"
+#include "store/lane.h"
+#include "store/rule.h"
 
 // Kinds 4 and 8 are RULE_JOB and RULE_AUTOMATION.
 _Static_assert(RULE_JOB == 4 && RULE_AUTOMATION == 8, "the SQL names kinds by number");
@@ -22,6 +24,76 @@ static const Statement look = {
 };
 
 const Statement *const run_statements[] = { &look, NULL };
+
+const Trigger *run_of(Arena *arena, const RegistryTrigger *known)
+{
+    const Trigger *compiled = registry_compiled(known, arena);
+    Trigger *rule = arena_copy(arena, compiled, sizeof *compiled);
+    rule->enabled = true;
+    rule->rule.number = known->rule;
+    rule->rule.version = known->version;
+    rule->rule.tenant = known->tenant;
+    rule->rule.lane = known->lane;
+    return rule;
+}
+
+// nobody is a job of which nothing is known but its name.
+static Trigger *nobody(Arena *arena, int64_t tenant, RuleKind kind, Str name)
+{
+    Trigger *rule = ARENA_NEW(arena, Trigger);
+    rule->rule = rule_default(kind, name);
+    rule->rule.tenant = tenant;
+    rule->enabled = true;
+    rule->channel = LANE_NOWHERE;
+    return rule;
+}
+
+Err run_rule(Tx *tx, Arena *arena, int64_t tenant, RuleKind kind, Str name, const Trigger **ret,
+             Error *error)
+{
+    const RegistryTrigger *known = registry_rule(tx->registry, tenant, kind, name);
+    const Trigger *rule = known ? run_of(arena, known) : nobody(arena, tenant, kind, name);
+    if (!rule->rule.number || !rule->rule.lane)
+        TRY(rule_place(tx, (Rule *) (uintptr_t) &rule->rule, rule->channel, error));
+    *ret = rule;
+    return ERR_OK;
+}
+
+static Str identity_of(Arena *arena, const Trigger *rule, const Run *run)
+{
+    return str_format(arena, "%lld:%lld%s%.*s", (long long) rule->rule.number,
+                      (long long) run->due_at, run->schedule.len ? ":" : "",
+                      STR_ARG(run->schedule));
+}
+
+// payload_of is the run's own, else the job's, else {}.
+static Str payload_of(const Trigger *rule, const Run *run)
+{
+    if (run->payload.at)
+        return run->payload;
+    return rule->job && rule->job->payload.at ? rule->job->payload : S("{}");
+}
+
+Err run_item(Arena *arena, const Trigger *rule, const Run *run, AcceptItem *ret, Error *error)
+{
+    bool is_occurrence = run->source == RUN_SCHEDULED;
+    const Trigger **named = ARENA_ARRAY(arena, const Trigger *, 1);
+    named[0] = rule;
+    AcceptItem item = {
+        .event = { .kind = RUN_EVENT_KIND,
+                   .source = str_from(run_source_word(run->source)),
+                   .identity = is_occurrence ? identity_of(arena, rule, run) : STR_NONE,
+                   .entity = run->entity,
+                   .topic = run->is_backfill ? RUN_TOPIC_BACKFILL : STR_NONE,
+                   .occurred_at = run->due_at,
+                   .payload = payload_of(rule, run) },
+        .named = named,
+        .named_count = 1,
+    };
+    TRY(event_parse(arena, &item.event, error));
+    *ret = item;
+    return ERR_OK;
+}
 
 // RunFound is a row as it is read.
 typedef struct RunFound {

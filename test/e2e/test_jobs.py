@@ -1,6 +1,6 @@
 """J1 and J11: jobs are kept, looked at, run by hand and switched on and off."""
 from harness import equal, like, main
-from steps import make_tenant, make_user
+from steps import captured, delivery, make_tenant, make_user, moment, settle
 
 
 def job_body(name="rates", **members):
@@ -54,6 +54,66 @@ def test_jobs_are_their_tenants_and_operators(ctx):
     equal(make_user(ctx.peal, "operator").patch("/v1/jobs/rates", {"cron": "@daily"}, expect=200).json["version"], 2)
     for role in ("read", "author", "ingest", "worker"):
         make_user(ctx.peal, role).get("/v1/jobs", expect=403)
+
+
+def trigger(peal, name="rates", body=None, **headers):
+    return peal.post(f"/v1/jobs/{name}/trigger", body, expect=202, **headers).json
+
+
+def test_a_job_is_run_by_hand(ctx):
+    make_job(ctx.peal, cron="15 12 * * *", payload={"base": "EUR"}, enabled=False)
+    ran = trigger(ctx.peal)
+    equal(ran["executionId"], ran["deliveryId"] + "-1")
+    settle(ctx.peal)
+    shown = delivery(ctx.peal, ran["deliveryId"])
+    like(shown, {"state": "delivered", "rule": {"kind": "job", "id": "rates", "version": 1}, "entity": None})
+    like(ctx.peal.get(f"/v1/events/{shown['eventId']}", expect=200).json,
+         {"kind": "job", "source": "manual", "payload": {"base": "EUR"}, "occurredAt": moment()})
+    like(captured(ctx.peal, ran["deliveryId"])[0]["body"], {"payload": {"base": "EUR"}})
+    own = trigger(ctx.peal, body={"entity": "booking:7", "payload": {"base": "PLN"}})
+    settle(ctx.peal)
+    like(delivery(ctx.peal, own["deliveryId"]), {"entity": "booking:7", "state": "delivered"})
+    like(captured(ctx.peal, own["deliveryId"])[0]["body"], {"payload": {"base": "PLN"}})
+    ctx.peal.post("/v1/jobs/nope/trigger", expect=404)
+    ctx.peal.post("/v1/jobs/rates/trigger", {"payload": []}, expect=422)
+    ctx.peal.post("/v1/jobs/rates/trigger", {"payloud": {}}, expect=422)
+
+
+def test_a_run_by_hand_is_asked_for_once(ctx):
+    make_job(ctx.peal)
+    first, again = (trigger(ctx.peal, headers={"Idempotency-Key": "now"}) for _ in range(2))
+    equal(first, again)
+    assert trigger(ctx.peal)["deliveryId"] != first["deliveryId"], "without a key it runs again"
+
+
+def test_a_job_is_switched_off_and_says_why(ctx):
+    make_job(ctx.peal, cron="@hourly")
+    off = ctx.peal.post("/v1/jobs/rates/disable", {"reason": "the bank is closed"}, expect=200).json
+    like(off, {"enabled": False, "reason": "the bank is closed", "version": 2})
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"enabled": False, "reason": "the bank is closed"})
+    equal(ctx.peal.post("/v1/jobs/rates/disable", {"reason": "the bank is closed"}, expect=200).json["version"], 2)
+    on = ctx.peal.post("/v1/jobs/rates/enable", expect=200).json
+    equal((on["enabled"], "reason" in on), (True, False))
+    ctx.peal.post("/v1/jobs/rates/disable", expect=200)
+    assert "reason" not in ctx.peal.get("/v1/jobs/rates", expect=200).json
+    ctx.peal.patch("/v1/jobs/rates", {"reason": "by hand"}, expect=200)
+    on = ctx.peal.patch("/v1/jobs/rates", {"enabled": True}, expect=200).json
+    equal((on["enabled"], "reason" in on), (True, False))
+    ctx.peal.post("/v1/jobs/nope/enable", expect=404)
+    ctx.peal.post("/v1/jobs/rates/disable", {"reason": 7}, expect=422)
+
+
+def test_when_a_job_is_due_next(ctx):
+    make_job(ctx.peal, cron="15 12 * * *", zone="Europe/Warsaw")
+    said = ctx.peal.get("/v1/jobs/rates/next?count=2", expect=200).json
+    equal([row["at"] for row in said["items"]], ["2026-05-14T10:15:00.000Z", "2026-05-15T10:15:00.000Z"])
+    equal(said["warnings"], [])
+    assert "12:15" in said["explain"], said
+    equal(len(ctx.peal.get("/v1/jobs/rates/next", expect=200).json["items"]), 5)
+    make_job(ctx.peal, "deferred-only")
+    equal(ctx.peal.get("/v1/jobs/deferred-only/next", expect=200).json["items"], [])
+    ctx.peal.get("/v1/jobs/rates/next?count=0", expect=422)
+    ctx.peal.get("/v1/jobs/nope/next", expect=404)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+#include "api/handlers.h"
+
+#include "api/noun.h"
+#include "api/shapes.h"
+#include "store/run.h"
+
+// What can be done with a job beside keeping it (definitions_api.c): run it now, switch it on and
+// off, ask when it is due.
+
+static Err no_job(Str name, Error *error)
+{
+    return fail(error, ERR_NOT_FOUND, "there is no job %.*s", STR_ARG(name));
+}
+
+static Err tell_run(Call *call, Error *error)
+{
+    const Uuid *delivery = call->with;
+    (void) error;
+    JsonOut *json = call_json(call, 202);
+    json_open(json, '{');
+    json_put_str(json, S("executionId"), run_execution_id(call->arena, *delivery, 1));
+    json_put_id(json, S("deliveryId"), *delivery);
+    json_close(json, '}');
+    return ERR_OK;
+}
+
+static Err read_run(Call *call, Run *ret, Error *error)
+{
+    RunBody body = { .entity = STR_NONE };
+    if (call->body)
+        TRY(fields_read(call->arena, call->body, S(""), &run_body_shape, &body, error));
+    ret->entity = body.entity;
+    ret->payload = body.payload ? json_text(call->arena, body.payload) : STR_NONE;
+    return ERR_OK;
+}
+
+Err job_trigger(Call *call, Tx *tx, Error *error)
+{
+    Str name = call->params[0];
+    Run run = { .source = RUN_MANUAL, .due_at = tx->now };
+    AcceptItem item;
+    const Trigger *rule;
+    TRY(read_run(call, &run, error));
+    if (!registry_rule(tx->registry, call->tenant, RULE_JOB, name))
+        return no_job(name, error);
+    TRY(run_rule(tx, call->arena, call->tenant, RULE_JOB, name, &rule, error));
+    TRY(run_item(call->arena, rule, &run, &item, error));
+    TRY(event_check_size(&item.event, call->api->payload_max, error));
+    Accept accept = {
+        .arena = call->arena, .tenant = call->tenant, .items = &item, .count = 1, .now = tx->now
+    };
+    Accept *accepts[] = { &accept };
+    TRY(accept_decide(&accept, tx->registry, tx->random, error));
+    TRY(accept_write(tx, accepts, 1, error));
+    assert(item.created_count == 1); // a run has no filter and no key
+    call->with = arena_copy(call->arena, &item.pairs[0].delivery, sizeof(Uuid));
+    call_later(call, tell_run);
+    return ERR_OK;
+}
+
+// change switches a job on or off.
+static Err change(Call *call, Tx *tx, bool is_enabled, Str reason, Error *error)
+{
+    const Json *changes;
+    Buf text = buf_new(call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_bool(&out, S("enabled"), is_enabled);
+    json_put_str(&out, S("reason"), reason);
+    json_close(&out, '}');
+    TRY(json_parse(call->arena, buf_str(&text), &changes, error));
+    return definition_change(call, tx, changes, error);
+}
+
+Err job_enable(Call *call, Tx *tx, Error *error)
+{
+    return change(call, tx, true, STR_NONE, error);
+}
+
+Err job_disable(Call *call, Tx *tx, Error *error)
+{
+    Str reason = STR_NONE;
+    if (call->body)
+        TRY(fields_read(call->arena, call->body, S(""), &reason_shape, &reason, error));
+    return change(call, tx, false, reason, error);
+}
+
+enum { NEXT_COUNT };
+
+// clang-format off
+const Param job_next_params[] = {
+    [NEXT_COUNT] = { "count", PARAM_INT, .min = 1, .max = CRON_PREVIEW_MAX, .help = "So many times; 5 unless said" },
+    { 0 },
+};
+// clang-format on
+
+// put_nothing says that a job has no schedule, in the shape of a preview.
+static void put_nothing(JsonOut *json)
+{
+    json_open(json, '{');
+    json_put_raw(json, S("items"), S("[]"));
+    json_put_str(json, S("explain"), S("It has no cron expression: it runs when it is asked to"));
+    json_put_raw(json, S("warnings"), S("[]"));
+    json_close(json, '}');
+}
+
+Err job_next(Call *call, Db *db, Error *error)
+{
+    Trigger rule;
+    Definition row;
+    int64_t count = CRON_PREVIEW_USUAL;
+    param_int(call, NEXT_COUNT, &count);
+    TRY(definition_get(db, call->arena, call->tenant, DEFINITION_JOB, call->params[0], &row,
+                       error));
+    TRY(job_parse(call->arena, row.body, &rule, error));
+    JsonOut *json = call_json(call, 200);
+    if (rule.job->schedule_count == 0) {
+        put_nothing(json);
+        return ERR_OK;
+    }
+    const JobSchedule *schedule = rule.job->schedules;
+    cron_put_preview(json, call->arena, &schedule->cron,
+                     &(CronPreview){ .zone = schedule->zone,
+                                     .from = clock_now(call->api->clock),
+                                     .count = (int) count });
+    return ERR_OK;
+}
