@@ -164,6 +164,31 @@ CREATE TABLE list_waste (
 ) {STRICT_KEYED};
 CREATE INDEX list_waste_due ON list_waste (due_at);
 
+-- When a cron expression of a job or automation is looked at next, and how far it has come: name is ''
+-- for a job's own; last_for is the last occurrence that was dealt with, or when it was saved; run is
+-- the last delivery it made, and queued_for the occurrence that waits for its end. next_at is NULL for
+-- one that is switched off, or that is never due again. fault says why one cannot be fired.
+CREATE TABLE schedule (
+    tenant {I64} NOT NULL,
+    rule {I64} NOT NULL,
+    name TEXT NOT NULL,
+    version {I64} NOT NULL,
+    cron TEXT NOT NULL,
+    zone TEXT NOT NULL,
+    overlap {SMALL} NOT NULL,
+    next_at {I64},
+    last_for {I64} NOT NULL,
+    queued_for {I64},
+    run {ID},
+    missed {I64} NOT NULL,
+    skipped {I64} NOT NULL,
+    passed_for {I64},
+    fault TEXT,
+    PRIMARY KEY (tenant, rule, name)
+) {STRICT_KEYED};
+CREATE INDEX schedule_next ON schedule (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX schedule_tenant ON schedule (tenant, next_at) WHERE next_at IS NOT NULL;
+
 -- What came in; insert-only. The payload lies here once, whatever is made of it. depth is how many
 -- events it stems from, one by the other; NULL: it came from outside.
 CREATE TABLE event (

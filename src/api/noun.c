@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
+#include "domain/job.h"
 #include "domain/source.h"
 #include "intake/table.h"
 #include "net/url.h"
@@ -10,6 +11,7 @@
 #include "store/health.h"
 #include "store/lane.h"
 #include "store/list.h"
+#include "store/schedule.h"
 #include "store/tenant.h"
 
 void edit_warn(Edit *edit, Str placeholder, Str message)
@@ -56,11 +58,20 @@ static Err may_save_job(const Edit *edit, Error *error)
     return error_close(error, ERR_JOB_INVALID);
 }
 
+// touch_job has its schedules follow, once its handler has a lane.
 static Err touch_job(Edit *edit, Error *error)
 {
+    Trigger job;
     Str handler = json_str(json_get(edit->body, S("handler")));
+    TRY(job_compile(edit->call->arena, edit->body, &job, error));
     TRY(lane_ensure(edit->tx, edit->call->tenant, handler, error));
+    TRY(schedule_follow(edit->tx, edit->call->tenant, &job, error));
     return edit_warn_of_channel(edit, handler, error);
+}
+
+static Err hide_job(Tx *tx, int64_t tenant, Str id, Error *error)
+{
+    return schedule_retire(tx, tenant, RULE_JOB, id, error);
 }
 
 static Err touch_list(Edit *edit, Error *error)
@@ -206,6 +217,7 @@ static const Noun nouns[] = {
         .off_reason = "reason",
         .may_save = may_save_job,
         .touch = touch_job,
+        .hide = hide_job,
     },
     {
         .kind = &definition_template,

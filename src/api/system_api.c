@@ -169,7 +169,7 @@ static Err tell_tick(Call *call, Error *error)
     json_put_i64(json, S("retried"), report->tally.retried);
     json_put_i64(json, S("parked"), report->tally.parked);
     json_put_i64(json, S("expired"), report->tally.expired);
-    json_put_i64(json, S("fired"), 0);
+    json_put_i64(json, S("fired"), report->tally.fired);
     json_put_i64(json, S("purged"), report->tally.purged);
     json_put_time(json, S("nextAt"), report->next_at);
     json_close(json, '}');

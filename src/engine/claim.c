@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "engine/measure.h"
 #include "store/preference.h"
+#include "store/schedule.h"
 
 // A claim takes what is due and free. Each due lane says how many it could start now; the window is
 // shared among them (window.h); the store takes the oldest of each lane, up to its share.
@@ -214,8 +215,10 @@ void claim_apply(Tx *tx, Round *round)
     queue_claim(tx, &round->claim);
     if (round->probes)
         queue_next(tx->db, &round->upcoming);
-    if (round->probes_all)
+    if (round->probes_all) {
         lane_next(tx->db, &round->all_lanes);
+        schedules_due(tx->db, &round->arena, &round->schedules);
+    }
 }
 
 static void take_all_lanes(Round *round)
@@ -292,9 +295,9 @@ static void learn_probed(Engine *engine, const Round *round)
         lanes_learn(engine, upcoming, round->news);
     for (size_t i = 0; i < upcoming->lane_count && !round->probes_all; i++)
         lane_learn(engine, upcoming->lanes[i], upcoming->lane_due[i], round->news);
-    DutyState *expire = &engine->duties[DUTY_EXPIRE];
-    Instant due_at = round->upcoming.sweep_due;
-    expire->due_at = expire->told > round->news ? earlier(expire->due_at, due_at) : due_at;
+    duty_learn(engine, DUTY_EXPIRE, upcoming->sweep_due, round->news);
+    if (round->probes_all)
+        duty_learn(engine, DUTY_FIRE, schedules_due_take(&round->schedules), round->news);
 }
 
 // pause_empty keeps the engine from asking a lane again and again that is due and gives nothing:

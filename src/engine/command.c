@@ -10,7 +10,8 @@
 // next_due is the next moment at which something happens, or has been due already.
 static Instant next_due(const Engine *engine)
 {
-    return earlier(lanes_next(engine), engine->duties[DUTY_EXPIRE].due_at);
+    return earlier(lanes_next(engine),
+                   earlier(engine->duties[DUTY_EXPIRE].due_at, engine->duties[DUTY_FIRE].due_at));
 }
 
 static void refuse(EngineCommand *command, Err err, const char *why)
@@ -28,7 +29,7 @@ static void report(Engine *engine)
                    after.retried - before.retried, after.parked - before.parked,
                    after.expired - before.expired, after.lapsed - before.lapsed,
                    after.stale - before.stale, after.released - before.released,
-                   after.purged - before.purged },
+                   after.purged - before.purged, after.fired - before.fired },
         .next_at = next_due(engine),
         .now = clock_now(engine->options.clock),
     };

@@ -18,6 +18,8 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
                      .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
+    [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
+                    .failed_alone = fire_failed },
 };
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)
@@ -58,7 +60,8 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     const DutyState *state = &round->engine->duties[name]; // nobody touches it while it is out
     const EngineOptions *options = &round->engine->options;
     *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
-                         .trial = round->engine->trial };
+                         .trial = round->engine->trial,
+                         .firing = { .max = round->engine->fire_max, .oldest = INSTANT_NONE } };
     ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
     return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
 }
@@ -99,6 +102,8 @@ void duty_failed(Engine *engine, const Round *round)
         snprintf(state->fault, sizeof state->fault, "%s", round->detail);
         state->retry_at =
             engine_monotonic(engine) + (duties[name].retry ? duties[name].retry : DUTY_RETRY);
+        if (duties[name].failed_alone)
+            duties[name].failed_alone(engine);
         if (duties[name].failed)
             metric_count(duties[name].failed, METRIC_ALONE, 1);
         log_error("duty.failed", "duty=%s detail=%s", duties[name].name,
@@ -113,10 +118,23 @@ void duty_falls_due(Engine *engine, DutyName name, Instant due_at)
     state->told = ++engine->news;
 }
 
+void duty_learn(Engine *engine, DutyName name, Instant due_at, uint64_t news)
+{
+    DutyState *state = &engine->duties[name];
+    state->due_at = state->told > news ? earlier(state->due_at, due_at) : due_at;
+}
+
 void duties_have_news(Engine *engine)
 {
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         engine->duties[name].has_news |= duties[name].soon > 0 && !duties[name].is_deaf;
+}
+
+void duties_want_any(Engine *engine)
+{
+    engine->duties[DUTY_OPERATE].is_wanted = true;
+    engine->duties[DUTY_DRAIN].is_wanted = true;
+    engine->duties[DUTY_FIRE].is_wanted = true;
 }
 
 Span duties_soon(const Engine *engine)

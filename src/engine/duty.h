@@ -25,7 +25,8 @@
     X(SAMPLE)         \
     X(PURGE)          \
     X(UPKEEP)         \
-    X(DRAIN)
+    X(DRAIN)          \
+    X(FIRE)
 // clang-format on
 
 typedef enum DutyName {
@@ -41,13 +42,24 @@ typedef struct DrainTrial {
     Uuid tried;     // the row whose try is counted and committed; none
 } DrainTrial;
 
+// FireReport is what firing is given and tells beside its runs (fire.c).
+typedef struct FireReport {
+    size_t max;        // given: schedules at a time; 0: as many as ever
+    Instant due_at;    // when the first is to be looked at
+    bool is_contested; // it is, and another node does
+    int64_t missed;    // occurrences passed over because nobody was there …
+    int64_t missed_by; // … of so many schedules
+    Instant oldest;    // occurrence that became a run; INSTANT_NONE
+} FireReport;
+
 typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
-    int64_t drained;     // rows of the inbox
-    bool is_pending;     // it has, or had, rows
-    const char *fault;   // given: why the last run, which was all of its round, failed; NULL
-    DrainTrial trial;    // of the drain: given as the last run left it
+    int64_t drained;   // rows of the inbox
+    bool is_pending;   // it has, or had, rows
+    const char *fault; // given: why the last run, which was all of its round, failed; NULL
+    DrainTrial trial;  // of the drain: given as the last run left it
+    FireReport firing;
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -62,8 +74,9 @@ typedef struct Duty {
     bool is_shared; // others make work for it: every is nothing where the store is ours alone
     bool is_deaf;   // soon is for what take() asks, not for what was done here
     Span retry;     // after a failure that was its own; 0: DUTY_RETRY
-    bool is_fresh;  // not in a round that waited: what it knows of this node's flights is old
-    Metric failed;  // counts failures that were its own; 0: none does
+    void (*failed_alone)(Engine *engine); // and not by the store's fault; NULL: nothing follows
+    bool is_fresh; // not in a round that waited: what it knows of this node's flights is old
+    Metric failed; // counts failures that were its own; 0: none does
 } Duty;
 
 // beat.c: this node lives, who else does, and what time the server has.
@@ -82,6 +95,11 @@ Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *err
 // drain.c: what waits in the inbox becomes events.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void drain_take(Engine *engine, const DutyReport *report);
+
+// fire.c: what schedules name becomes runs.
+Err fire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void fire_take(Engine *engine, const DutyReport *report);
+void fire_failed(Engine *engine);
 
 // seal.c: what happened is sealed into the audit chain.
 Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

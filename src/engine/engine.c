@@ -267,8 +267,8 @@ Engine *engine_new(const EngineOptions *options)
     engine->wants_probe = true;
     for (DutyName name = 0; name < DUTY_COUNT; name++)
         engine->duties[name].due_at = INSTANT_NONE;
-    engine->duties[DUTY_BEAT].is_wanted = engine->duties[DUTY_OPERATE].is_wanted = true;
-    engine->duties[DUTY_SWEEP].is_wanted = engine->duties[DUTY_DRAIN].is_wanted = true;
+    engine->duties[DUTY_BEAT].is_wanted = engine->duties[DUTY_SWEEP].is_wanted = true;
+    duties_want_any(engine);
     engine->sweeps_until = engine_monotonic(engine) + SWEEP_FOR;
     engine->watch.has_peer = !options->is_only_node;
     engine->good_at = engine_monotonic(engine);
@@ -368,6 +368,7 @@ void tally_add(Tally *tally, const Tally *more)
     tally->stale += more->stale;
     tally->released += more->released;
     tally->purged += more->purged;
+    tally->fired += more->fired;
 }
 
 Tally engine_tally(Engine *engine)

@@ -75,6 +75,7 @@ typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;
     int64_t released; // claims that were given back, never sent
     int64_t purged;   // rows whose time was over
+    int64_t fired;    // runs that schedules made
 } Tally;
 Tally engine_tally(Engine *engine); // since the start
 

@@ -106,7 +106,7 @@ void notes_take(Engine *engine)
     if (engine->is_poked)
         engine->wants_probe = true;
     if (engine->is_poked || engine->is_asked)
-        engine->duties[DUTY_OPERATE].is_wanted = engine->duties[DUTY_DRAIN].is_wanted = true;
+        duties_want_any(engine);
     if (engine->has_heard && engine->other_nodes == 0)
         engine->duties[DUTY_BEAT].is_wanted = true;
     if (engine->has_done)

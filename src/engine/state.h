@@ -178,6 +178,7 @@ struct Round {
     bool probes, probes_all; // lanes that are claimed from; all of them
     QueueNext upcoming;
     LaneNext all_lanes;
+    Rows schedules; // when the first is due; with all lanes
 
     Err err;
     char detail[ERROR_DETAIL_MAX];
@@ -243,7 +244,8 @@ struct Engine {
     _Atomic int64_t other_nodes; // that live
     Instant drains_until;        // monotonic: rows come, so the inbox is looked at often (drain.c)
     DrainTrial trial;            // likewise
-    Instant sweeps_until;        // monotonic: leases are looked for at every beat (sweep.c)
+    size_t fire_max;      // schedules at a time, after a failure; 0: as many as ever (fire.c)
+    Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;
     _Atomic int64_t in_flight;
@@ -405,8 +407,10 @@ Err duty_apply(Tx *tx, Round *round, Error *error) MUST_USE;
 void duty_take(Engine *engine, const Round *round);
 void duty_failed(Engine *engine, const Round *round);
 void duty_falls_due(Engine *engine, DutyName name, Instant due_at);
+void duty_learn(Engine *engine, DutyName name, Instant due_at, uint64_t news); // by a probe
 Instant duties_next(const Engine *engine, Instant now);
 void duties_have_news(Engine *engine);  // something was done here
+void duties_want_any(Engine *engine);   // anything may have changed
 Span duties_soon(const Engine *engine); // how long whoever has work from it still waits
 
 // command.c

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/accept.h"
 #include "store/run.h"
+#include "store/schedule.h"
 
 #define FOLLOW_SOURCE S("peal")
 
@@ -14,6 +15,12 @@ typedef struct Ending {
     AcceptItem item;
 } Ending;
 
+static bool is_told(const Settle *settle, bool *ret_success)
+{
+    return settle->is_run && !settle->is_stale &&
+           run_is_told(settle->was, settle->to.live.state, ret_success);
+}
+
 // pick lists the runs whose end is told; endings may be NULL, to count them.
 static size_t pick(const SettleBatch *batch, Ending *endings)
 {
@@ -21,8 +28,7 @@ static size_t pick(const SettleBatch *batch, Ending *endings)
     for (size_t i = 0; i < batch->count; i++) {
         const Settle *settle = &batch->rows[i];
         bool is_success;
-        if (!settle->is_run || settle->is_stale ||
-            !run_is_told(settle->was, settle->to.live.state, &is_success))
+        if (!is_told(settle, &is_success))
             continue;
         if (endings)
             endings[count] = (Ending){ .settle = settle, .is_success = is_success };
@@ -96,17 +102,40 @@ static Err tell(Tx *tx, Ending *endings, const RunRow *runs, size_t count, Error
     return used > 0 ? accept_write(tx, accepts, used, error) : ERR_OK;
 }
 
+static bool is_over(const Settle *settle)
+{
+    return settle->is_run && !settle->is_stale && delivery_is_live(settle->was) &&
+           !delivery_is_live(settle->to.live.state);
+}
+
+// wake has occurrences made that waited for one of the runs to end. runs are those whose end is
+// told; no schedule waits for what was deferred.
+static Err wake(Tx *tx, const SettleBatch *batch, const RunRow *runs, Error *error)
+{
+    ScheduleEnd *ends = ARENA_ARRAY(&tx->arena, ScheduleEnd, batch->count);
+    size_t count = 0, told = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const Settle *settle = &batch->rows[i];
+        bool is_success;
+        bool is_deferred = is_told(settle, &is_success) && runs[told++].source == RUN_DEFERRED;
+        if (is_over(settle) && !is_deferred)
+            ends[count++] = (ScheduleEnd){ settle->tenant, settle->rule, settle->id };
+    }
+    return count > 0 ? schedules_ended(tx, ends, count, error) : ERR_OK;
+}
+
 Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error)
 {
     size_t count = pick(batch, NULL);
     if (count == 0)
-        return ERR_OK;
+        return wake(tx, batch, NULL, error);
     Ending *endings = ARENA_ARRAY(&tx->arena, Ending, count);
     RunRow *runs = ARENA_ARRAY(&tx->arena, RunRow, count);
     pick(batch, endings);
     for (size_t i = 0; i < count; i++)
         runs[i] = (RunRow){ .tenant = endings[i].settle->tenant, .id = endings[i].settle->id };
     TRY(runs_look(tx, runs, count, error));
+    TRY(wake(tx, batch, runs, error));
     return tell(tx, endings, runs, count, error);
 }
 

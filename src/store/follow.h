@@ -1,5 +1,6 @@
 // follow.h - what follows from a settle, in its own transaction: the end of a job's run is an event
-// that triggers may match (domain/run.h), so it is made exactly once, or the run has not ended.
+// that triggers may match (domain/run.h), so it is made exactly once, or the run has not ended. An
+// occurrence that waited for the run is due then (schedule.h).
 //
 // Whoever settles calls follow_settled() behind queue_settle_check(): the engine, its sweeps, who
 // reports from outside, and a person's actions. It looks at nothing but settles of runs that ended;

@@ -46,6 +46,7 @@
 #include "store/rule.h"
 #include "store/run.h"
 #include "store/sample.h"
+#include "store/schedule.h"
 #include "store/sequence.h"
 #include "store/site.h"
 #include "store/source.h"
@@ -105,6 +106,7 @@ const Statement *const *const all_statements[] = {
     rule_statements,
     run_statements,
     sample_statements,
+    schedule_statements,
     sequence_statements,
     site_statements,
     source_statements,

@@ -22,6 +22,7 @@ typedef struct Tx {
     bool is_outdated;         // the registry's generation has moved: roll back, reload, replay
     bool changes_definitions; // set by apply(): the generation is raised at commit
     bool is_guarded;          // the generation was checked
+    bool wakes;               // set by apply(): something fell due that no move tells of
     Rows generation;
     Uuid actor; // set by apply() for what follows: the key of who does it; zero: Peal itself
     Counters counters;

@@ -594,7 +594,7 @@ static void tell(Pen *pen)
     Writer *writer = pen->writer;
     const Tx *tx = &pen->tx;
     count_made(tx);
-    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions;
+    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions || tx->wakes;
     pthread_mutex_lock(&writer->lock);
     WriterFollower *follower = writer->follower;
     void *with = writer->follower_with;

@@ -135,6 +135,7 @@ static const Statement tables[] = {
     TABLE("list_member", "tenant, list, edition, n"),
     TABLE("list_head", "tenant, list"),
     TABLE("list_waste", "tenant, list, edition"),
+    TABLE("schedule", "tenant, rule, name"),
     TABLE("event", "tenant, id"),
     TABLE("resend", "tenant, event"),
     TABLE("preference", "tenant, key"),
