@@ -173,11 +173,18 @@ Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Defin
     return of->touch ? of->touch(edit, error) : ERR_OK;
 }
 
+static Err look_beside(Call *call, Db *db, const Definition *rows, size_t count, Error *error)
+{
+    const Noun *of = noun(call);
+    return of->look ? of->look(call, db, rows, count, &call->known, error) : ERR_OK;
+}
+
 // save makes the definition or its next version, and answers with it.
 static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error)
 {
     Definition row;
     TRY(edit_save(edit, given, is_new, is_patched, &row, error));
+    TRY(look_beside(edit->call, edit->tx->db, &row, 1, error));
     Shown shown = { .status = is_new ? 201 : 200,
                     .row = row,
                     .warnings = edit->warnings,
@@ -464,12 +471,6 @@ static Err list_picked(Call *call, Db *db, const Walk *walk, Error *error)
     return ERR_OK;
 }
 
-static Err look_beside(Call *call, Db *db, Error *error)
-{
-    const Noun *of = noun(call);
-    return of->look ? of->look(call, db, &call->known, error) : ERR_OK;
-}
-
 Err definitions_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
@@ -480,7 +481,7 @@ Err definitions_list(Call *call, Db *db, Error *error)
         return list_picked(call, db, &walk, error);
     TRY(definition_page(db, call->arena, call->tenant, kind_text(call), &walk, &rows, &seen,
                         error));
-    TRY(look_beside(call, db, error));
+    TRY(look_beside(call, db, rows, seen.count, error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
         TRY(show_row(call, &rows[i], error));
@@ -494,7 +495,7 @@ Err definition_show(Call *call, Db *db, Error *error)
     const Noun *of = noun(call);
     TRY(definition_get(db, call->arena, call->tenant, kind_text(call), call->params[0], &row,
                        error));
-    TRY(look_beside(call, db, error));
+    TRY(look_beside(call, db, &row, 1, error));
     EditWarning *wait = ARENA_NEW(call->arena, EditWarning);
     wait->message = of->warn ? of->warn(call, row.id) : STR_NONE;
     Shown shown = {

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "api/api.h"
+#include "store/definition.h"
 
 // definitions_api.c
 Err definitions_list(Call *call, Db *db, Error *error);
 Err definition_show(Call *call, Db *db, Error *error);
 
 // health_api.c: what holds a channel, for its noun.
-Err channel_look(Call *call, Db *db, const void **ret, Error *error);
+Err channel_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
+                 Error *error);
 void channel_tell(Call *call, const void *known, Str id);
 Err definition_post(Call *call, Tx *tx, Error *error);
 Err definition_put(Call *call, Tx *tx, Error *error);
@@ -36,11 +38,14 @@ Err template_preview(Call *call, Db *db, Error *error);
 Err cron_preview(Call *call, Db *db, Error *error);
 
 // jobs_api.c
+Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
+             Error *error);
+void job_tell(Call *call, const void *known, Str id);
 extern const Param job_next_params[];
 Err job_trigger(Call *call, Tx *tx, Error *error);
 Err job_enable(Call *call, Tx *tx, Error *error);
 Err job_disable(Call *call, Tx *tx, Error *error);
-Err job_next(Call *call, Db *db, Error *error);
+Err job_times(Call *call, Db *db, Error *error);
 
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);

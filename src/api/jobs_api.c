@@ -2,6 +2,7 @@
 
 #include "api/noun.h"
 #include "api/shapes.h"
+#include "store/job.h"
 #include "store/run.h"
 
 // What can be done with a job beside keeping it (definitions_api.c): run it now, switch it on and
@@ -104,7 +105,7 @@ static void put_nothing(JsonOut *json)
     json_close(json, '}');
 }
 
-Err job_next(Call *call, Db *db, Error *error)
+Err job_times(Call *call, Db *db, Error *error)
 {
     Trigger rule;
     Definition row;
@@ -124,4 +125,53 @@ Err job_next(Call *call, Db *db, Error *error)
                                      .from = clock_now(call->api->clock),
                                      .count = (int) count });
     return ERR_OK;
+}
+
+// Looked is what is shown beside jobs, in the order of their page.
+typedef struct Looked {
+    JobState *states;
+    Instant *next;
+    size_t count;
+} Looked;
+
+// next_of is when a stored job is due. One that can no longer be read fires nothing.
+static Instant next_of(const Call *call, const Definition *row)
+{
+    Trigger rule;
+    Error unreadable = { .arena = call->arena };
+    if (job_parse(call->arena, row->body, &rule, &unreadable) != ERR_OK)
+        return INSTANT_NONE;
+    return job_next(rule.job, clock_now(call->api->clock));
+}
+
+Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
+             Error *error)
+{
+    Looked *looked = ARENA_NEW(call->arena, Looked);
+    *looked = (Looked){ .states = ARENA_ARRAY(call->arena, JobState, count + 1),
+                        .next = ARENA_ARRAY(call->arena, Instant, count + 1),
+                        .count = count };
+    for (size_t i = 0; i < count; i++) {
+        // The rows may be gone when they are told of.
+        looked->states[i].name = str_dup(call->arena, rows[i].id);
+        looked->next[i] = next_of(call, &rows[i]);
+    }
+    *ret = looked;
+    return jobs_look(db, call->arena, call->tenant, RULE_JOB, looked->states, count, error);
+}
+
+void job_tell(Call *call, const void *known, Str id)
+{
+    JsonOut *out = &call->json;
+    const Looked *looked = known;
+    size_t i = 0;
+    while (!str_eq(looked->states[i].name, id)) {
+        i++;
+        assert(i < looked->count); // only what was looked at is told of
+    }
+    const JobState *state = &looked->states[i];
+    json_put_str(out, S("lastResult"), str_from(job_result_text(state->result)));
+    json_put_time(out, S("lastRunAt"), state->last_run_at);
+    json_put_time(out, S("nextRunAt"), looked->next[i]);
+    json_put_i64(out, S("dead"), state->dead);
 }

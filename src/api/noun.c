@@ -58,15 +58,28 @@ static Err may_save_job(const Edit *edit, Error *error)
     return error_close(error, ERR_JOB_INVALID);
 }
 
+// warn_of_schedules tells what an expression may not have been meant to say.
+static void warn_of_schedules(Edit *edit, const Job *job)
+{
+    for (size_t i = 0; i < job->schedule_count; i++) {
+        const JobSchedule *schedule = &job->schedules[i];
+        const char *warning = cron_warning(&schedule->cron);
+        if (warning)
+            edit_warn(edit, STR_NONE, str_from(warning));
+        if (cron_next(&schedule->cron, schedule->zone, edit->tx->now, false) == INSTANT_NONE)
+            edit_warn(edit, STR_NONE, S("the cron expression is never due"));
+    }
+}
+
 // touch_job has its schedules follow, once its handler has a lane.
 static Err touch_job(Edit *edit, Error *error)
 {
-    Trigger job;
-    Str handler = json_str(json_get(edit->body, S("handler")));
-    TRY(job_compile(edit->call->arena, edit->body, &job, error));
-    TRY(lane_ensure(edit->tx, edit->call->tenant, handler, error));
-    TRY(schedule_follow(edit->tx, edit->call->tenant, &job, error));
-    return edit_warn_of_channel(edit, handler, error);
+    Trigger rule;
+    TRY(job_compile(edit->call->arena, edit->body, &rule, error));
+    TRY(lane_ensure(edit->tx, edit->call->tenant, rule.channel, error));
+    TRY(schedule_follow(edit->tx, edit->call->tenant, &rule, error));
+    warn_of_schedules(edit, rule.job);
+    return edit_warn_of_channel(edit, rule.channel, error);
 }
 
 static Err hide_job(Tx *tx, int64_t tenant, Str id, Error *error)
@@ -218,6 +231,8 @@ static const Noun nouns[] = {
         .may_save = may_save_job,
         .touch = touch_job,
         .hide = hide_job,
+        .look = job_look,
+        .tell = job_tell,
     },
     {
         .kind = &definition_template,

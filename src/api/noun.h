@@ -53,7 +53,8 @@ typedef struct Noun {
     Str (*warn)(Call *call, Str id);
 
     // look reads what is shown beside stored ones, once for all of a page; tell puts it for one.
-    Err (*look)(Call *call, Db *db, const void **ret, Error *error);
+    Err (*look)(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
+                Error *error);
     void (*tell)(Call *call, const void *known, Str id);
 
     // off_reason is the member that says why one is off: it goes when one is on.

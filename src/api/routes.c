@@ -178,7 +178,7 @@ const Route routes[] = {
     { "POST",   "/v1/jobs/{name}/disable",      OPERATORS, WRITES(job_disable),
       "Let a job fire no more; the reason is shown as long", POSTED(reason_shape), GIVES(200, job_shape),
       .example = "{\"reason\":\"…\"}", .definition = &definition_job },
-    { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_next),
+    { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_times),
       "Say when a job is due next", .params = job_next_params, GIVES(200, cron_preview_shape) },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),

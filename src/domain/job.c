@@ -2,14 +2,17 @@
 
 #include "domain/definition.h"
 
-static const char *const missed_words[] = {
 #define JOB_TEXT(name, text) text,
-    JOB_MISSED_TABLE(JOB_TEXT) NULL,
-};
-static const char *const overlap_words[] = {
-    JOB_OVERLAP_TABLE(JOB_TEXT) NULL,
+static const char *const missed_words[] = { JOB_MISSED_TABLE(JOB_TEXT) NULL };
+static const char *const overlap_words[] = { JOB_OVERLAP_TABLE(JOB_TEXT) NULL };
+static const char *const result_words[] = { JOB_RESULT_TABLE(JOB_TEXT) NULL };
 #undef JOB_TEXT
-};
+
+const char *job_result_text(JobResult result)
+{
+    assert(result < ARRAY_LEN(result_words) - 1);
+    return result_words[result];
+}
 
 // Source is what a definition says.
 typedef struct Source {
@@ -21,6 +24,12 @@ typedef struct Source {
 } Source;
 
 // clang-format off
+#define JOB_SHOWN                                                                                                      \
+    { "lastResult", FIELD_WORD, FIELD_SHOWN, .words = result_words, .help = "of its last run that was tried" },        \
+    { "lastRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "when that began" },                              \
+    { "nextRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "null where nothing is due, or it is disabled" }, \
+    { "dead", FIELD_COUNT, FIELD_SHOWN, .help = "its runs that wait for a person" }
+
 #define AT(member) .offset = offsetof(Source, member)
 static const Field fields[] = {
     { "name", FIELD_KEY, FIELD_NEEDED, AT(trigger.rule.id), .max = JOB_NAME_MAX },
@@ -39,6 +48,7 @@ static const Field fields[] = {
     { "overlap", FIELD_WORD, AT(schedule.overlap), .words = overlap_words, .noun = "a policy",
       .help = "what is done where the last run still goes on; skip unless said" },
     { "timeout", FIELD_SPAN, AT(job.timeout), .min = SPAN_SECOND, .max = JOB_TIMEOUT_MAX, .help = "of one try; the channel's unless said" },
+    JOB_SHOWN,
     DEFINITION_SHOWN,
 };
 #undef AT
@@ -101,4 +111,18 @@ Err job_parse(Arena *arena, Str body, Trigger *ret, Error *error)
     const Json *json;
     TRY(json_parse(arena, body, &json, error));
     return job_compile(arena, json, ret, error);
+}
+
+Instant job_next(const Job *job, Instant now)
+{
+    Instant first = INSTANT_NONE;
+    for (size_t i = 0; i < job->schedule_count; i++) {
+        const JobSchedule *schedule = &job->schedules[i];
+        if (!schedule->enabled)
+            continue;
+        Instant next = cron_next(&schedule->cron, schedule->zone, now, false);
+        if (next != INSTANT_NONE && (first == INSTANT_NONE || next < first))
+            first = next;
+    }
+    return first;
 }

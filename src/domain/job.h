@@ -61,6 +61,26 @@ typedef struct Job {
     Str reason;   // why it is disabled; none
 } Job;
 
+// job_next is when the first of its schedules is due after now; INSTANT_NONE where none is.
+Instant job_next(const Job *job, Instant now);
+
+// How the last run of a job went, for its list.
+// clang-format off
+#define JOB_RESULT_TABLE(X)       \
+    X(NEVER_RUN, "Never run")     \
+    X(RUNNING,   "Running")       \
+    X(SUCCEEDED, "Succeeded")     \
+    X(FAILED,    "Failed")
+// clang-format on
+
+typedef enum JobResult {
+#define JOB_ENUM(name, text) JOB_##name,
+    JOB_RESULT_TABLE(JOB_ENUM)
+#undef JOB_ENUM
+} JobResult;
+
+const char *job_result_text(JobResult result);
+
 extern const Shape job_shape;
 
 // job_compile and job_parse are as for triggers; ERR_JOB_INVALID lists every problem.

@@ -23,6 +23,7 @@
 #include "store/health.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
+#include "store/job.h"
 #include "store/journal.h"
 #include "store/kpi.h"
 #include "store/pace.h"
@@ -78,6 +79,7 @@ const Statement *const *const all_statements[] = {
     generation_statements,
     idempotency_statements,
     inbox_statements,
+    job_statements,
     journal_statements,
     kpi_statements,
     pace_statements,

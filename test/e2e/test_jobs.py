@@ -116,5 +116,44 @@ def test_when_a_job_is_due_next(ctx):
     ctx.peal.get("/v1/jobs/nope/next", expect=404)
 
 
+def test_how_jobs_stand_is_listed(ctx):
+    receiver = ctx.receiver()
+    receiver.answer_next(200)
+    receiver.answer(500)
+    ctx.peal.post("/v1/channels", {"key": "http:rates", "type": "http", "config": {"url": receiver.url}}, expect=201)
+    made = make_job(ctx.peal, "hourly", handler="http:rates", cron="30 * * * *", maxRetries=0)
+    like(made, {"lastResult": "Never run", "lastRunAt": None, "nextRunAt": "2026-05-14T05:30:00.000Z", "dead": 0})
+    make_job(ctx.peal, "off", cron="30 * * * *", enabled=False)
+    make_job(ctx.peal, "later")
+    trigger(ctx.peal, "hourly")
+    settle(ctx.peal)
+    like(ctx.peal.get("/v1/jobs/hourly", expect=200).json, {"lastResult": "Succeeded", "lastRunAt": moment()})
+    trigger(ctx.peal, "hourly")
+    settle(ctx.peal)
+    shown = {row["name"]: row for row in ctx.peal.get("/v1/jobs", expect=200).json["items"]}
+    like(shown["hourly"], {"lastResult": "Failed", "lastRunAt": moment(), "nextRunAt": "2026-05-14T05:30:00.000Z",
+                           "dead": 1})
+    for name in ("off", "later"):
+        like(shown[name], {"lastResult": "Never run", "lastRunAt": None, "nextRunAt": None, "dead": 0})
+
+
+def test_a_run_that_nobody_claims_has_not_run(ctx):
+    """A held store claims nothing: what waits is no result, and neither hides the last one."""
+    make_job(ctx.peal)
+    trigger(ctx.peal)
+    settle(ctx.peal)
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    for _ in range(30):
+        trigger(ctx.peal)
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"lastResult": "Succeeded", "dead": 0})
+    make_job(ctx.peal, "other")
+    trigger(ctx.peal, "other")
+    like(ctx.peal.get("/v1/jobs/other", expect=200).json, {"lastResult": "Never run"})
+
+
+def test_a_cron_that_is_never_due_is_warned_of(ctx):
+    equal(make_job(ctx.peal, cron="0 0 30 2 *")["warnings"], ["the cron expression is never due"])
+
+
 if __name__ == "__main__":
     main()

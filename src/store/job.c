@@ -1,0 +1,95 @@
+#include "store/job.h"
+
+_Static_assert(DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7, "the SQL names states by number");
+
+// What was tried has an attempt; what had no handler, or was overtaken, ended without one and
+// counts as failed all the same. Both databases walk the index delivery_rule from its end: SQLite
+// has no LATERAL, but what it selects from comes in its order.
+#define NEWEST(rule)                                                                               \
+    "(SELECT d.tenant, d.id FROM delivery d WHERE d.rule = " rule " ORDER BY d.id DESC LIMIT "
+#define TRIED                                                                                      \
+    " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
+    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
+    " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number = q.attempt"   \
+    " WHERE q.attempt > 0 OR n.attempt > 0 OR n.state = 7"
+#define RESULT                                                                                     \
+    ", COALESCE(q.state, n.state), COALESCE(q.started_at, a.started_at, n.started_at, n.ended_at)"
+
+static const Statement last = {
+    .name = "job_last",
+    .scope = STATEMENT_TENANT,
+    .params = "iitii",
+    .many = true,
+    .sql = "SELECT $4" RESULT " FROM " NEWEST(
+        "(SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)") "$5) AS d" TRIED
+                                                                               " LIMIT 1",
+    .postgres = "SELECT u.n, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
+                " AS u (tenant, kind, id, n, most)"
+                " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
+                " CROSS JOIN LATERAL (SELECT d.id" RESULT
+                " FROM " NEWEST("r.rule") "u.most) AS d" TRIED
+                                          " ORDER BY d.id DESC LIMIT 1) AS l (id, state, at)",
+};
+
+// Each writer has rows of its own: the index is walked from writer to writer.
+#define WRITERS(tenant_)                                                                           \
+    "WITH RECURSIVE w (writer) AS (SELECT MIN(writer) FROM counter WHERE tenant = " tenant_        \
+    " UNION ALL SELECT (SELECT MIN(c.writer) FROM counter c WHERE c.tenant = " tenant_             \
+    " AND c.writer > w.writer) FROM w WHERE w.writer IS NOT NULL) "
+#define PARKED " AND c.writer = w.writer AND c.state = 4"
+
+static const Statement dead = {
+    .name = "job_dead",
+    .scope = STATEMENT_TENANT,
+    .params = "iiti",
+    .many = true,
+    .sql =
+        WRITERS("$1") "SELECT $4, COALESCE(SUM(c.n), 0) FROM w CROSS JOIN counter c"
+                      " WHERE c.tenant = $1 AND c.rule ="
+                      " (SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)" PARKED,
+    .postgres =
+        WRITERS("($1)[1]") "SELECT u.n, CAST(SUM(c.n) AS BIGINT)"
+                           " FROM unnest($1, $2, $3, $4) AS u (tenant, kind, id, n)"
+                           " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind"
+                           " AND r.id = u.id CROSS JOIN w"
+                           " JOIN counter c ON c.tenant = u.tenant AND c.rule = r.rule" PARKED
+                           " GROUP BY u.n",
+};
+
+const Statement *const job_statements[] = { &last, &dead, NULL };
+
+static JobResult result_of(DeliveryState state)
+{
+    if (state == DELIVERY_SENDING)
+        return JOB_RUNNING;
+    bool is_done = state == DELIVERY_DELIVERED || state == DELIVERY_COMPLETED;
+    return is_done ? JOB_SUCCEEDED : JOB_FAILED;
+}
+
+Err jobs_look(Db *db, Arena *arena, int64_t tenant, RuleKind kind, JobState *rows, size_t count,
+              Error *error)
+{
+    enum { LAST = 5, DEAD = 4 }; // their parameters
+    Rows results, numbers;
+    Value *lasts = ARENA_ARRAY(arena, Value, count * LAST + 1);
+    Value *deads = ARENA_ARRAY(arena, Value, count * DEAD + 1);
+    for (size_t i = 0; i < count; i++) {
+        Value asked[] = { value_i64(tenant), value_i64(kind), value_text(rows[i].name),
+                          value_i64((int64_t) i), value_i64(JOB_LOOK_MAX) };
+        memcpy(&lasts[i * LAST], asked, sizeof asked);
+        memcpy(&deads[i * DEAD], asked, DEAD * sizeof *asked);
+        rows[i] = (JobState){ .name = rows[i].name, .last_run_at = INSTANT_NONE };
+    }
+    db_send_many(db, arena, &last, lasts, count, &results);
+    db_send_many(db, arena, &dead, deads, count, &numbers);
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < results.count; i++) {
+        const Value *row = rows_at(&results, i);
+        JobState *state = &rows[value_to_i64(&row[0])];
+        state->result = result_of((DeliveryState) value_to_i64(&row[1]));
+        state->last_run_at = value_to_time(&row[2]);
+    }
+    for (size_t i = 0; i < numbers.count; i++)
+        rows[value_to_i64(rows_at(&numbers, i))].dead = value_to_i64(&rows_at(&numbers, i)[1]);
+    return ERR_OK;
+}
