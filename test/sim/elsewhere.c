@@ -30,12 +30,14 @@ static const ChannelType channel_hand = { .type = "hand",
                                           .url = "url",
                                           .request = request,
                                           .judge = judge };
+static const ChannelType channel_pull = { .type = "pull", .carrier = CARRIER_PULLED };
 const ChannelType *const channel_types_here[] = { &channel_http, &channel_email, &channel_hand,
-                                                  NULL };
+                                                  &channel_pull, NULL };
 
-static bool is_elsewhere(const Row *row)
+static bool is_elsewhere(const Track *track)
 {
-    return row->state == DELIVERY_SENDING && row->step == STEP_LEASE;
+    return track->row.state == DELIVERY_SENDING && track->row.step == STEP_LEASE &&
+           track->pattern->lane == HANDED_LANE;
 }
 
 // draw_left is mostly one that somebody has.
@@ -44,12 +46,12 @@ static Track *draw_left(Sim *sim)
     size_t count = 0;
     Track *found = NULL;
     for (size_t i = 0; i < sim->track_count; i++)
-        if (is_elsewhere(&sim->tracks[i].row) && draw(sim, (int) ++count) == 0)
+        if (is_elsewhere(&sim->tracks[i]) && draw(sim, (int) ++count) == 0)
             found = &sim->tracks[i];
     return found;
 }
 
-static Outcome draw_outcome(Sim *sim)
+Outcome elsewhere_draw_outcome(Sim *sim)
 {
     static const Outcome outcomes[] = {
         { .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED },
@@ -86,7 +88,7 @@ void elsewhere_ask(Sim *sim, Node *node)
                               .attempt = track->row.attempt - is_late,
                               .is_renewal = chance(sim, 20) };
     if (!call->report->is_renewal)
-        call->report->outcome = draw_outcome(sim);
+        call->report->outcome = elsewhere_draw_outcome(sim);
     trace(sim, "client: n%d reports of track %d, attempt %d", node->index, name_of(sim, track),
           call->report->attempt);
     call_submit(call, &kind, call_done);

@@ -194,8 +194,8 @@ static void on_claim(Sim *sim, Track *track, const Row *was, const Row *is)
     track->claimed_by[is->attempt] = is->holder ? is->holder : sim->nodes[sim->last_writer].number;
     track->claimed_at[is->attempt] = sim->now;
     track->claimed_in[is->attempt] = sim->commits;
-    if (is->state == DELIVERY_SENDING)
-        i25_doubted(sim, track, "claimed");
+    if (is->state == DELIVERY_SENDING && track->pattern->lane != PULLED_LANE)
+        i25_doubted(sim, track, "claimed"); // whoever pulls goes by the clock as it is
 }
 
 // I9, I25: the lease of a claim that goes on never shortens.
@@ -456,11 +456,20 @@ void laws_on_answer(Sim *sim, const Call *call)
         broken(sim, "I36", "n%d says yes with a full disk", node->index);
 }
 
+// is_held_up: a writer waits for its store, and a stop that it interrupted waits for that (sim.h).
+static bool is_held_up(const Sim *sim)
+{
+    for (int i = 0; i < sim->node_count; i++)
+        if (sim->nodes[i].in_writer > 0)
+            return true;
+    return false;
+}
+
 // I37: an orderly stop ends in time, and leaves no claim behind but those of sends it had to cut.
 void laws_on_stop(Sim *sim, const Node *node, Span took)
 {
     bool had_store = node->shaken_until == INSTANT_NONE && node->trouble_until + took < sim->now &&
-                     node->writer_delay < SPAN_SECOND;
+                     node->writer_delay < SPAN_SECOND && !is_held_up(sim);
     if (took > GRACE + 8 * SPAN_SECOND && had_store)
         broken(sim, "I37", "n%d takes %lld ms to stop", node->index,
                (long long) (took / SPAN_MILLISECOND));
@@ -593,6 +602,7 @@ static void i20_prompt(Sim *sim, const Node *node, size_t at)
     bool is_waiting = delivery_is_live(row->state) && row->state != DELIVERY_SENDING;
     if (!is_waiting || row->step != STEP_SEND || row->due_at >= since || lane->rate_max ||
         (lane->changed_at != INSTANT_NONE && lane->changed_at >= since) ||
+        lane == &sim->lanes[PULLED_LANE] || // that is up to the workers
         !is_idle(sim, (int) (lane - sim->lanes), since) ||
         order_is_busy(sim, (int) (lane - sim->lanes)) ||
         care_holds(sim, node, (int) (lane - sim->lanes), since))

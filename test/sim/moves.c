@@ -65,6 +65,13 @@ const Pattern patterns[] = {
       .lane = HANDED_LANE,
       .wait = 4 * SPAN_SECOND,
       .max = 2 },
+    { .id = "pulled",
+      .kind = "g",
+      .json = "{'id':'pulled','eventKind':'g','channel':'pull:0',"
+              "'retry':{'policy':'fixed','interval':'4s','max':3}}",
+      .lane = PULLED_LANE,
+      .wait = 4 * SPAN_SECOND,
+      .max = 3 },
     { .id = "few",
       .json = "{'id':'few','channels':['email:0'],"
               "'retry':{'policy':'fixed','interval':'3s','max':4}}",
@@ -138,6 +145,10 @@ static void answered(Call *call, Err err)
         inbox_on_answer(sim, call);
     if (call->kind == CALL_REPORT)
         elsewhere_on_answer(sim, call);
+    if (call->kind == CALL_PULL)
+        worker_on_pull(sim, call);
+    if (call->kind == CALL_TOLD)
+        worker_on_told(sim, call);
     if (!node_hears(call->node) || call->node->life != call->life)
         return;
     call->answered_at = sim->now;
@@ -205,7 +216,7 @@ static Str quoted(Sim *sim, const char *text)
 
 static Str draw_candidate(Sim *sim)
 {
-    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e", "f" };
+    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e", "f", "g" };
     int key = draw(sim, KEYS), identity = draw(sim, 40);
     char tail[40] = "";
     if (identity < 10) // the same ones come again
@@ -310,6 +321,8 @@ static Str config_of(Sim *sim, const Lane *lane)
                           "'type':'email','config':{'server':'smtp://far%d.test/%s',"
                           "'from':'peal@peal.test'}",
                           lane->host, lane->key);
+    if (lane == &sim->lanes[PULLED_LANE])
+        return S("'type':'pull','config':{}");
     return str_format(&sim->arena, "'type':'%s','config':{'url':'http://far%d.test/%s'}",
                       lane == &sim->lanes[HANDED_LANE] ? "hand" : "http", lane->host, lane->key);
 }

@@ -12,6 +12,7 @@
 //   far.c      the far side: a scripted Transport and its record of what reached it
 //   audit.c    that what happened is on record, once, in a chain that holds
 //   elsewhere.c  what a far side takes on and tells of later
+//   worker.c   those who pull their work, and tell of it or not
 //   inbox.c    what applications emit, and that each row becomes its event
 //   purge.c    what may go when its time is over, and nothing else
 //   look.c     the store as rows, the only SQL of the simulation
@@ -35,22 +36,25 @@
 #include "engine/engine.h"
 #include "store/accept.h"
 #include "store/delivery.h"
+#include "store/queue.h"
 
 enum {
     OUR_TENANT = 1,
     NODES_MAX = 3,
-    LANES_MAX = 6,
+    LANES_MAX = 7,
     ORDERED_LANE = 3,
     MAIL_LANE = 4,
     HANDED_LANE = 5,
-    HOSTS_MAX = 5,
+    PULLED_LANE = 6,
+    HOSTS_MAX = 6,
     MEMBERS_MAX = 130, // of a list: more than an attempt carries
     WINDOWS_MAX = 8,   // of a rate: nodes' clocks are apart by less
     KEYS = 6,
     TRACKS_MAX = 1024,
     SENDS_MAX = 8192,
-    CALLS_MAX = 1024,
+    CALLS_MAX = 4096,
     EMITS_MAX = 1024,
+    LENT_MAX = 2048,
     ATTEMPTS_MAX = 64,
 };
 
@@ -232,7 +236,9 @@ typedef enum CallKind {
     CALL_RELEASE,
     CALL_CHANNEL,
     CALL_PURGE,
-    CALL_REPORT
+    CALL_REPORT,
+    CALL_PULL,
+    CALL_TOLD
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -248,6 +254,14 @@ typedef struct Emit {
     bool is_new;  // that is just found
     int attempts;
 } Emit;
+
+// Lent is a delivery that a worker pulled.
+typedef struct Lent {
+    Track *track;
+    int fence, attempt;
+    bool is_forgotten; // he never tells of it
+    bool is_told;      // he did, and was believed
+} Lent;
 
 // Call is what a client asked of a node, and what it was told.
 typedef struct Call {
@@ -266,6 +280,8 @@ typedef struct Call {
     Uuid delivery;
     DeliveryAction action;
     struct Report *report;
+    Claim claim; // what a worker pulls
+    Lent *lent;  // that he tells of
     int lane;
     Str body;
 } Call;
@@ -299,7 +315,7 @@ struct Sim {
     int node_count;
     Lane lanes[LANES_MAX];
     int lane_count;
-    Instant client_at, trouble_at;
+    Instant client_at, trouble_at, worker_at;
     int calls_left;
     Db *eye;             // reads the rows …
     int64_t version;     // … as they were then; 0: never
@@ -311,6 +327,8 @@ struct Sim {
     size_t send_count, first_open;
     Call **calls;
     size_t call_count;
+    Lent *lent;
+    size_t lent_count;
     Emit *emits;
     size_t emit_count, emits_done; // those that went before are all done
     bool is_held;                  // as committed
@@ -421,9 +439,15 @@ void audit_at_end(Sim *sim);
 // elsewhere.c
 extern const ChannelType *const channel_types_here[]; // with one whose far side takes things on
 void elsewhere_ask(Sim *sim, Node *node);             // somebody outside reports
+Outcome elsewhere_draw_outcome(Sim *sim);             // that he tells of
 void elsewhere_on_answer(Sim *sim, const Call *call);
 void elsewhere_on_left(Sim *sim, const Track *track, const Row *was, const Row *is);
 void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is);
+
+// worker.c
+void move_worker(Sim *sim);
+void worker_on_pull(Sim *sim, Call *call);
+void worker_on_told(Sim *sim, const Call *call);
 
 // inbox.c
 void inbox_ask(Sim *sim, Node *node); // a client emits

@@ -116,6 +116,8 @@ static Due next_due(Sim *sim)
     }
     if (sim->client_at < due.at && sim->calls_left > 0)
         due = (Due){ .at = sim->client_at, .move = move_client };
+    if (sim->worker_at < due.at)
+        due = (Due){ .at = sim->worker_at, .move = move_worker };
     if (sim->trouble_at < due.at)
         due = (Due){ .at = sim->trouble_at, .move = move_trouble };
     return due;
@@ -180,8 +182,8 @@ static void draw_lanes(Sim *sim)
     static const struct {
         const char *key;
         int host; // two share one
-    } ways[] = { { "http:0", 0 }, { "http:1", 1 },  { "http:2", 1 },
-                 { "http:3", 2 }, { "email:0", 3 }, { "hand:0", 4 } };
+    } ways[] = { { "http:0", 0 },  { "http:1", 1 }, { "http:2", 1 }, { "http:3", 2 },
+                 { "email:0", 3 }, { "hand:0", 4 }, { "pull:0", 5 } };
     sim->lane_count = LANES_MAX;
     for (int i = 0; i < sim->lane_count; i++) {
         Lane *lane = &sim->lanes[i];
@@ -237,13 +239,14 @@ static void sim_open(Sim *sim)
     sim->sends = memory_new(SENDS_MAX * sizeof *sim->sends);
     sim->calls = memory_new(CALLS_MAX * sizeof(Call *));
     sim->emits = memory_new(EMITS_MAX * sizeof *sim->emits);
+    sim->lent = memory_new(LENT_MAX * sizeof *sim->lent);
     powerloss_forget();
     draw_world(sim);
     make_store(sim);
     look_open(sim);
     for (int i = 0; i < sim->lane_count; i++)
         sim->lanes[i].number = look_lane(sim, sim->lanes[i].key);
-    sim->client_at = sim->now + SPAN_SECOND;
+    sim->client_at = sim->worker_at = sim->now + SPAN_SECOND;
     sim->trouble_at = sim->now + draw_span(sim, SPAN_SECOND, 10 * SPAN_SECOND);
 }
 
@@ -262,6 +265,7 @@ static void sim_close(Sim *sim)
     free(sim->sends);
     free(sim->calls);
     free(sim->emits);
+    free(sim->lent);
     arena_done(&sim->arena);
     arena_done(&sim->scratch);
 }
