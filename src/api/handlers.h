@@ -118,6 +118,15 @@ Err captured_list(Call *call, Db *db, Error *error);
 extern const Param cause_params[];
 Err cause_list(Call *call, Db *db, Error *error);
 
+// executions_api.c
+Err execution_list(Call *call, Db *db, Error *error);
+
+// dead_api.c
+extern const Param dead_params[];
+Err dead_list(Call *call, Db *db, Error *error);
+Err dead_retry(Call *call, Tx *tx, Error *error);
+Err dead_discard(Call *call, Tx *tx, Error *error);
+
 // kpi_api.c
 extern const Param kpi_params[];
 Err kpi_get(Call *call, Db *db, Error *error);

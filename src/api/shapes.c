@@ -8,8 +8,9 @@
 #include "domain/event.h"
 #include "domain/list.h"
 #include "domain/forward.h"
-#include "domain/role.h"
 #include "domain/inbox.h"
+#include "domain/role.h"
+#include "domain/run.h"
 #include "domain/template.h"
 #include "store/delivery.h"
 #include "store/key.h"
@@ -476,6 +477,41 @@ static const Field captured_rows[] = {
     { "body",       FIELD_ANY,  ALWAYS, .help = "What an http channel would have sent: any JSON" },
 };
 const Shape captured_shape = SHAPE("Captured", captured_rows);
+
+#define RUN_SOURCE_SHOWN(name, word, text) (text),
+static const char *const run_source_words[] = { RUN_SOURCE_TABLE(RUN_SOURCE_SHOWN) NULL };
+static const Field progress_rows[] = {
+    { "at",      FIELD_TIME, ALWAYS },
+    { "message", FIELD_TEXT, ALWAYS },
+};
+static const Shape progress_shape = SHAPE("Progress", progress_rows);
+static const Field progress_row = { NULL, FIELD_OBJECT, .inside = &progress_shape };
+static const Field execution_rows[] = {
+    { "executionId",  FIELD_TEXT, ALWAYS,    .help = "<deliveryId>-<attempt>" },
+    { "source",       FIELD_WORD, ALWAYS,    .words = run_source_words },
+    { "entity",       FIELD_TEXT, OR_NULL },
+    { "scheduledFor", FIELD_TIME, OR_NULL },
+    { "startedAt",    FIELD_TIME, OR_NULL },
+    { "completedAt",  FIELD_TIME, OR_NULL,   .help = "null while it goes on" },
+    { "succeeded",    FIELD_BOOL, OR_NULL,   .help = "null while it goes on" },
+    { "message",      FIELD_TEXT, OR_NULL,   .help = "What the handler said, or why it failed" },
+    { "retry",        FIELD_INT,  ALWAYS,    .help = "0 for the first try" },
+    { "progress",     FIELD_LIST, ALWAYS,    .of = &progress_row },
+    { "backfill",     FIELD_BOOL, SOMETIMES, .help = "true for an occurrence that somebody had made up" },
+};
+const Shape execution_shape = SHAPE("Execution", execution_rows);
+
+static const Field dead_rows[] = {
+    { "id",        FIELD_ID,   ALWAYS,  .help = "Of the run's delivery" },
+    { "job",       FIELD_TEXT, OR_NULL, .help = "Or automation" },
+    { "entity",    FIELD_TEXT, OR_NULL },
+    { "source",    FIELD_WORD, ALWAYS,  .words = run_source_words },
+    { "failedAt",  FIELD_TIME, OR_NULL },
+    { "attempts",  FIELD_INT,  ALWAYS },
+    { "lastError", FIELD_TEXT, OR_NULL },
+    { "state",     FIELD_WORD, ALWAYS,  .words = state_words, .help = "parked, until it is retried or discarded" },
+};
+const Shape dead_shape = SHAPE("DeadLetter", dead_rows);
 
 static const char *const cause_state_words[] = { "parked", "retrying", NULL };
 static const Field cause_filter_rows[] = {

@@ -73,6 +73,10 @@ extern const Shape delivery_shape;
 extern const Shape attempt_shape;
 extern const Shape captured_shape;
 
+// executions_api.c, dead_api.c
+extern const Shape execution_shape;
+extern const Shape dead_shape;
+
 extern const Shape target_shape;
 
 // lists_api.c. The body is read into a const Json *.

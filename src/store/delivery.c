@@ -56,11 +56,13 @@ static const Statement insert = {
 // tenant, $2 and $3 bounds of the id, $4 limit, then what the filter names.
 #define FILTER_PARAMS "iuuiituttiit"
 // $5 is the number of a rule, -1 where there is none of that name, and RULES_OF(kind) for all of a
-// kind.
+// kind; of jobs (4), for automations (8) too.
+_Static_assert(RULE_JOB == 4 && RULE_AUTOMATION == 8, "the SQL names kinds by number");
 #define RULES_OF(kind) (-2 - (int64_t) (kind))
 #define RULE_FITS(row)                                                                             \
-    "($5 IS NULL OR " row ".rule = $5 OR ($5 < -1 AND -2 - $5 ="                                   \
-    " (SELECT z.kind FROM rule z WHERE z.tenant = $1 AND z.rule = " row ".rule)))"
+    "($5 IS NULL OR " row ".rule = $5 OR ($5 < -1 AND"                                             \
+    " (SELECT z.kind FROM rule z WHERE z.tenant = $1 AND z.rule = " row                            \
+    ".rule) IN (-2 - $5, CASE WHEN -2 - $5 = 4 THEN 8 END)))"
 #define LANE "(SELECT y.lane FROM lane y WHERE y.tenant = $1 AND y.channel = $6)"
 #define SITE "(SELECT x.site FROM site x WHERE x.tenant = $1 AND x.name = $12)"
 #define FITS(row)                                                                                  \
@@ -471,6 +473,7 @@ static const Field filter_rows[] = {
     { "state",   FIELD_WORD, AT(state),   .given = offsetof(DeliveryFilter, has_state), .words = state_words, .noun = "a state" },
     { "trigger", FIELD_TEXT, AT(trigger), .max = TRIGGER_ID_MAX },
     { "list",    FIELD_TEXT, AT(list),    .max = TRIGGER_ID_MAX },
+    { "job",     FIELD_TEXT, AT(job),     .max = TRIGGER_ID_MAX },
     { "channel", FIELD_TEXT, AT(channel), .max = CHANNEL_KEY_MAX },
     { "event",   FIELD_ID,   AT(event),   .given = offsetof(DeliveryFilter, has_event) },
     { "entity",  FIELD_TEXT, AT(entity),  .max = EVENT_ENTITY_MAX },
@@ -577,20 +580,28 @@ static const IdSource parked_cause_up = { &parked_cause_up_edge, &parked_cause_u
 
 static bool has_rule(const DeliveryFilter *filter)
 {
-    return filter->trigger.at || filter->list.at;
+    return filter->trigger.at || filter->list.at || filter->job.at;
 }
 
 // find_rule is what the filter says of the rule, as a walk takes it; 0: nothing.
 static Err find_rule(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                      int64_t *ret, Error *error)
 {
-    *ret = filter->is_to_list ? RULES_OF(RULE_NOTIFY) : 0;
-    if (!has_rule(filter))
-        return ERR_OK;
-    RuleKind kind = filter->list.at ? RULE_NOTIFY : RULE_TRIGGER;
-    Str id = filter->list.at ? filter->list : filter->trigger;
-    TRY(rule_number(db, arena, tenant, kind, id, ret, error));
-    if (*ret == 0 || (filter->list.at && filter->trigger.at))
+    const struct {
+        Str id;
+        RuleKind kind;
+    } names[] = { { filter->trigger, RULE_TRIGGER },
+                  { filter->list, RULE_NOTIFY },
+                  { filter->job, RULE_JOB } };
+    int64_t given = 0;
+    *ret = filter->is_to_list ? RULES_OF(RULE_NOTIFY) : filter->is_run ? RULES_OF(RULE_JOB) : 0;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (!names[i].id.at)
+            continue;
+        TRY(rule_number(db, arena, tenant, names[i].kind, names[i].id, ret, error));
+        given++;
+    }
+    if (given > 1 || (given == 1 && *ret == 0))
         *ret = -1; // no rule is both
     return ERR_OK;
 }
@@ -674,7 +685,7 @@ static WalkCost cost_of(const DeliveryFilter *filter, const IdSource *source)
                      source == &parked_cause_source || source == &parked_cause_up;
     bool asks_promise = filter->q.at || (filter->entity.at && source != &entity_source);
     bool asks_rule = filter->channel.at || filter->site.at || filter->is_to_list ||
-                     (has_rule(filter) && source != &rule_source);
+                     filter->is_run || (has_rule(filter) && source != &rule_source);
     bool asks_state = (filter->has_state && !is_parked) || filter->stuck_before != INSTANT_NONE;
     bool has_times = filter->from > 0 || filter->to != INSTANT_NONE;
     if (!asks_promise && !asks_rule && !asks_state)

@@ -83,7 +83,7 @@ typedef struct DeliveryFilter {
     DeliveryState state;
     bool has_state;
     bool is_live; // any live state
-    Str trigger, list, channel, entity, site;
+    Str trigger, list, job, channel, entity, site;
     bool has_event;
     Uuid event;
     Str cause;            // what it is parked for, or fails of while it is live (domain/cause.h)
@@ -92,6 +92,7 @@ typedef struct DeliveryFilter {
     Instant from;         // triggered at or after
     Instant to;           // triggered before
     bool is_to_list;      // it goes to a list
+    bool is_run;          // of a job or an automation
 
     // fits asks of what was read whatever else it likes; NULL: nothing. Only for a page.
     bool (*fits)(const DeliveryView *view, const void *with);

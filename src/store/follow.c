@@ -124,8 +124,18 @@ static Err wake(Tx *tx, const SettleBatch *batch, const RunRow *runs, Error *err
     return count > 0 ? schedules_ended(tx, ends, count, error) : ERR_OK;
 }
 
+static bool has_runs(const SettleBatch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->rows[i].is_run)
+            return true;
+    return false;
+}
+
 Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error)
 {
+    if (!has_runs(batch))
+        return ERR_OK;
     size_t count = pick(batch, NULL);
     if (count == 0)
         return wake(tx, batch, NULL, error);

@@ -19,6 +19,7 @@
 #include "store/epoch.h"
 #include "store/duty.h"
 #include "store/event.h"
+#include "store/execution.h"
 #include "store/generation.h"
 #include "store/health.h"
 #include "store/idempotency.h"
@@ -76,6 +77,7 @@ const Statement *const *const all_statements[] = {
     epoch_statements,
     duty_statements,
     event_statements,
+    execution_statements,
     generation_statements,
     idempotency_statements,
     inbox_statements,

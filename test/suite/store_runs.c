@@ -2,11 +2,13 @@
 
 #include "store/definition.h"
 #include "store/event.h"
+#include "store/execution.h"
 #include "store/follow.h"
 #include "store/report.h"
 #include "store/rule.h"
 
-// What follow.h promises: the end of a run is an event, once, with what ended it.
+// What follow.h promises: the end of a run is an event, once, with what ended it. What execution.h
+// and the filters of delivery.h promise: the tries of a job's runs, and which of them are dead.
 
 #define TOLD "{'id':'told','eventKind':'job-completed','channel':'memory:default'}"
 
@@ -242,6 +244,135 @@ static void a_thousand_that_end_together_are_told_together(void)
     CHECK(claim_lane(&store, 1, MANY + 1).count == MANY);
 }
 
+static Execution *page(Store *store, int64_t tenant, int64_t rule, Walk walk, Seen *ret)
+{
+    Execution *rows;
+    MUST(store,
+         execution_page(store->db, &store->arena, tenant, rule, &walk, &rows, ret, &store->error));
+    return rows;
+}
+
+static void say(Store *store, const Claimed *claimed, Verdict verdict, const char *words)
+{
+    Settle row = settle_of(store, claimed, verdict, REASON_REFUSED);
+    row.attempt.outcome.detail = str_from(words);
+    settle(store, &row, 1);
+}
+
+static void every_try_is_an_execution(void)
+{
+    STORE(store);
+    Trigger *job = job_named(&store, RULE_JOB, "Rates");
+    Trigger *other = job_named(&store, RULE_JOB, "Other");
+    Uuid first = run(&store, job);
+    Claimed claimed = claim_one(&store, 1);
+    say(&store, &claimed, VERDICT_TRANSIENT, "not yet");
+    pass(&store, SPAN_DAY);
+    claimed = claim_one(&store, 1);
+    say(&store, &claimed, VERDICT_DELIVERED, "done");
+    run(&store, other);
+    claimed = claim_one(&store, 1);
+    say(&store, &claimed, VERDICT_DELIVERED, "elsewhere");
+    Uuid second = run(&store, job);
+    claim_one(&store, 1);
+    run(&store, job); // nobody has tried it
+
+    Seen seen;
+    Execution *rows = page(&store, TENANT, job->rule.number, (Walk){ .limit = 9 }, &seen);
+    CHECK(seen.count == 3 && !seen.has_more);
+    CHECK(same_id(rows[0].delivery, second) && rows[0].number == 1);
+    CHECK(rows[0].finished_at == INSTANT_NONE &&
+          rows[0].started_at == now(&store) - SPAN_MILLISECOND);
+    CHECK(same_id(rows[1].delivery, first) && rows[1].number == 2);
+    CHECK(rows[1].outcome.verdict == VERDICT_DELIVERED && is_text(rows[1].outcome.detail, "done"));
+    CHECK(same_id(rows[2].delivery, first) && rows[2].number == 1);
+    CHECK(rows[2].outcome.verdict == VERDICT_TRANSIENT && is_text(rows[2].source, "deferred"));
+    CHECK(is_text(rows[2].entity, "booking:7") && rows[2].finished_at < rows[1].started_at);
+
+    page(&store, tenant_new(&store, "acme"), job->rule.number, (Walk){ .limit = 9 }, &seen);
+    CHECK(seen.count == 0 && !seen.has_more);
+    Execution *none;
+    Walk walk = { .after = S("no place"), .limit = 9 };
+    CHECK(execution_page(store.db, &store.arena, TENANT, job->rule.number, &walk, &none, &seen,
+                         &store.error) == ERR_MALFORMED);
+}
+
+// tries_of_many makes runs of which some wait, some have retries, and some are over.
+static size_t tries_of_many(Store *store, Trigger *job)
+{
+    enum { RUNS = 12 };
+    size_t tries = 0;
+    for (int i = 0; i < RUNS; i++) {
+        run(store, job);
+        for (int n = 0; n < i % 4; n++) {
+            Claim taken = claim_lane(store, 1, 1);
+            CHECK(taken.count == 1);
+            say(store, &taken.claimed[0], n == i % 4 - 1 ? VERDICT_DELIVERED : VERDICT_TRANSIENT,
+                "so");
+            pass(store, SPAN_DAY);
+            tries++;
+        }
+    }
+    return tries;
+}
+
+static void pages_of_any_size_make_one_list(void)
+{
+    STORE(store);
+    Trigger *job = job_named(&store, RULE_JOB, "Rates");
+    size_t tries = tries_of_many(&store, job);
+    Seen seen;
+    Execution *all = page(&store, TENANT, job->rule.number, (Walk){ .limit = 100 }, &seen);
+    CHECK(seen.count == tries && !seen.has_more);
+    static const Walk sizes[] = { { .limit = 1 },
+                                  { .limit = 2 },
+                                  { .limit = 5 },
+                                  { .limit = 4, .met_max = 1 },
+                                  { .limit = 1, .met_max = 2 } };
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        Walk walk = sizes[i];
+        size_t met = 0;
+        do {
+            Execution *rows = page(&store, TENANT, job->rule.number, walk, &seen);
+            CHECK(seen.count <= (size_t) walk.limit && met + seen.count <= tries);
+            for (size_t n = 0; n < seen.count && met < tries; n++, met++)
+                CHECK(same_id(rows[n].delivery, all[met].delivery) &&
+                      rows[n].number == all[met].number);
+            walk.after = seen.next;
+        } while (seen.has_more);
+        CHECK(met == tries);
+    }
+}
+
+static size_t dead_of(Store *store, const char *job)
+{
+    DeliveryView *views;
+    Seen seen;
+    DeliveryFilter filter = delivery_filter_any();
+    filter.state = DELIVERY_PARKED;
+    filter.has_state = true;
+    filter.is_run = !job;
+    filter.job = str_from(job);
+    MUST(store, delivery_page(store->db, &store->arena, TENANT, &filter, &(Walk){ .limit = 100 },
+                              &views, &seen, &store->error));
+    return seen.count;
+}
+
+static void dead_letters_are_told_by_job_or_all(void)
+{
+    STORE(store);
+    publish(&store, TENANT, "{'id':'plain','eventKind':'visit','channel':'memory:default'}");
+    run(&store, job_named(&store, RULE_JOB, "Rates"));
+    run(&store, job_named(&store, RULE_JOB, "Other"));
+    run(&store, job_named(&store, RULE_AUTOMATION, "Rates"));
+    take(&store, TENANT, "{'kind':'visit'}");
+    Claim taken = claim_lane(&store, 1, 4);
+    for (size_t i = 0; i < taken.count; i++)
+        settle_one(&store, &taken.claimed[i], VERDICT_PERMANENT);
+    CHECK(dead_of(&store, NULL) == 3 && dead_of(&store, "Rates") == 1);
+    CHECK(dead_of(&store, "Nobody") == 0);
+}
+
 static const Test tests[] = {
     TEST(the_end_of_a_run_is_an_event_that_triggers_match),
     TEST(only_the_end_is_told_and_only_of_runs),
@@ -251,5 +382,8 @@ static const Test tests[] = {
     TEST(a_lapse_past_the_limit_parks_and_tells),
     TEST(a_chain_has_an_end_and_the_run_ends_anyway),
     TEST(a_thousand_that_end_together_are_told_together),
+    TEST(every_try_is_an_execution),
+    TEST(pages_of_any_size_make_one_list),
+    TEST(dead_letters_are_told_by_job_or_all),
 };
 PART(runs_part, tests);
