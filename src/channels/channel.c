@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "channels/hidden.h"
 #include "channels/provider.h"
+#include "domain/run.h"
 
 enum { PROVIDER_ID_MAX = 200 };
 
@@ -83,16 +84,26 @@ void parcel_redact(const Parcel *parcel)
         }
 }
 
-Str message_job(const Message *message)
+bool message_is_run(const Message *message)
 {
-    return message->rule_kind == RULE_JOB ? message->rule_id : STR_NONE;
+    return run_of_rule(message->rule_kind);
 }
 
-Str message_execution_id(Arena *arena, const Message *message)
+void message_put_run(JsonOut *out, const Message *message)
 {
+    DEFER(arena_done) Arena arena = { 0 };
     char id[UUID_TEXT_LEN + 1];
-    return STR_JOIN(arena, uuid_text(message->promise.id, id), S("-"),
-                    str_i64(arena, message->attempt));
+    if (message->rule_kind == RULE_AUTOMATION) {
+        json_put_str(out, S("automation"), message->rule_id);
+        json_put_str(out, S("runId"), uuid_text(message->promise.id, id));
+    } else {
+        json_put_str(out, S("job"), message->rule_id);
+    }
+    json_put_str(out, S("entity"), message->promise.entity);
+    json_put_str(out, S("executionId"),
+                 run_execution_id(&arena, message->promise.id, message->attempt));
+    json_put_str(out, S("source"), str_from(run_source_text(run_source(message->source))));
+    json_put_time(out, S("scheduledFor"), message->occurred_at);
 }
 
 Str message_link(Arena *arena, Str template, Str public_id)
@@ -144,6 +155,8 @@ Str message_json(Arena *arena, const Message *message)
     json_put_str(&out, S("customerRef"), message->promise.customer_ref);
     json_put_str(&out, S("url"), message->url);
     json_put_time(&out, S("occurredAt"), message->occurred_at);
+    if (message_is_run(message))
+        message_put_run(&out, message);
     json_put_raw(&out, S("payload"), message->payload);
     put_content(&out, &message->content);
     json_close(&out, '}');

@@ -40,11 +40,12 @@ typedef struct Message {
     RuleKind rule_kind; // what made it, whose version the promise has
     Str rule_id;
     int send, attempt;
-    Str url; // the link, made from the installation's template; none
-    Instant occurred_at;
-    Str trace;       // that the event came with (domain/trace.h); none
-    Str payload;     // JSON
-    Content content; // what it says, by its template or where its channel speaks to persons
+    Str url;             // the link, made from the installation's template; none
+    Instant occurred_at; // of a run: what it was scheduled for
+    Str source;          // of its event: of a run, who asked for it (domain/run.h)
+    Str trace;           // that the event came with (domain/trace.h); none
+    Str payload;         // JSON
+    Content content;     // what it says, by its template or where its channel speaks to persons
     Target *targets;
     size_t target_count;
     Str list_name;      // of the list that it goes to; none: it goes to no list
@@ -68,6 +69,7 @@ typedef struct Parcel {
     size_t count;
     Arena *arena; // of the request and the outcomes
     Instant now;
+    Span lease;      // of a handler that takes on a run; 0: it is none
     Str exec_folder; // of the operator's commands; none
     Hidden hidden;   // from when its request is made
 } Parcel;
@@ -89,10 +91,10 @@ bool parcel_is_judged(const Parcel *parcel);
 void parcel_hide(Parcel *parcel, const Transfer *transfer);
 void parcel_redact(const Parcel *parcel);
 
-// message_job is the name of the job that it is a run of; none. message_execution_id names the try:
-// the delivery and the attempt.
-Str message_job(const Message *message);
-Str message_execution_id(Arena *arena, const Message *message);
+// message_is_run: it is a run of a job or an automation, and tells of it more than others do.
+// message_put_run writes that; claims of pulled work use the same words.
+bool message_is_run(const Message *message);
+void message_put_run(JsonOut *out, const Message *message);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);
@@ -130,6 +132,9 @@ typedef struct ChannelType {
     // bad-request and the sentence.
     Err (*request)(const Parcel *parcel, Transfer *ret, Error *error);
     Err (*command)(const Parcel *parcel, Process *ret, Error *error);
+
+    // progress is what a line of a command's output tells of how far it is; none. It may be NULL.
+    Str (*progress)(Str line);
 
     // judge and judge_end never fail: every answer, and every end, means something.
     void (*judge)(const Parcel *parcel, const TransferResult *result);

@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "channels/channel.h"
+#include "domain/run.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,6 +29,7 @@ typedef struct ExecConfig {
 
 static void check(const Members *members, void *value);
 static Err command(const Parcel *parcel, Process *ret, Error *error);
+static Str progress(Str line);
 static void judge_end(const Parcel *parcel, const ProcessResult *result);
 
 // clang-format off
@@ -56,6 +58,7 @@ const ChannelType channel_exec = {
     .timeout = EXEC_TIMEOUT,
     .config = &config_shape,
     .command = command,
+    .progress = progress,
     .judge_end = judge_end,
 };
 
@@ -157,9 +160,10 @@ static Environment environment_of(const Parcel *parcel)
     char started[TIME_TEXT_MAX];
     Environment environment = { ARENA_ARRAY(arena, Variable, VARIABLES_MAX), 0 };
     set(&environment, S("PATH"), S("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
-    set(&environment, S("PEAL_JOB"), message_job(message));
+    set(&environment, S("PEAL_JOB"), message_is_run(message) ? message->rule_id : STR_NONE);
     set(&environment, S("PEAL_ENTITY"), message->promise.entity);
-    set(&environment, S("PEAL_EXECUTION_ID"), message_execution_id(arena, message));
+    set(&environment, S("PEAL_EXECUTION_ID"),
+        run_execution_id(arena, message->promise.id, message->attempt));
     set(&environment, S("PEAL_ATTEMPT"), str_i64(arena, message->attempt));
     set(&environment, S("PEAL_STARTED_AT"), str_dup(arena, time_text(parcel->now, started)));
     return environment;
@@ -191,9 +195,19 @@ static Err command(const Parcel *parcel, Process *ret, Error *error)
 
 static const Str progress_mark = S("progress:");
 
-// add_lines adds what a command wrote, but for its progress.
-static void add_lines(Buf *buf, Str text)
+static Str progress(Str line)
 {
+    return str_starts(line, progress_mark) ? str_skip(line, progress_mark.len) : STR_NONE;
+}
+
+// add_lines adds what a command wrote, but for its progress. Of what was cut, the line that lost
+// its beginning goes where whole ones follow.
+static void add_lines(Buf *buf, Str text, const ProcessResult *result)
+{
+    Str rest = text;
+    if (result->was_cut && text.len == result->output_max && str_cut(&rest, '\n').at &&
+        rest.len > 0)
+        text = rest;
     while (text.len > 0) {
         Str line = str_cut(&text, '\n');
         if (str_starts(line, progress_mark))
@@ -222,8 +236,8 @@ static Str tail_of(Str text, size_t max)
 static Str written(Arena *arena, const ProcessResult *result)
 {
     Buf raw = buf_new(arena, BUF_WHOLE);
-    add_lines(&raw, result->output);
-    add_lines(&raw, result->errors);
+    add_lines(&raw, result->output, result);
+    add_lines(&raw, result->errors, result);
     Str text = tail_of(judge_lines(arena, buf_str(&raw), BUF_WHOLE), result->output_max);
     return text.len > 0 ? text : STR_NONE;
 }

@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "channels/channel.h"
+#include "domain/channel.h"
 #include "domain/members.h"
 #include "domain/trace.h"
 #include "net/url.h"
@@ -34,6 +35,7 @@ static const Field fields[] = {
     { "headers", FIELD_MAP, FIELD_SECRET, .max = HEADERS_MAX, .of = &line },
     { "method", FIELD_WORD, .words = methods, .noun = "a method", .help = "POST unless said" },
     { "authorization", FIELD_TEXT, FIELD_SECRET, .max = HEADER_VALUE_MAX, .help = "the header's value" },
+    CHANNEL_LEASE_FIELD(0),
 };
 // clang-format on
 
@@ -251,14 +253,57 @@ static Err request(const Parcel *parcel, Transfer *ret, Error *error)
         .headers = list.headers,
         .header_count = list.count,
         .body = body,
-        .response_max = RESPONSE_KEPT_MAX,
+        .response_max = message_is_run(message) ? TRANSFER_READ_MAX : RESPONSE_KEPT_MAX,
         .pool = message->promise.tenant,
     };
     return ERR_OK;
 }
 
+// first_text is the first of an answer's members that says something; none.
+static Str first_text(Arena *arena, const Json *answer, const Str *names, size_t count)
+{
+    Str text = STR_NONE;
+    for (size_t i = 0; i < count && !text.at; i++)
+        text = judge_detail(arena, json_str(json_get(answer, names[i])));
+    return text;
+}
+
+// judge_answer reads what a handler says in the body of a 2xx: whether it went well after all, and
+// its words.
+static void judge_answer(Arena *arena, const Json *answer, Outcome *outcome)
+{
+    static const Str well[] = { S("message") }, failed[] = { S("error"), S("message") };
+    const Json *ok = json_get(answer, S("ok"));
+    bool has_failed = json_type(ok) == JSON_BOOL && !json_bool(ok);
+    Str words = has_failed ? first_text(arena, answer, failed, ARRAY_LEN(failed))
+                           : first_text(arena, answer, well, ARRAY_LEN(well));
+    if (words.at)
+        outcome->detail = words;
+    if (!has_failed)
+        return;
+    bool is_permanent = json_bool(json_get(answer, S("permanent")));
+    outcome->verdict = is_permanent ? VERDICT_PERMANENT : VERDICT_TRANSIENT;
+    outcome->reason = is_permanent ? REASON_REFUSED : REASON_UNWELL;
+    outcome->provider_id = STR_NONE;
+}
+
+// judge_run: a handler may say more than that it took the request. With a 202 it has taken the run
+// on, and tells under its lease what becomes of it.
+static void judge_run(const Parcel *parcel, const TransferResult *result, Outcome *outcome)
+{
+    const Json *answer;
+    if (result->body.len > 0 && json_parse(parcel->arena, result->body, &answer, NULL) == ERR_OK)
+        judge_answer(parcel->arena, answer, outcome);
+    if (outcome->verdict == VERDICT_DELIVERED && result->status == 202) {
+        outcome->verdict = VERDICT_ELSEWHERE;
+        outcome->lease = parcel->lease;
+    }
+}
+
 static void judge(const Parcel *parcel, const TransferResult *result)
 {
     Outcome outcome = judge_http(parcel->arena, result, parcel->now);
+    if (outcome.verdict == VERDICT_DELIVERED && message_is_run(parcel->messages))
+        judge_run(parcel, result, &outcome);
     parcel_judge(parcel, &outcome);
 }

@@ -69,3 +69,20 @@ Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error)
     *ret = channel;
     return ERR_OK;
 }
+
+static const Field lease_fields[] = { CHANNEL_LEASE_FIELD(0) };
+static const Shape lease_shape = {
+    "Lease",
+    SHAPE_ROWS(lease_fields),
+    .size = sizeof(Span),
+    .is_open = true,
+};
+
+Span channel_lease(const Json *config)
+{
+    Error ignored = { 0 }; // what was saved was checked
+    Span lease = CHANNEL_LEASE;
+    if (config)
+        fields_note(NULL, config, S(""), &lease_shape, &lease, &ignored);
+    return lease;
+}

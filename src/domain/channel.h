@@ -10,6 +10,8 @@
 // What holds where a channel does not say.
 #define CHANNEL_CONCURRENCY 32
 #define CHANNEL_TIMEOUT_SECONDS 15
+#define CHANNEL_LEASE ((Span) 5 * SPAN_MINUTE)
+#define CHANNEL_LEASE_MAX SPAN_DAY
 
 typedef struct ChannelDefinition {
     Str key;  // such as http:bi; 1 to CHANNEL_KEY_MAX characters of a-z A-Z 0-9 : . _ -
@@ -28,3 +30,14 @@ typedef struct ChannelDefinition {
 
 extern const Shape channel_shape;
 Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;
+
+// CHANNEL_LEASE_FIELD is the row of types whose far side has a lease, at a place of their struct;
+// channel_lease is what such a channel's settings say.
+#define CHANNEL_LEASE_FIELD(place)                                                                 \
+    {                                                                                              \
+        "lease", FIELD_SPAN,                                                                       \
+            .offset = (place), .min = SPAN_SECOND, .max = CHANNEL_LEASE_MAX,                       \
+            .help = "how long whoever has a delivery may take, from his last sign of life on; 5m " \
+                    "unless said"                                                                  \
+    }
+Span channel_lease(const Json *config);

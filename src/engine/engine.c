@@ -14,6 +14,7 @@
 //   rate.c      a channel's rate is shared with the other nodes
 //   parcel.c    it goes out over its channel, with others where that takes several, and is judged
 //   settle.c    what became of it goes to the store
+//   said.c      what commands say while they run goes there too
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
 //   duty.c      what else has to be done now and then, a row each: beat, sweep, operations, purge
 //
@@ -123,6 +124,7 @@ static void take_round(Engine *engine, Round *round, Instant now)
     settle_take(engine, round);
     duty_take(engine, round);
     health_take(engine, round);
+    said_take(engine, round);
     claim_take(engine, round, now);
     dispatch(engine, round);
     if (engine->off_rounds > 0 && --engine->off_rounds == 0)
@@ -165,6 +167,7 @@ static void take_failed(Engine *engine, Round *round, Instant now)
     settle_failed(engine, round);
     duty_failed(engine, round);
     health_failed(engine, round);
+    said_failed(engine, round);
     claim_failed(engine, round, now);
     round_release(round);
 }
@@ -205,19 +208,20 @@ static bool ask_all(Engine *engine, Round *round, Instant now)
     bool works = duty_ask(engine, round, now, false);
     bool claims = claim_ask(engine, round, now);
     bool tells = health_ask(engine, round);
-    return settles || works || claims || tells;
+    bool says = said_ask(engine, round);
+    return settles || works || claims || tells || says;
 }
 
 // ask_narrowly asks for one thing, in turns.
 static bool ask_narrowly(Engine *engine, Round *round, Instant now)
 {
-    enum { PARTS = 3 };
+    enum { PARTS = 4 };
     round->is_narrow = true;
     for (size_t tries = 0; tries < PARTS; tries++) {
         size_t part = engine->part++ % PARTS;
         if ((part == 0 && settle_ask(engine, round)) ||
             (part == 1 && duty_ask(engine, round, now, true)) ||
-            (part == 2 && claim_ask(engine, round, now)))
+            (part == 2 && claim_ask(engine, round, now)) || (part == 3 && said_ask(engine, round)))
             return true;
     }
     return false;
@@ -293,6 +297,7 @@ void engine_free(Engine *engine)
     }
     lanes_free(engine);
     hosts_free(engine);
+    said_free(&engine->said);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
@@ -341,7 +346,7 @@ bool engine_is_idle(Engine *engine)
     pthread_mutex_lock(&engine->lock);
     bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
     pthread_mutex_unlock(&engine->lock);
-    return engine->in_flight == 0 && engine->rounds_out == 0 && !is_told;
+    return engine->in_flight == 0 && engine->rounds_out == 0 && engine->said.count == 0 && !is_told;
 }
 
 void engine_wait(Engine *engine, Instant until)

@@ -57,7 +57,7 @@ bool engine_stop(Engine *engine, Span grace);
 // engine_round and engine_wait, for those who run the engine by hand.
 Instant engine_round(Engine *engine);
 void engine_wait(Engine *engine, Instant until);
-bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, or finished
+bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, finished, or to be told
 
 // engine_moved tells of moves that were committed here: lanes fall due, and what waits for its
 // start and was called off is not started; without moves, that anything else may have changed. It

@@ -48,6 +48,7 @@ Flight *flight_new(Round *round, const Claimed *claimed, Instant now)
     flight->is_probe = lane->asks_probe;
     lane->asks_probe = false;
     flight->target_count = 0;
+    flight->lines = 0;
     flight->others = claimed->others;
     rate_pay(flight, lane, now);
     round->unstarted++;

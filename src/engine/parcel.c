@@ -1,6 +1,8 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "domain/job.h"
+#include "domain/run.h"
 #include "domain/template.h"
 #include "engine/measure.h"
 
@@ -132,6 +134,7 @@ static void fill_in(Message *message, Target *only, Flight *flight, const Channe
         .attempt = claimed->live.attempt,
         .url = message_link(&flight->arena, template, claimed->promise.public_id),
         .occurred_at = claimed->occurred_at,
+        .source = claimed->source,
         .trace = claimed->trace,
         .payload = claimed->payload,
         .targets = flight->targets,
@@ -146,11 +149,14 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel, In
 {
     Message *messages = memory_grow(NULL, count * (sizeof(Message) + sizeof(Target)));
     Target *only = (Target *) (messages + count);
+    const Json *config = registry_config(first->engine->registry, channel);
+    bool is_run = run_of_rule(first->claimed.trigger->rule.kind);
     first->parcel = (Parcel){ .type = first->type,
-                              .config = registry_config(first->engine->registry, channel),
+                              .config = config,
                               .messages = messages,
                               .arena = &first->arena,
                               .now = now,
+                              .lease = is_run ? channel_lease(config) : 0,
                               .exec_folder = first->engine->options.exec_folder };
     for (Flight *flight = first; flight; flight = flight->also)
         fill_in(&messages[first->parcel.count++], only++, flight, first->type);
@@ -167,7 +173,7 @@ void parcel_forget(Flight *first)
         Promise *promise = &message->promise;
         promise->public_id = promise->address = promise->locale = STR_NONE;
         promise->customer_ref = promise->entity = STR_NONE;
-        message->event_kind = message->payload = message->trace = STR_NONE;
+        message->event_kind = message->payload = message->trace = message->source = STR_NONE;
         message->list_name = STR_NONE;
         message->content = (Content){ 0 };
     }
@@ -202,12 +208,23 @@ void parcel_done(Flight *first)
     first->parcel.count = 0;
 }
 
-// timeout_of is what an attempt may take: what its channel says, else what is usual for its type.
+// timeout_of is what an attempt may take: what its channel says, else what is usual for its type. A
+// job that says how long it may take is given that, but for a channel that itself says less.
 static Span timeout_of(const Flight *first, const RegistryLane *way)
 {
     const ChannelDefinition *channel = &way->channel->definition;
+    const Job *job = first->claimed.trigger->job;
+    if (job && job->timeout > 0)
+        return channel->has_timeout ? earlier(job->timeout, channel->timeout) : job->timeout;
     bool is_usual = !channel->has_timeout && first->type->timeout > 0;
     return is_usual ? first->type->timeout : channel->timeout;
+}
+
+// bound_of is the most that a job says its runs may take.
+static Span bound_of(const Flight *first)
+{
+    const Job *job = first->claimed.trigger->job;
+    return job && job->timeout > 0 ? job->timeout : SPAN_DAY;
 }
 
 // parcel_carry hands a parcel to its carrier. Where nothing leaves the machine it is judged at
@@ -308,12 +325,23 @@ static void process_done(void *with, const ProcessResult *result)
     come_back(first);
 }
 
+// process_line: a run can be followed while it goes on.
+static void process_line(void *with, Str line)
+{
+    Flight *first = with;
+    DEFER(arena_done) Arena arena = { 0 };
+    Str message = judge_text(&arena, first->type->progress(line), PROGRESS_MESSAGE_MAX);
+    if (message.at)
+        said_add(first, message);
+}
+
 static Err start_process(Flight *first, Span timeout, Error *error)
 {
     Process process = { 0 };
     TRY(first->type->command(&first->parcel, &process, error));
-    if (process.timeout == 0)
-        process.timeout = timeout;
+    if (first->type->progress && run_of_rule(first->claimed.trigger->rule.kind))
+        process.line = process_line;
+    process.timeout = process.timeout ? earlier(process.timeout, bound_of(first)) : timeout;
     transport_spawn(first->engine->options.transport, &process, process_done, first);
     return ERR_OK;
 }

@@ -51,6 +51,7 @@ static Err apply_one(Tx *tx, Round *round, Error *error)
 {
     TRY(renew_apply(tx, round, error));
     TRY(settle_apply(tx, round, error));
+    said_apply(tx, round);
     if (round->duties)
         TRY(do_duties(tx, round, error));
     health_apply(tx, round);

@@ -12,6 +12,7 @@
 #include "engine/window.h"
 #include "store/health.h"
 #include "store/lane.h"
+#include "store/progress.h"
 #include "store/queue.h"
 #include "store/rate.h"
 
@@ -27,8 +28,9 @@ enum {
     CAPTURE_CONCURRENCY = 3000, // of channels that send nowhere: there is no far side to spare
     NOTES_MAX = 256,
     CALLED_OFF_MAX = 64,
-    FAILURES_MAX = 3,  // of rounds in a row, before each does one thing only
-    HOST_SLOTS = 1024, // of the table of hosts: more of them share one
+    SAID_LINES_MAX = 4096, // lines of commands that are not written yet
+    FAILURES_MAX = 3,      // of rounds in a row, before each does one thing only
+    HOST_SLOTS = 1024,     // of the table of hosts: more of them share one
 };
 
 #define SEND_LEASE ((Span) 15 * SPAN_SECOND)
@@ -79,6 +81,7 @@ struct Flight {
     bool is_probe;       // of a circuit that is open
     Instant rate_window; // that it was paid from; 0: there is no rate; INSTANT_NONE: it was not
     Arena arena;         // request and outcome
+    int lines;           // that its command has said
     Settle settle;
     bool is_bare; // its settle has lost its words: the store did not take it with them
 };
@@ -147,6 +150,13 @@ typedef struct Lanes {
     size_t max;  // of one claim; fewer while the claims of one of them fail
 } Lanes;
 
+// Said is what commands have said and is not written yet, in its order (said.c).
+typedef struct Said {
+    Progress *rows; // each message is a copy to free
+    size_t count, room;
+    bool is_out; // a round has the first of them
+} Said;
+
 // Round is one trip to the writer: what to renew, settle, do and claim, and what came of it. It
 // lives until every flight it claimed has started, for their strings lie in it.
 struct Round {
@@ -169,6 +179,8 @@ struct Round {
     Wish *wishes; // those that were given something
     ClaimLane *lanes;
     Claim claim;
+    const Progress *said;
+    size_t said_count;
     Health *healths;
     size_t health_count;
     Rows pauses;
@@ -248,6 +260,7 @@ struct Engine {
     Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
     EngineCommand *command;
     Tally tally;
+    Said said;
     _Atomic int64_t in_flight;
 
     pthread_mutex_t lock;
@@ -393,6 +406,14 @@ void legs_go_on(Flight *whole);                 // one is over
 void leg_over(Flight *leg);                     // it was judged
 void leg_unclaim(Flight *leg, LaneState *lane); // nobody was asked
 void legs_call_off(Engine *engine, const Uuid *ids, size_t count);
+
+// said.c
+void said_add(Flight *flight, Str message);
+bool said_ask(Engine *engine, Round *round);
+void said_apply(Tx *tx, const Round *round);
+void said_take(Engine *engine, const Round *round);
+void said_failed(Engine *engine, const Round *round);
+void said_free(Said *said);
 
 // settle.c
 bool settle_ask(Engine *engine, Round *round);

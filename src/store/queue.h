@@ -100,7 +100,7 @@ typedef struct Claimed {
     int bytes;
     DeliveryState was; // before the claim
     Live live;
-    Str event_kind, trace, payload, recipient;
+    Str event_kind, source, trace, payload, recipient;
     Instant occurred_at;
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
     bool has_rows;          // its targets have rows; else there is the one of the promise

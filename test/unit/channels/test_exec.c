@@ -84,6 +84,26 @@ static void what_it_wrote_is_kept_as_clean_text(void)
     }
 }
 
+static void of_what_was_cut_whole_lines_are_kept(void)
+{
+    static const struct {
+        const char *output, *detail;
+    } rows[] = {
+        { "gress: 1\nend", "end" },
+        { "one long line", "one long line" },
+        { "no more here\n", "no more here" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Str output = str_from(rows[i].output);
+        Outcome outcome = judge(&arena, (ProcessResult){ .end = PROCESS_EXITED,
+                                                         .output = output,
+                                                         .was_cut = true,
+                                                         .output_max = output.len });
+        CHECK_AT(rows[i].output, str_eq(outcome.detail, str_from(rows[i].detail)));
+    }
+}
+
 static void a_failure_says_how_it_ended_first(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -108,6 +128,7 @@ static void a_command_without_a_folder_is_told(void)
 static const Test tests[] = {
     TEST(every_end_means_something),
     TEST(what_it_wrote_is_kept_as_clean_text),
+    TEST(of_what_was_cut_whole_lines_are_kept),
     TEST(a_failure_says_how_it_ended_first),
     TEST(a_command_without_a_folder_is_told),
 };
