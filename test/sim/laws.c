@@ -372,7 +372,7 @@ static void i22_expired(Sim *sim, const Track *track, const Row *was, const Row 
     bool had_deadline = was->step == STEP_EXPIRE || was->state == DELIVERY_PARKED;
     if (had_deadline && (was->due_at == INSTANT_NONE || is->ended_at < was->due_at))
         broken(sim, "I22", "track %d expires too early", name_of(sim, track));
-    if (!track->pattern->awaits)
+    if (!track->pattern->awaits && !track->pattern->is_job)
         broken(sim, "I22", "track %d expires, but awaits no answer", name_of(sim, track));
 }
 
@@ -427,9 +427,10 @@ void laws_on_change(Sim *sim, Track *track, const Row *was, const Row *is)
           track->pattern->id, was ? delivery_state_text(was->state) : "nothing",
           delivery_state_text(is->state), is->attempt, is->fence,
           is->due_at == INSTANT_NONE ? 0 : (double) (is->due_at - BEGINNING) / SPAN_SECOND);
-    if (!was)
+    if (!was) {
         i7_key(sim, track);
-    else
+        job_on_made(sim, track);
+    } else
         i14_moved(sim, track, was, is);
     bool is_claim = is->attempt > (was ? was->attempt : 0) ||
                     (is->state == DELIVERY_SENDING && was && is->fence != was->fence);
@@ -567,6 +568,7 @@ void laws_often(Sim *sim)
         i11_unknown(sim, &tried[i]);
     i1_events(sim);
     list_often(sim);
+    job_often(sim);
     audit_often(sim);
     if (!look_agrees(sim))
         broken(sim, "I30", "the rows do not agree with each other: see above");
@@ -618,6 +620,7 @@ void laws_on_time(Sim *sim)
         return;
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         i20_prompt(sim, node, i);
+    job_on_time(sim, sim->now - PROMPT_SECONDS * SPAN_SECOND);
 }
 
 // backlog_of is how long a lane's rate takes for all that it may have to send.

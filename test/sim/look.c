@@ -21,7 +21,8 @@ static const Statement promise = {
     .name = "sim_promise",
     .scope = STATEMENT_SYSTEM,
     .params = "u",
-    .sql = "SELECT r.id, e.payload, d.event FROM delivery d JOIN rule r ON r.rule = d.rule"
+    .sql = "SELECT r.id, e.payload, d.event, e.source, e.occurred_at, e.received_at FROM delivery "
+           "d JOIN rule r ON r.rule = d.rule"
            " JOIN event e ON e.id = d.event WHERE d.id = $1",
 };
 static const Statement attempts_now = {
@@ -70,6 +71,21 @@ static const Statement emit_now = {
     .scope = STATEMENT_SYSTEM,
     .params = "u",
     .sql = "SELECT status, attempts FROM inbox WHERE id = $1",
+};
+
+static const Statement schedule_now = {
+    .name = "sim_schedule",
+    .scope = STATEMENT_SYSTEM,
+    .params = "t",
+    .sql = "SELECT s.version, s.next_at, s.last_for, s.queued_for, s.missed, s.skipped,"
+           " s.fault IS NOT NULL FROM schedule s JOIN rule r ON r.rule = s.rule WHERE r.id = $1",
+};
+static const Statement ends_now = {
+    .name = "sim_ends",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT id, json_extract(payload, '$.executionId') FROM event"
+           " WHERE kind IN ('job-completed', 'job-failed')",
 };
 
 static const Statement version_now = {
@@ -150,6 +166,9 @@ Track *track_of(Sim *sim, Uuid id, bool make)
                       .pattern = pattern_named(value_to_str(&rows.values[0])),
                       .key = key_in(value_to_str(&rows.values[1])),
                       .event = value_to_uuid(&rows.values[2]),
+                      .source = run_source(value_to_str(&rows.values[3])),
+                      .scheduled_for = value_to_time(&rows.values[4]),
+                      .made_at = value_to_time(&rows.values[5]),
                       .closed_at = INSTANT_NONE,
                       .ended_as = -1 };
     if (track->pattern->members)
@@ -186,6 +205,8 @@ static void look_at(Sim *sim, const Value *values)
     bool is_new = !track->is_there;
     track->seen = sim->commits;
     track->is_there = true;
+    if (is_new)
+        track->seen_first = sim->commits;
     if (!is_new && memcmp(&was, &row, sizeof row) == 0)
         return;
     track->row = row;
@@ -216,6 +237,7 @@ void look(Sim *sim)
             purge_on_vanish(sim, &sim->tracks[i]);
     inbox_look(sim);
     purge_look(sim);
+    job_look(sim);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)
@@ -259,6 +281,36 @@ bool look_emit(Sim *sim, Emit *emit)
     emit->is_good = value_to_i64(&rows.values[0]) == INBOX_PUBLISHED;
     emit->attempts = (int) value_to_i64(&rows.values[1]);
     return true;
+}
+
+bool look_schedule(Sim *sim, const char *id, Table *ret)
+{
+    Value args[] = { value_text(str_from(id)) };
+    Rows rows = query(sim, &schedule_now, args);
+    if (rows.count == 0)
+        return false;
+    ret->version = value_to_i64(&rows.values[0]);
+    ret->next_at = value_to_time(&rows.values[1]);
+    ret->last_for = value_to_time(&rows.values[2]);
+    ret->queued_for = value_to_time(&rows.values[3]);
+    ret->missed = value_to_i64(&rows.values[4]);
+    ret->skipped = value_to_i64(&rows.values[5]);
+    ret->has_fault = value_to_i64(&rows.values[6]) != 0;
+    return true;
+}
+
+void look_ends(Sim *sim)
+{
+    Rows rows = query(sim, &ends_now, NULL);
+    for (size_t i = 0; i < rows.count && !sim->has_failed; i++) {
+        const Value *row = rows_at(&rows, i);
+        Uuid run;
+        Str id = { value_to_str(&row[1]).at, UUID_TEXT_LEN };
+        if (!uuid_parse(id, &run))
+            broken(sim, "I54", "the end of nothing is told");
+        else
+            job_on_end(sim, value_to_uuid(&row[0]), run);
+    }
 }
 
 bool look_event(Sim *sim, Uuid id)

@@ -84,6 +84,49 @@ const Pattern patterns[] = {
       .lane = MAIL_LANE,
       .max = 3,
       .members = MEMBERS_MAX },
+    { .id = "tight",
+      .json = "'handler':'http:0','cron':'*/5 * * * * *','missed':'once','overlap':'skip',"
+              "'maxRetries':1,'payload':{'key':0}",
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .max = 1,
+      .is_job = true,
+      .period = 5 * SPAN_SECOND,
+      .missed = JOB_MISSED_ONCE,
+      .overlap = JOB_OVERLAP_SKIP },
+    { .id = "every",
+      .json = "'handler':'http:2','cron':'*/10 * * * * *','missed':'all','missedWindow':'40s',"
+              "'overlap':'allow','maxRetries':2,'payload':{'key':0}",
+      .lane = 2,
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .max = 2,
+      .is_job = true,
+      .period = 10 * SPAN_SECOND,
+      .missed = JOB_MISSED_ALL,
+      .overlap = JOB_OVERLAP_ALLOW,
+      .missed_window = 40 * SPAN_SECOND },
+    { .id = "queued",
+      .json = "'handler':'pull:0','cron':'*/12 * * * * *','missed':'skip','overlap':'queue',"
+              "'maxRetries':1,'payload':{'key':0}",
+      .lane = PULLED_LANE,
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .max = 1,
+      .is_job = true,
+      .period = 12 * SPAN_SECOND,
+      .missed = JOB_MISSED_SKIP,
+      .overlap = JOB_OVERLAP_QUEUE },
+    { .id = "rare", // its retries come before its next occurrence
+      .json = "'handler':'hand:0','cron':'0 */3 * * * *','maxRetries':1,'payload':{'key':0}",
+      .lane = HANDED_LANE,
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .max = 1,
+      .is_job = true,
+      .period = 3 * SPAN_MINUTE,
+      .missed = JOB_MISSED_ONCE,
+      .overlap = JOB_OVERLAP_SKIP },
 };
 const size_t pattern_count = ARRAY_LEN(patterns);
 
@@ -205,7 +248,7 @@ void call_submit(Call *call, const OpKind *kind, void (*done)(Op *op, Err err, c
     node_plan_write(call->node);
 }
 
-static Str quoted(Sim *sim, const char *text)
+Str moves_quoted(Sim *sim, const char *text)
 {
     Str made = str_dup(&sim->arena, str_from(text));
     for (char *at = (char *) (uintptr_t) made.at; *at; at++)
@@ -232,7 +275,7 @@ static void draw_event(Sim *sim, Event *ret)
     Error error = { 0 };
     const Json *body;
     Str text = chance(sim, 8) ? list_draw_event(sim) : draw_candidate(sim);
-    Err err = json_parse(&sim->arena, quoted(sim, text.at), &body, &error);
+    Err err = json_parse(&sim->arena, moves_quoted(sim, text.at), &body, &error);
     assert(err == ERR_OK);
     err = event_build(&sim->arena, body, ret, &error);
     assert(err == ERR_OK);
@@ -340,10 +383,10 @@ static Str channel_body(Sim *sim, const Lane *lane)
         "'ordered':%s%.*s}",
         lane->key, STR_ARG(config), lane->concurrency, (long long) (lane->timeout / SPAN_SECOND),
         lane->is_enabled ? "true" : "false", lane->is_ordered ? "true" : "false", STR_ARG(rate));
-    return quoted(sim, text.at);
+    return moves_quoted(sim, text.at);
 }
 
-static Err put_definition(Tx *tx, Str kind, Str id, Str channel, Str body, Error *error)
+Err moves_put(Tx *tx, Str kind, Str id, Str channel, Str body, Error *error)
 {
     Definition made;
     Error missing = { 0 };
@@ -359,7 +402,7 @@ static Err apply_channel(Tx *tx, Op **ops, size_t count, Error *error)
     for (size_t i = 0; i < count; i++) {
         const Call *call = (const Call *) ops[i];
         Str key = str_from(call->sim->lanes[call->lane].key);
-        TRY(put_definition(tx, DEFINITION_CHANNEL, key, key, call->body, error));
+        TRY(moves_put(tx, DEFINITION_CHANNEL, key, key, call->body, error));
     }
     return ERR_OK;
 }
@@ -385,13 +428,16 @@ Err moves_publish_all(Tx *tx, void *with, Error *error)
     Sim *sim = with;
     for (int i = 0; i < sim->lane_count; i++) {
         Str key = str_from(sim->lanes[i].key);
-        TRY(put_definition(tx, DEFINITION_CHANNEL, key, key, channel_body(sim, &sim->lanes[i]),
-                           error));
+        TRY(moves_put(tx, DEFINITION_CHANNEL, key, key, channel_body(sim, &sim->lanes[i]), error));
     }
     for (size_t i = 0; i < pattern_count; i++)
-        TRY(put_definition(tx, patterns[i].members ? DEFINITION_LIST : DEFINITION_TRIGGER,
-                           str_from(patterns[i].id), str_from(sim->lanes[patterns[i].lane].key),
-                           quoted(sim, patterns[i].json), error));
+        if (patterns[i].is_job)
+            TRY(job_publish(tx, sim, &patterns[i], true, error));
+    for (size_t i = 0; i < pattern_count; i++)
+        if (!patterns[i].is_job)
+            TRY(moves_put(tx, patterns[i].members ? DEFINITION_LIST : DEFINITION_TRIGGER,
+                          str_from(patterns[i].id), str_from(sim->lanes[patterns[i].lane].key),
+                          moves_quoted(sim, patterns[i].json), error));
     return list_publish_all(tx, error);
 }
 
@@ -422,7 +468,7 @@ void move_client(Sim *sim)
     static const Play asks[] = {
         { "ingest", 52, ask_ingest },    { "emit", 8, inbox_ask },      { "act", 35, ask_act },
         { "hold", 6, ask_hold },         { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
-        { "report", 10, elsewhere_ask },
+        { "report", 10, elsewhere_ask }, { "job", 8, job_ask },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;

@@ -12,6 +12,7 @@
 //   far.c      the far side: a scripted Transport and its record of what reached it
 //   audit.c    that what happened is on record, once, in a chain that holds
 //   elsewhere.c  what a far side takes on and tells of later
+//   job.c      jobs, and what their schedules promise
 //   worker.c   those who pull their work, and tell of it or not
 //   inbox.c    what applications emit, and that each row becomes its event
 //   purge.c    what may go when its time is over, and nothing else
@@ -33,6 +34,8 @@
 // what it says, and it is taken down as soon as its own calls have returned.
 #pragma once
 
+#include "domain/job.h"
+#include "domain/run.h"
 #include "engine/engine.h"
 #include "store/accept.h"
 #include "store/delivery.h"
@@ -50,7 +53,8 @@ enum {
     MEMBERS_MAX = 130, // of a list: more than an attempt carries
     WINDOWS_MAX = 8,   // of a rate: nodes' clocks are apart by less
     KEYS = 6,
-    TRACKS_MAX = 1024,
+    PATTERNS_MAX = 24,
+    TRACKS_MAX = 2048,
     SENDS_MAX = 8192,
     CALLS_MAX = 4096,
     EMITS_MAX = 1024,
@@ -88,6 +92,11 @@ typedef struct Pattern {
     Span give_up_after; // 0: never
     bool is_keyed, is_recalled;
     int members; // of a list; 0: it is a trigger
+    bool is_job;
+    Span period; // of its schedule: it is due at every multiple; 0: it has none
+    JobMissed missed;
+    JobOverlap overlap;
+    Span missed_window;
 } Pattern;
 
 extern const Pattern patterns[];
@@ -127,9 +136,13 @@ typedef struct Post {
 typedef struct Track {
     Uuid id, event;
     const Pattern *pattern;
+    RunSource source; // of a run …
+    Instant scheduled_for, made_at;
+    Uuid end; // … and the event that told of its end; none
     int key;
     Row row;
     bool is_there, is_gone; // it was seen; it was purged
+    int seen_first;         // when it was
     int seen;               // when it was last looked at …
     int moved;              // … and found to have changed
     int by_hand;            // acts of people that were asked for and may have moved it
@@ -238,7 +251,8 @@ typedef enum CallKind {
     CALL_PURGE,
     CALL_REPORT,
     CALL_PULL,
-    CALL_TOLD
+    CALL_TOLD,
+    CALL_JOB
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -263,6 +277,16 @@ typedef struct Lent {
     bool is_told;      // he did, and was believed
 } Lent;
 
+// Table is a schedule as it is stored, and its ledger since it was saved.
+typedef struct Table {
+    int64_t version; // 0: it was never seen
+    Instant next_at, last_for, queued_for;
+    int64_t missed, skipped;
+    bool has_fault;
+    Instant base, queued_before;
+    int64_t missed_before, skipped_before;
+} Table;
+
 // Call is what a client asked of a node, and what it was told.
 typedef struct Call {
     Op op;
@@ -282,6 +306,8 @@ typedef struct Call {
     struct Report *report;
     Claim claim; // what a worker pulls
     Lent *lent;  // that he tells of
+    const Pattern *job;
+    bool is_on; // that it is saved
     int lane;
     Str body;
 } Call;
@@ -329,6 +355,8 @@ struct Sim {
     size_t call_count;
     Lent *lent;
     size_t lent_count;
+    Table tables[PATTERNS_MAX];     // by pattern
+    Instant fired_at[PATTERNS_MAX]; // when the last of its occurrences was made
     Emit *emits;
     size_t emit_count, emits_done; // those that went before are all done
     bool is_held;                  // as committed
@@ -364,6 +392,8 @@ void move_trouble(Sim *sim);
 void moves_end_all(Sim *sim);  // every trouble is over …
 void moves_open_all(Sim *sim); // … nothing is held, every channel is on
 Err moves_publish_all(Tx *tx, void *sim, Error *error);
+Err moves_put(Tx *tx, Str kind, Str id, Str channel, Str body, Error *error); // a definition
+Str moves_quoted(Sim *sim, const char *text); // with quotes as JSON has them
 size_t trouble_count(void);
 
 Call *call_new(Sim *sim, Node *node, CallKind kind);
@@ -444,6 +474,16 @@ void elsewhere_on_answer(Sim *sim, const Call *call);
 void elsewhere_on_left(Sim *sim, const Track *track, const Row *was, const Row *is);
 void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row *is);
 
+// job.c
+Err job_publish(Tx *tx, Sim *sim, const Pattern *pattern, bool is_enabled, Error *error);
+void job_ask(Sim *sim, Node *node);    // one is run by hand, or saved
+void job_retire(Sim *sim, Node *node); // all are switched off
+void job_on_made(Sim *sim, const Track *track);
+void job_on_end(Sim *sim, Uuid event, Uuid run); // an event tells so
+void job_look(Sim *sim);
+void job_on_time(Sim *sim, Instant since);
+void job_often(Sim *sim);
+
 // worker.c
 void move_worker(Sim *sim);
 void worker_on_pull(Sim *sim, Call *call);
@@ -474,8 +514,10 @@ typedef struct Told {
     Verdict verdict;
 } Told;
 Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count);
-Tried *look_attempts(Sim *sim, size_t *ret_count); // by delivery and number
-bool look_emit(Sim *sim, Emit *emit);              // as it is stored; false: it is not there
+Tried *look_attempts(Sim *sim, size_t *ret_count);        // by delivery and number
+bool look_emit(Sim *sim, Emit *emit);                     // as it is stored; false: it is not there
+bool look_schedule(Sim *sim, const char *id, Table *ret); // false: there is none
+void look_ends(Sim *sim);                                 // goes through the ends that are told of
 bool look_event(Sim *sim, Uuid id);
 size_t look_deliveries(Sim *sim, Uuid event);
 size_t look_shared_identities(Sim *sim);

@@ -291,6 +291,9 @@ bool sim_run(Sim *sim)
     world_run(sim, sim->now + 60 * SPAN_SECOND);
     laws_often(sim);
     laws_at_peace(sim);
+    if (!sim->has_failed)
+        job_retire(sim, &sim->nodes[0]);
+    world_run(sim, sim->now + 5 * SPAN_SECOND);
     Instant end = sim->now + 16 * SPAN_MINUTE; // a circuit may have to wait for five
     while (sim->now < end && !sim->has_failed && has_live(sim))
         world_run(sim, sim->now + 20 * SPAN_SECOND);
