@@ -91,6 +91,7 @@ Span backoff_delay(const RetryPolicy *policy, int retry, Span original_delay, do
     case RETRY_FIXED:
         return policy->interval;
     case RETRY_PROPORTIONAL:
+        original_delay = policy->is_measured ? policy->original_delay : original_delay;
         return proportional(later(original_delay, 0), retry);
     }
     assert(!"there is no other policy");

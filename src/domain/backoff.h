@@ -27,6 +27,11 @@ typedef struct RetryPolicy {
     int max;              // retries after the first try
     Span give_up_after;   // counted from the send's first due time; 0: no such limit
     int unclassified_max; // retries after an answer that is not understood
+
+    // Proportional: of what a tenth is taken, where that is known from the start; else it is the
+    // delivery's own first delay.
+    bool is_measured;
+    Span original_delay;
 } RetryPolicy;
 
 // retry_default is exponential 1, 2, 4, 8, 16 min.

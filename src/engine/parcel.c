@@ -41,7 +41,7 @@ void parcel_send(Flight *first, size_t count, const RegistryLane *way)
     for (Flight *flight = first; flight; flight = flight->also) {
         flight->type = lane_type(engine, way);
         flight->started_at = monotonic;
-        flight->policy = registry_retry(way, flight->claimed.trigger);
+        flight->policy = registry_retry(way, flight->claimed.trigger, &flight->claimed.origin);
         measure_started(&flight->claimed.live, now);
     }
     pack(first, count, way->channel, now);
@@ -93,7 +93,7 @@ static Err render(const Claimed *claimed, Arena *arena, Message *message, Error 
     Event event = { .id = claimed->promise.event,
                     .kind = claimed->event_kind,
                     .entity = claimed->promise.entity,
-                    .occurred_at = claimed->occurred_at,
+                    .occurred_at = claimed->origin.occurred_at,
                     .received_at = claimed->promise.triggered_at,
                     .payload = claimed->payload,
                     .recipient = claimed->recipient };
@@ -133,8 +133,8 @@ static void fill_in(Message *message, Target *only, Flight *flight, const Channe
         .send = claimed->live.send,
         .attempt = claimed->live.attempt,
         .url = message_link(&flight->arena, template, claimed->promise.public_id),
-        .occurred_at = claimed->occurred_at,
-        .source = claimed->source,
+        .occurred_at = claimed->origin.occurred_at,
+        .source = claimed->origin.source,
         .trace = claimed->trace,
         .payload = claimed->payload,
         .targets = flight->targets,

@@ -10,8 +10,10 @@ _Static_assert(DELIVERY_SENDING == 1 && DELIVERY_PARKED == 4 && STEP_SEND == 1,
 // a dead one claimed it.
 // clang-format off
 #define FRONT_UNTIL(now, alone) "CASE WHEN " alone " > 0 THEN 9223372036854775807 ELSE " now " END"
-#define OVERDUE_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.version"
-#define OVERDUE_PROMISE " LEFT JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+#define OVERDUE_COLUMNS "SELECT " STANDING_COLUMNS("q.") ", d.version, " ORIGIN_COLUMNS
+#define OVERDUE_PROMISE \
+    " LEFT JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id" \
+    " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
 #define LAPSED_WHERE(now, gone, alone) \
     " WHERE q.state = 1 AND (q.lease_until <= " now " OR q.holder = " gone \
     " OR (" alone " > 0 AND q.holder NOT IN (0, " alone ")))"
@@ -84,6 +86,7 @@ static Err read_overdue(Tx *tx, const Value *at, Overdue *ret, Error *error)
 {
     queue_read(at, &ret->row);
     ret->version = value_to_i64(&at[STANDING_COLUMN_COUNT]);
+    origin_read(&at[STANDING_COLUMN_COUNT + 1], &ret->origin);
     ret->trigger = NULL;
     if (!overdue_is_lapsed(ret))
         return ERR_OK;

@@ -12,6 +12,7 @@ typedef struct Overdue {
     QueueRow row;
     int64_t version;
     const Trigger *trigger; // of a lapsed lease: the version it was made under; NULL: unreadable
+    Origin origin;          // of the queue's
 } Overdue;
 
 typedef struct OverdueList {

@@ -225,6 +225,14 @@ const Columns standing_columns =
             LIVE_FIELDS(LIVE_COLUMN_, QueueRow, live) COLUMN_TIME(QueueRow, live.started_at),
             COLUMN_TIME(QueueRow, live.lease_until), COLUMN(QueueRow, live.holder));
 
+static const Columns origin_columns = COLUMNS(
+    Origin, COLUMN(Origin, source), COLUMN(Origin, received_at), COLUMN(Origin, occurred_at));
+
+void origin_read(const Value *at, Origin *ret)
+{
+    columns_read(&origin_columns, at, ret);
+}
+
 void queue_mend(QueueRow *row)
 {
     char id[UUID_TEXT_LEN + 1];

@@ -24,6 +24,7 @@
 // by row.
 #pragma once
 
+#include "domain/defer.h"
 #include "store/columns.h"
 #include "store/target.h"
 #include "store/tx.h"
@@ -59,6 +60,11 @@
     " n.failures, n.send, n.reminders_left, d.triggered_at, n.first_due_at, n.last_sent_at,"       \
     " n.opened_at, NULL, NULL, NULL"
 
+// ORIGIN_COLUMNS selects the Origin of a delivery from `event e`, ORIGIN_FIELDS reads it.
+#define ORIGIN_COLUMNS "e.source, e.received_at, COALESCE(e.occurred_at, e.received_at)"
+#define ORIGIN_FIELDS(owner, path)                                                                 \
+    COLUMN(owner, path.source), COLUMN(owner, path.received_at), COLUMN(owner, path.occurred_at)
+
 // QueueRow is a delivery where it stands: in the queue, or parked in `ended` with its figures.
 typedef struct QueueRow {
     int64_t tenant;
@@ -81,6 +87,9 @@ void queue_read(const Value *at, QueueRow *ret);
 void ended_read(const Value *at, QueueRow *ret);
 void queue_mend(QueueRow *row); // makes a row of the queue sound that was read otherwise
 
+// origin_read reads ORIGIN_COLUMNS.
+void origin_read(const Value *at, Origin *ret);
+
 void queue_insert(Tx *tx, const QueueRow *rows, size_t count);
 
 typedef struct ClaimLane {
@@ -100,8 +109,8 @@ typedef struct Claimed {
     int bytes;
     DeliveryState was; // before the claim
     Live live;
-    Str event_kind, source, trace, payload, recipient;
-    Instant occurred_at;
+    Str event_kind, trace, payload, recipient;
+    Origin origin;          // of the event
     const Trigger *trigger; // the version it was made under; NULL: that or the row is unreadable
     bool has_rows;          // its targets have rows; else there is the one of the promise
     Target *targets;        // those that are to be sent to now

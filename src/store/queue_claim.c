@@ -17,8 +17,8 @@ _Static_assert(STEP_SEND == 1 && STEP_LEASE == 2, "the SQL names steps by number
 // clang-format off
 #define CLAIM_FOUND \
     ", d.event, d.public_id, d.version, d.address, d.locale, d.customer_ref," \
-    " d.entity, e.kind, e.source," \
-    " COALESCE(e.occurred_at, e.received_at), e.trace, e.payload, e.recipient"
+    " d.entity, e.kind," \
+    " e.trace, e.payload, e.recipient, " ORIGIN_COLUMNS
 #define CLAIM_FINDS(row) \
     " LEFT JOIN delivery d ON d.tenant = " row ".tenant AND d.id = " row ".id" \
     " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
@@ -201,8 +201,8 @@ static const Columns claimed_columns = COLUMNS(
     COLUMN(Claimed, promise.public_id), COLUMN(Claimed, promise.version),
     COLUMN(Claimed, promise.address), COLUMN(Claimed, promise.locale),
     COLUMN(Claimed, promise.customer_ref), COLUMN(Claimed, promise.entity),
-    COLUMN(Claimed, event_kind), COLUMN(Claimed, source), COLUMN(Claimed, occurred_at),
-    COLUMN(Claimed, trace), COLUMN(Claimed, payload), COLUMN(Claimed, recipient));
+    COLUMN(Claimed, event_kind), COLUMN(Claimed, trace), COLUMN(Claimed, payload),
+    COLUMN(Claimed, recipient), ORIGIN_FIELDS(Claimed, origin));
 
 QueueRow claimed_row(const Claimed *claimed)
 {

@@ -1,3 +1,4 @@
+#include "domain/run.h"
 #include "store/part.h"
 
 Registry *registry_hold(Registry *registry)
@@ -135,13 +136,12 @@ Str registry_wait(Arena *arena, const RegistryChannel *channel)
                       STR_ARG(channel->definition.key));
 }
 
-RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger)
+RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger, const Origin *origin)
 {
-    if (trigger->rule.has_retry)
-        return trigger->rule.retry;
     const RegistryChannel *channel = lane ? lane->channel : NULL;
-    return channel && channel->definition.has_retry ? channel->definition.retry
-                                                    : trigger->rule.retry;
+    bool is_channels = !trigger->rule.has_retry && channel && channel->definition.has_retry;
+    RetryPolicy policy = is_channels ? channel->definition.retry : trigger->rule.retry;
+    return run_of_rule(trigger->rule.kind) ? deferral_retry(policy, origin) : policy;
 }
 
 const RegistryTrigger *registry_rule(const Registry *registry, int64_t tenant, RuleKind kind,

@@ -27,6 +27,7 @@
 #include "base/crypto.h"
 #include "base/trie.h"
 #include "domain/channel.h"
+#include "domain/defer.h"
 #include "domain/role.h"
 #include "domain/sieve.h"
 #include "domain/trigger.h"
@@ -148,8 +149,8 @@ const Json *registry_config(const Registry *registry, const RegistryChannel *cha
 Str registry_wait(Arena *arena, const RegistryChannel *channel);
 
 // registry_retry is the policy a delivery is tried under: the rule's, else the channel's, else that
-// of the rule's kind.
-RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger);
+// of the rule's kind; as a run that was put off is tried, where its origin says that it is one.
+RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger, const Origin *origin);
 
 // registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:
 // while it stays the same, so do the triggers, be it in another snapshot. It is never 0;

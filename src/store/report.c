@@ -3,8 +3,10 @@
 #include "domain/run.h"
 #include "store/follow.h"
 
-#define FOUND "SELECT " STANDING_COLUMNS("q.") ", d.version"
-#define PROMISED " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"
+#define FOUND "SELECT " STANDING_COLUMNS("q.") ", d.version, " ORIGIN_COLUMNS
+#define PROMISED                                                                                   \
+    " JOIN delivery d ON d.tenant = q.tenant AND d.id = q.id"                                      \
+    " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
 
 static const Statement find = {
     .name = "report_find",
@@ -25,6 +27,7 @@ static const Columns asked_columns = COLUMNS(Report, COLUMN(Report, tenant), COL
 typedef struct Subject {
     QueueRow row;
     int64_t version;
+    Origin origin;
     TargetsOf of;
     Report *report;
 } Subject;
@@ -61,6 +64,7 @@ static Err pick(Tx *tx, Report *reports, size_t count, Subject **ret, size_t *re
         Subject *subject = &subjects[*ret_count];
         queue_read(rows_at(&rows, i), &subject->row);
         subject->version = value_to_i64(&rows_at(&rows, i)[STANDING_COLUMN_COUNT]);
+        origin_read(&rows_at(&rows, i)[STANDING_COLUMN_COUNT + 1], &subject->origin);
         subject->report = find_report(reports, count, &subject->row);
         assert(subject->report);
         if (!is_his(subject, subject->report))
@@ -122,7 +126,8 @@ static Err settle_tells(Tx *tx, Subject *subject, Settle *ret, Error *error)
                       error));
     row->is_run = !trigger || run_of_rule(trigger->rule.kind);
     if (trigger) {
-        RetryPolicy policy = registry_retry(registry_lane(tx->registry, row->lane), trigger);
+        const RegistryLane *lane = registry_lane(tx->registry, row->lane);
+        RetryPolicy policy = registry_retry(lane, trigger, &subject->origin);
         subject->report->to =
             delivery_settle(&row->live, &trigger->rule.plan, &policy, &outcome, tx->now, 0);
     } else {

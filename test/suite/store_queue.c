@@ -63,7 +63,7 @@ static void a_claim_says_all_it_takes_to_send(void)
     CHECK(is_text(claimed.promise.entity, "booking:1"));
     CHECK(claimed.promise.triggered_at == BEGINNING && claimed.promise.site == 0);
     CHECK(is_text(claimed.payload, "{\"a\":1}"));
-    CHECK(claimed.occurred_at == BEGINNING - SPAN_HOUR);
+    CHECK(claimed.origin.occurred_at == BEGINNING - SPAN_HOUR);
     CHECK(claimed.trigger && is_text(claimed.trigger->rule.id, "plain"));
     const Live *live = &claimed.live;
     CHECK(live->state == DELIVERY_SENDING && live->step == STEP_SEND);

@@ -265,7 +265,8 @@ static void fill_settles(Round *round, Tx *tx)
     for (size_t i = 0; round->settles && i < scenario->held_count; i++) {
         const Held *held = &scenario->held[i];
         Outcome outcome = outcome_of(held);
-        RetryPolicy policy = registry_retry(registry_lane(tx->registry, held->lane), held->trigger);
+        const RegistryLane *lane = registry_lane(tx->registry, held->lane);
+        RetryPolicy policy = registry_retry(lane, held->trigger, &(Origin){ .source = S("api") });
         Settlement to =
             delivery_settle(&held->live, &held->trigger->rule.plan, &policy, &outcome, tx->now, 0);
         QueueRow row = held_row(held);
