@@ -17,6 +17,13 @@ Err definition_put(Call *call, Tx *tx, Error *error);
 Err definition_patch(Call *call, Tx *tx, Error *error);
 Err definition_delete(Call *call, Tx *tx, Error *error);
 
+// deferred_api.c
+Err deferral_post_read(Call *call, Error *error);
+extern const RouteSet deferral_set;
+extern const Param deferred_params[];
+Err deferred_cancel(Call *call, Tx *tx, Error *error);
+Err deferred_list(Call *call, Db *db, Error *error);
+
 // messages_api.c
 extern const Param message_params[];
 Err message_list(Call *call, Db *db, Error *error);

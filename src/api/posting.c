@@ -1,6 +1,7 @@
 #include "api/posting.h"
 
 #include "domain/trace.h"
+#include "store/defer.h"
 #include "store/notification.h"
 
 Accept posting_accept(const Call *call, size_t count)
@@ -37,8 +38,8 @@ Err posting_decide(Call *call, Error *error)
 {
     Accept *accept = call->with;
     call->weight = accept->count;
-    if (!notifications_name(accept, call->registry))
-        return ERR_OK; // a list that is not known gets its number in the transaction
+    if (!notifications_name(accept, call->registry) || !deferrals_name(accept, call->registry))
+        return ERR_OK; // a list or a job that is not known gets its number in the transaction
     TRY(accept_decide(accept, call->registry, call->api->random, error));
     call->weight = accept->weight;
     return ERR_OK;
@@ -52,6 +53,7 @@ Err posting_write(Tx *tx, Call *const *calls, size_t count, Error *error)
         Accept *accept = calls[i]->with;
         Error refusal = { .arena = calls[i]->arena };
         TRY(notifications_name_now(tx, accept, error));
+        TRY(deferrals_name_now(tx, accept, error));
         Err err = accept_decide(accept, tx->registry, tx->random, &refusal);
         if (err == ERR_OK)
             accepts[used++] = accept;

@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "domain/channel.h"
+#include "domain/defer.h"
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/notification.h"
@@ -193,6 +194,15 @@ const Route routes[] = {
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),
       .example = "{\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\"}" },
+    { "POST",   "/v1/jobs/{name}/defer",        SENDERS | OPERATORS, { .work = WORK_WRITE, .think = deferral_post_read, .set = &deferral_set },
+      "Put a run of a job off, for an entity", EVENTS_IN(MEDIA_JSON, deferral_body_shape), GIVES(202, deferral_taken_shape),
+      .example = "{\"entity\":\"12345\",\"delay\":\"15m\"}" },
+    { "GET",    "/v1/jobs/{name}/deferred",     OPERATORS, READS(deferred_list),
+      "List what is still to run of a job, newest first", PAGE(deferred_shape) },
+    { "DELETE", "/v1/jobs/{name}/deferred/{entity}", SENDERS | OPERATORS, WRITES(deferred_cancel),
+      "Call off the runs of an entity that have not begun", GIVES(200, deferrals_cancelled_shape) },
+    { "DELETE", "/v1/jobs/{name}/deferred",     SENDERS | OPERATORS, WRITES(deferred_cancel),
+      "The same for an entity that no path can hold, such as one with a slash", .params = deferred_params, GIVES(200, deferrals_cancelled_shape) },
     { "GET",    "/v1/messages",                 LOOKERS,   READS(message_list),
       "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },
     { "GET",    "/v1/messages/{id}",            LOOKERS,   READS(message_get),

@@ -420,6 +420,26 @@ static const Field notification_taken_rows[] = {
 };
 const Shape notification_taken_shape = SHAPE("NotificationTaken", notification_taken_rows);
 
+static const Field deferral_taken_rows[] = {
+    { "id",    FIELD_ID,   ALWAYS, .help = "Of the run" },
+    { "runAt", FIELD_TIME, ALWAYS },
+};
+const Shape deferral_taken_shape = SHAPE("DeferralTaken", deferral_taken_rows);
+
+static const Field deferrals_cancelled_rows[] = {
+    { "cancelled", FIELD_COUNT, ALWAYS, .help = "Pending and retrying; what runs already goes on" },
+};
+const Shape deferrals_cancelled_shape = SHAPE("DeferralsCancelled", deferrals_cancelled_rows);
+
+static const Field deferred_rows[] = {
+    { "id",        FIELD_ID,   ALWAYS },
+    { "entity",    FIELD_TEXT, ALWAYS },
+    { "runAt",     FIELD_TIME, ALWAYS, .help = "When it runs, or is tried again" },
+    { "createdAt", FIELD_TIME, ALWAYS },
+    { "state",     FIELD_TEXT, ALWAYS, .help = "pending, sending while it runs, retrying" },
+};
+const Shape deferred_shape = SHAPE("DeferredRun", deferred_rows);
+
 static const Field target_counts_rows[] = {
     { "all",       FIELD_COUNT, ALWAYS, .help = "Who was found on the list so far" },
     { "delivered", FIELD_COUNT, ALWAYS },

@@ -46,6 +46,11 @@ typedef struct CronBody {
 extern const Shape cron_body_shape;
 extern const Shape cron_preview_shape;
 
+// deferred_api.c
+extern const Shape deferral_taken_shape;
+extern const Shape deferrals_cancelled_shape;
+extern const Shape deferred_shape;
+
 // messages_api.c
 typedef struct ResendBody {
     Str entity, channel;

@@ -121,7 +121,9 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     item->pairs = NULL;
     item->pair_count = item->created_count = 0;
     item->missed = STR_NONE;
-    if (item->named_count > 0)
+    if (item->deferral && item->deferral->cancels)
+        item->missed = STR_NONE; // it is for no rule
+    else if (item->named_count > 0)
         ask_named(accept, item, random);
     else if (kind)
         ask_triggers(accept, item, kind, random);
@@ -390,11 +392,17 @@ Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error)
     return ERR_OK;
 }
 
+// replaces: it calls off the deferred runs of its entity.
+static bool replaces(const AcceptItem *item)
+{
+    return item->deferral && (item->deferral->replaces || item->deferral->cancels);
+}
+
 static bool calls_off(const Tx *tx, const AcceptItem *item)
 {
     size_t count;
     registry_recallers(tx->registry, item->event.tenant, item->event.kind, &count);
-    return count > 0;
+    return count > 0 || replaces(item);
 }
 
 static void flatten(Batch *batch, Accept *const *accepts, size_t count)
@@ -527,7 +535,21 @@ static RecallKey recall_key(Tx *tx, const Trigger *trigger, const Event *event, 
 {
     Sha256 hash = dedup_hash(&tx->arena, trigger->cancel_match, trigger->cancel_match_count, event,
                              trigger->template_id);
-    return (RecallKey){ event->tenant, dedup_key(trigger->rule.number, &hash), delivery };
+    return (RecallKey){ .tenant = event->tenant,
+                        .key = dedup_key(trigger->rule.number, &hash),
+                        .delivery = delivery };
+}
+
+// entity_key files a deferred run, or finds those that are to be called off, by its job and entity.
+static RecallKey entity_key(Tx *tx, AcceptItem *item, Uuid delivery)
+{
+    return (RecallKey){
+        .tenant = item->event.tenant,
+        .key = deferral_key(&tx->arena, item->named[0]->rule.number, item->deferral->entity),
+        .delivery = delivery,
+        .is_deferral = true,
+        .called = &item->called_off,
+    };
 }
 
 // find_calls notes what one event's kind and values call off. An event that came before calls
@@ -538,9 +560,11 @@ static void find_calls(Tx *tx, Entry *entry)
     size_t count;
     const RegistryTrigger *const *triggers =
         registry_recallers(tx->registry, event->tenant, event->kind, &count);
-    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 1);
+    RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, count + 2);
     DEFER(arena_done) Arena scratch = { 0 };
     bool is_first = !entry->item->is_duplicate && !entry->item->again;
+    if (is_first && replaces(entry->item))
+        keys[entry->call_count++] = entity_key(tx, entry->item, event->id);
     for (size_t i = 0; i < count && is_first; i++) {
         arena_reset(&scratch);
         const Trigger *trigger = registry_compiled(triggers[i], &scratch);
@@ -550,16 +574,27 @@ static void find_calls(Tx *tx, Entry *entry)
     entry->calls = keys;
 }
 
+// is_filed: what the trigger makes of it can be called off; file_key is by what.
+static bool is_filed(const AcceptItem *item, const Trigger *trigger)
+{
+    return item->deferral || trigger->cancel_kind.len > 0;
+}
+
+static RecallKey file_key(Tx *tx, AcceptItem *item, const Trigger *trigger, Uuid delivery)
+{
+    return item->deferral ? entity_key(tx, item, delivery)
+                          : recall_key(tx, trigger, &item->event, delivery);
+}
+
 // find_files notes what an entry makes that an event could call off.
 static void find_files(Tx *tx, Entry *entry)
 {
-    const AcceptItem *item = entry->item;
+    AcceptItem *item = entry->item;
     RecallKey *keys = ARENA_ARRAY(&tx->arena, RecallKey, item->created_count + 1);
     for (size_t p = 0; p < item->pair_count; p++) {
         const Trigger *trigger = item->pairs[p].decision.trigger;
-        if (trigger->cancel_kind.len && accept_made(item, &item->pairs[p]))
-            keys[entry->file_count++] =
-                recall_key(tx, trigger, &item->event, item->pairs[p].delivery);
+        if (is_filed(item, trigger) && accept_made(item, &item->pairs[p]))
+            keys[entry->file_count++] = file_key(tx, item, trigger, item->pairs[p].delivery);
     }
     entry->files = keys;
 }
@@ -652,6 +687,20 @@ static int by_wave(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+// lock_entities has other nodes wait that call off the same deferred runs; all at once, so that no
+// two wait for each other.
+static void lock_entities(const Batch *batch)
+{
+    size_t room = 0, used = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        room += batch->entries[i].call_count;
+    RecallKey *keys = ARENA_ARRAY(&batch->tx->arena, RecallKey, room + 1);
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t k = 0; k < batch->entries[i].call_count; k++)
+            keys[used++] = batch->entries[i].calls[k];
+    recall_lock(batch->tx, keys, used);
+}
+
 // part_waves gives each entry its wave, where some call off at all.
 static void part_waves(Batch *batch)
 {
@@ -661,6 +710,7 @@ static void part_waves(Batch *batch)
     if (!any)
         return;
     Turns turns = turns_of(batch, gather(batch));
+    lock_entities(batch);
     for (size_t i = 0; i < batch->count; i++)
         take_turn(&turns, &batch->entries[i]);
     qsort(batch->entries, batch->count, sizeof *batch->entries, by_wave);
@@ -736,9 +786,9 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
         if (trigger->rule.plan.await_answer)
             batch->awaiting[batch->awaiting_count++] =
                 (Awaiting){ entry->accept->tenant, pair->public_id, pair->delivery };
-        if (trigger->cancel_kind.len)
+        if (is_filed(entry->item, trigger))
             batch->filed[batch->filed_count++] =
-                recall_key(batch->tx, trigger, &entry->item->event, pair->delivery);
+                file_key(batch->tx, entry->item, trigger, pair->delivery);
         return;
     }
     Miss miss = miss_of(decision);

@@ -15,6 +15,7 @@
 // what its tenant's earlier events made and not what later ones make; nobody else waits for that.
 #pragma once
 
+#include "domain/defer.h"
 #include "domain/event.h"
 #include "domain/trigger.h"
 #include "store/again.h"
@@ -48,6 +49,7 @@ typedef struct AcceptItem {
     size_t named_count;          // 0: it is for those that listen
     Places *places;              // of its deliveries; NULL: they stand where they fall due
     const Again *again;          // it is stored, and decided anew; NULL
+    const Deferral *deferral;    // it puts a run of the named job off, or calls runs off; NULL
     Err err;                     // not ERR_OK: the item is bad and takes no part
     Error *error;                // why
     AcceptPair *pairs;
@@ -58,6 +60,7 @@ typedef struct AcceptItem {
     Str missed;        // what all other triggers decided, packed (domain/decision.h); none
     DedupKey identity; // when the event has one
     bool is_duplicate; // its identity came before: identity.holder is the first event
+    size_t called_off; // deferred runs that it replaced or cancelled
 } AcceptItem;
 
 // Accept is what comes in together: one tenant, one moment.

@@ -59,21 +59,33 @@ Err rule_number(Db *db, Arena *arena, int64_t tenant, RuleKind kind, Str id, int
     return ERR_OK;
 }
 
-Err rule_place(Tx *tx, Rule *rule, Str channel, Error *error)
+// look_up fills in what is there of a rule that has no number, or no lane.
+static Err look_up(Tx *tx, Rule *rule, Str channel, Error *error)
 {
     Rows lanes;
     Value args[] = { value_i64(rule->tenant), value_text(channel) };
-    TRY(definition_lock(tx, error));
-    if (!rule->number) {
-        TRY(rule_ensure(tx, rule->tenant, rule->kind, rule->id, error));
+    if (!rule->number)
         TRY(rule_number(tx->db, &tx->arena, rule->tenant, rule->kind, rule->id, &rule->number,
                         error));
-    }
-    if (!rule->lane) {
+    if (rule->lane)
+        return ERR_OK;
+    TRY(tx_query(tx, &find_lane, args, &lanes, error));
+    rule->lane = lanes.count > 0 ? value_to_i64(lanes.values) : 0;
+    return ERR_OK;
+}
+
+Err rule_place(Tx *tx, Rule *rule, Str channel, Error *error)
+{
+    TRY(look_up(tx, rule, channel, error));
+    if (rule->number && rule->lane)
+        return ERR_OK;
+    TRY(definition_lock(tx, error));
+    if (!rule->number)
+        TRY(rule_ensure(tx, rule->tenant, rule->kind, rule->id, error));
+    if (!rule->lane)
         TRY(lane_ensure(tx, rule->tenant, channel, error));
-        TRY(tx_query(tx, &find_lane, args, &lanes, error));
-        rule->lane = value_to_i64(lanes.values);
-    }
+    TRY(look_up(tx, rule, channel, error));
+    assert(rule->number && rule->lane);
     return ERR_OK;
 }
 

@@ -23,7 +23,7 @@ Err rule_number(Db *db, Arena *arena, int64_t tenant, RuleKind kind, Str id, int
                 Error *error) MUST_USE;
 
 // rule_place gives a rule its number, and the channel that it goes by its lane, where they are 0:
-// for names that a snapshot does not know. It takes the lock.
+// for names that a snapshot does not know. Only who names one first takes the lock.
 Err rule_place(Tx *tx, Rule *rule, Str channel, Error *error) MUST_USE;
 
 // rule_names tells what rules of a tenant are called, in the order of numbers; the id is none for a

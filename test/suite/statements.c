@@ -79,6 +79,7 @@ static const char *const system_statements[] = {
     "queue_pull",
     "queue_waiting_due",
     "rate_take",
+    "recall_lock",
     "registry_bodies",
     "registry_hold",
     "registry_keys",
