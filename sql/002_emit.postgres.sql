@@ -1,5 +1,5 @@
 -- What an application calls inside its own transaction, on PostgreSQL: emit, emit_many, cancel,
--- notify. Each puts rows into the inbox, which roll back with the caller or are delivered when it
+-- notify, defer, cancel_deferred. Each puts rows into the inbox, which roll back with the caller or are delivered when it
 -- commits. docs/outbox.md says how they are used.
 --
 -- They run with the rights of their owner, so that the caller needs no right but to call them;
@@ -306,6 +306,74 @@ BEGIN
     made := peal.inbox_put(peal.inbox_tenant(tenant), CAST(2 AS SMALLINT), 'notification', asked, NULL, NULL,
                            NULL, NULL, peal.inbox_now(), 0);
     RETURN COALESCE(named, made);
+END $$;
+
+-- inbox_check_job refuses a name that no job can have. Of the entity, inbox_check sees the rest.
+CREATE FUNCTION inbox_check_job(job TEXT, entity TEXT) RETURNS VOID LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF job IS NULL OR job !~ '^[a-zA-Z0-9._:-]{1,100}$' OR entity IS NULL OR entity = '' THEN
+        RAISE EXCEPTION 'job may have letters, digits and . _ : - only, at most 100, and entity must be given'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END $$;
+
+-- inbox_defer puts a run of a job off, by the rules of domain/defer.c, and returns the run's id: that
+-- of the row's first delivery. A moment before 1970 is one that is past.
+CREATE FUNCTION inbox_defer(job TEXT, entity TEXT, run_at TIMESTAMPTZ, payload JSONB, replaces BOOLEAN,
+                            tenant TEXT)
+RETURNS UUID LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    asked JSONB;
+    made UUID;
+BEGIN
+    PERFORM peal.inbox_check_job(job, entity);
+    IF run_at IS NULL OR run_at > peal.inbox_moment() + INTERVAL '3660 days' THEN
+        RAISE EXCEPTION 'run_at or delay must be given, at most 3660 days ahead' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF jsonb_typeof(payload) <> 'object' THEN
+        RAISE EXCEPTION 'payload must be a JSON object' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT jsonb_object_agg(m.name, m.value) INTO asked
+      FROM (VALUES ('job', to_jsonb(job)), ('entity', to_jsonb(entity)), ('payload', payload),
+                   ('replace', to_jsonb(replaces)),
+                   ('runAt', to_jsonb(to_char(GREATEST(run_at, to_timestamp(0)) AT TIME ZONE 'UTC',
+                                              'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))) m (name, value)
+     WHERE m.value IS NOT NULL;
+    made := peal.inbox_put(peal.inbox_tenant(tenant), CAST(3 AS SMALLINT), 'job', asked, entity, NULL,
+                           NULL, NULL, peal.inbox_now(), 0);
+    RETURN CAST(left(CAST(made AS TEXT), 32) || '0001' AS UUID);
+END $$;
+
+-- inbox_moment is now, as Peal's clock has it.
+CREATE FUNCTION inbox_moment() RETURNS TIMESTAMPTZ LANGUAGE sql VOLATILE BEGIN ATOMIC
+    SELECT to_timestamp(0) + COALESCE(s.manual_now, peal.inbox_now()) * INTERVAL '1 microsecond'
+      FROM peal.emit_state s WHERE s.one = 1;
+END;
+
+-- defer is by a moment or by a delay, which counts from now.
+CREATE FUNCTION defer(job TEXT, entity TEXT, run_at TIMESTAMPTZ, payload JSONB DEFAULT NULL,
+                      replace BOOLEAN DEFAULT FALSE, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN peal.inbox_defer(job, entity, run_at, payload, replace, tenant);
+END $$;
+CREATE FUNCTION defer(job TEXT, entity TEXT, delay INTERVAL, payload JSONB DEFAULT NULL,
+                      replace BOOLEAN DEFAULT FALSE, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN peal.inbox_defer(job, entity, peal.inbox_moment() + delay, payload, replace, tenant);
+END $$;
+
+-- cancel_deferred calls off what has not begun of a job's runs of an entity, in the order of the
+-- transaction's other calls.
+CREATE FUNCTION cancel_deferred(job TEXT, entity TEXT, tenant TEXT DEFAULT NULL)
+RETURNS UUID LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM peal.inbox_check_job(job, entity);
+    RETURN peal.inbox_put(peal.inbox_tenant(tenant), CAST(4 AS SMALLINT), 'job',
+                          jsonb_build_object('job', job, 'entity', entity), entity, NULL, NULL, NULL,
+                          peal.inbox_now(), 0);
 END $$;
 
 -- allow lets a role call the functions for a tenant; disallow takes that back. They are the owner's.

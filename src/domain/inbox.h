@@ -13,11 +13,13 @@
 #include "base/str.h"
 
 // clang-format off
-#define INBOX_KIND_TABLE(X)                                              \
-    /* name     text       what becomes of it                         */ \
-    X(EVENT,    "event",   "an event")                                   \
-    X(CANCEL,   "cancel",  "what is unsent of its entity is called off") \
-    X(NOTIFY,   "notify",  "a notification to a list")
+#define INBOX_KIND_TABLE(X)                                                             \
+    /* name           text              what becomes of it                           */ \
+    X(EVENT,          "event",          "an event")                                     \
+    X(CANCEL,         "cancel",         "what is unsent of its entity is called off")   \
+    X(NOTIFY,         "notify",         "a notification to a list")                     \
+    X(DEFER,          "defer",          "a run of a job that is put off")               \
+    X(DEFER_CANCEL,   "defer-cancel",   "the job's runs of its entity are called off")
 
 #define INBOX_STATUS_TABLE(X)  \
     /* name       shown as  */ \

@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "store/accept.h"
+#include "store/defer.h"
 #include "store/inbox.h"
 #include "store/message.h"
 #include "store/notification.h"
@@ -151,14 +152,39 @@ static Err build_notification(Arena *arena, const InboxRow *row, Event *ret, Err
     return notification_event(arena, &notification, row->received_at, ret, error);
 }
 
-static Err build(const Draining *draining, const InboxRow *row, Event *ret, Error *error)
+// build_deferral reads a row as a posted body is read; its delay counts from when it was written.
+static Err build_deferral(Arena *arena, const InboxRow *row, Deferral *deferral, Event *ret,
+                          Error *error)
+{
+    const Json *body;
+    bool is_cancel = row->kind == INBOX_DEFER_CANCEL;
+    TRY(json_parse(arena, row->body, &body, error));
+    TRY(deferral_read(arena, body, S(""), is_cancel ? &deferral_cancel_shape : &deferral_row_shape,
+                      row->received_at, deferral, error));
+    return deferral_event(arena, deferral, ret, error);
+}
+
+static bool is_deferral(const InboxRow *row)
+{
+    return row->kind == INBOX_DEFER || row->kind == INBOX_DEFER_CANCEL;
+}
+
+static Err build(const Draining *draining, const InboxRow *row, AcceptItem *item, Error *error)
 {
     Arena *arena = &draining->tx->arena;
-    bool is_event = row->kind == INBOX_EVENT;
-    TRY((is_event ? build_event : build_notification)(arena, row, ret, error));
-    ret->id = row->id;
-    ret->received_at = earlier(row->received_at, draining->tx->now); // whatever its server's clock
-    return event_check_size(ret, draining->options->payload_max, error);
+    Event *event = &item->event;
+    if (is_deferral(row)) {
+        Deferral *deferral = ARENA_NEW(arena, Deferral);
+        item->deferral = deferral;
+        TRY(build_deferral(arena, row, deferral, event, error));
+    } else {
+        bool is_event = row->kind == INBOX_EVENT;
+        TRY((is_event ? build_event : build_notification)(arena, row, event, error));
+    }
+    event->id = row->id;
+    // Whatever its server's clock says:
+    event->received_at = earlier(row->received_at, draining->tx->now);
+    return event_check_size(event, draining->options->payload_max, error);
 }
 
 // name finds the list of a notification. Who posts one to a list that is not there may not hear of
@@ -188,9 +214,11 @@ static Err add(Draining *draining, InboxRow *row, Error *error)
     *accept = (Accept){
         .arena = &tx->arena, .tenant = row->tenant, .items = item, .count = 1, .now = tx->now
     };
-    Err err = build(draining, row, &item->event, &why);
+    Err err = build(draining, row, item, &why);
     if (err == ERR_OK && row->kind == INBOX_NOTIFY)
         TRY(name(tx, row, accept, error));
+    if (err == ERR_OK && is_deferral(row))
+        TRY(deferrals_name_now(tx, accept, error));
     if (row->status == INBOX_FAILED)
         return ERR_OK;
     if (err == ERR_OK)
@@ -211,7 +239,8 @@ static bool is_taken(const Tx *tx, const Accept *accept)
     size_t recallers;
     registry_recallers(tx->registry, accept->tenant, item->event.kind, &recallers);
     bool has_fired = item->again && item->again->fired_count > 0;
-    return item->is_duplicate || has_fired || item->created_count > 0 || recallers > 0;
+    return item->is_duplicate || has_fired || item->created_count > 0 || recallers > 0 ||
+           item->deferral;
 }
 
 // flush writes the events that were decided.
@@ -248,6 +277,8 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
     switch ((InboxKind) row->kind) {
     case INBOX_EVENT:
     case INBOX_NOTIFY:
+    case INBOX_DEFER:
+    case INBOX_DEFER_CANCEL:
         return add(draining, row, error);
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it
