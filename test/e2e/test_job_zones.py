@@ -5,7 +5,8 @@ What is expected comes from cron_oracle.py, which knows nothing of Peal.
 import datetime
 
 from cron_oracle import UTC, occurrences
-from harness import equal, main, once, run_peal
+from harness import equal, main, once, only, run_peal
+from job_steps import executions, make_job, time_of
 from test_cron import CASES
 
 # Each with the year in which it is awkward, and how.
@@ -85,6 +86,63 @@ def test_a_year_of_every_expression_in_every_zone(ctx):
             begin, end = year_of(year)
             check_same(told_by_peal(expression, zone, begin, end), occurrences(expression, zone, begin, end),
                        f"{expression} in {zone}")
+
+
+NIGHTLY, HOURLY = ("30 2 * * *", "0 0 * * *"), ("0 * * * *", "*/15 1-3 * * *", *CRONS[1:3])
+
+
+def make_jobs(peal, zones, crons):
+    jobs = {f"{zone}-{number}".replace("/", "-"): (expression, zone)
+            for zone in zones for number, expression in enumerate(crons)}
+    for name, (expression, zone) in jobs.items():
+        make_job(peal, name, cron=expression, zone=zone, overlap="allow")
+    return jobs
+
+
+def check_stretch(ctx, zones, crons, begin, days, store=None):
+    """All that falls due in so many days is run for its own moment, at that moment, once."""
+    peal = ctx.start(store=store, clock=f"manual={begin:%Y-%m-%dT%H:%M:%SZ}")
+    end = begin + datetime.timedelta(days=days)
+    jobs = make_jobs(peal, zones, crons)
+    peal.post("/v1/clock", {"advance": f"{days}d"}, expect=200, seconds=240)
+    for name, (expression, zone) in jobs.items():
+        ran = executions(peal, name)
+        check_same(sorted(time_of(one["scheduledFor"]) for one in ran), occurrences(expression, zone, begin, end),
+                   f"{expression} in {zone}")
+        late = [one for one in ran if one["startedAt"] != one["scheduledFor"]]
+        assert not late, f"{expression} in {zone}: {late[:3]}"
+    equal(peal.stop(), 0)
+
+
+def at(text):
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@only("sqlite")
+def test_a_year_of_nights_in_every_zone_through_the_program(ctx):
+    for year in sorted({year for _, year in ZONES}):
+        zones = [zone for zone, its_year in ZONES if its_year == year]
+        check_stretch(ctx, zones, NIGHTLY, at(f"{year}-01-01"), 365, store=f"sqlite:{ctx.folder}/{year}.db")
+
+
+def test_a_day_that_is_skipped_through_the_program(ctx):
+    check_stretch(ctx, ["Pacific/Apia", "UTC"], HOURLY, at("2011-12-28"), 5)
+
+
+def test_clocks_that_are_set_at_midnight_through_the_program(ctx):
+    check_stretch(ctx, ["America/Sao_Paulo", "Asia/Pyongyang"], HOURLY, at("2018-11-02T12:00:00"), 3)
+
+
+def test_the_clocks_of_spring_through_the_program(ctx):
+    check_stretch(ctx, ["Europe/Warsaw", "Antarctica/Troll", "Europe/Dublin"], HOURLY, at("2026-03-28"), 2)
+
+
+def test_the_clocks_of_autumn_through_the_program(ctx):
+    check_stretch(ctx, ["Europe/Warsaw", "Antarctica/Troll", "America/New_York"], HOURLY, at("2026-10-24T12:00:00"), 2)
+
+
+def test_half_an_hour_through_the_program(ctx):
+    check_stretch(ctx, ["Australia/Lord_Howe", "Pacific/Chatham"], HOURLY, at("2026-04-04"), 2)
 
 
 if __name__ == "__main__":

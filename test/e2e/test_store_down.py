@@ -3,13 +3,16 @@ back: with all that fell due meanwhile, once.
 
 Ten minutes pass in an instant: the program and its database share a clock that a file tells.
 """
+import datetime
 import glob
 import os
 import pathlib
 import signal
 import threading
 
+from cron_oracle import UTC, occurrences
 from harness import Skip, equal, eventually, main, only
+from job_steps import make_job, scheduled
 from postgres import Postgres
 from steps import attempts, captured, delivery, ingest_one, make_trigger
 
@@ -114,6 +117,31 @@ def test_ten_minutes_without_a_database_across_what_falls_due(ctx):
     eventually(lambda: delivery(peal, sent)["state"] == "delivered", 30)
     equal([one["outcome"] for one in attempts(peal, sent)], ["delivered"])
     equal(receiver.count(), 1)
+
+
+@only("postgres")
+def test_ten_minutes_without_a_database_across_occurrences(ctx):
+    """What was missed is made up by each job's policy, and counted."""
+    told, env = told_time(ctx)
+    cluster, store = private_cluster(ctx, env)
+    peal = ctx.start(clock="system", store=store, env=env)
+    for missed in ("skip", "once", "all"):
+        make_job(peal, missed, cron="* * * * *", missed=missed, overlap="allow")
+    cluster.stop("immediate")
+    eventually(lambda: not is_ready(peal), 30)
+    before = datetime.datetime.now(UTC)
+    told.write_text("+10m\n")
+    cluster.start()
+    eventually(lambda: is_ready(peal), 30)
+    eventually(lambda: len(scheduled(peal, "all")) >= 10, 30)
+    after = datetime.datetime.now(UTC) + datetime.timedelta(minutes=10)
+    every, once, skipped = (scheduled(peal, missed) for missed in ("all", "once", "skip"))
+    expected = occurrences("* * * * *", "UTC", before, after)
+    equal([at for at in every if at <= after], expected)
+    assert 1 <= len(once) <= 2 and set(once) <= set(expected[-2:]), f"the newest, and maybe the next: {once}"
+    assert set(skipped) <= set(expected[-1:]), f"nothing that was missed: {skipped}"
+    for missed in ("skip", "once"):
+        assert peal.process.err.find(f"schedule.missed.*job={missed}"), peal.log()
 
 
 def stop_all(cluster, number):
