@@ -21,7 +21,7 @@ enum {
     SAID_MAX = 20,        // schedules that missed something, by name in the log
 };
 
-#define ASIDE ((Span) 10 * SPAN_MINUTE)
+#define ASIDE SPAN_MINUTE
 #define CONTESTED ((Span) 20 * SPAN_MILLISECOND) // all that is due is another node's
 
 // Firing is the schedules of one tenant, on their way.
