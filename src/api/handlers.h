@@ -54,6 +54,9 @@ Err job_enable(Call *call, Tx *tx, Error *error);
 Err job_disable(Call *call, Tx *tx, Error *error);
 Err job_times(Call *call, Db *db, Error *error);
 
+// backfill_api.c
+Err job_backfill(Call *call, Tx *tx, Error *error);
+
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);
 

@@ -4,6 +4,7 @@
 #include "api/shapes.h"
 #include "store/job.h"
 #include "store/run.h"
+#include "store/schedule.h"
 
 // What can be done with a job beside keeping it (definitions_api.c): run it now, switch it on and
 // off, ask when it is due.
@@ -54,6 +55,7 @@ Err job_trigger(Call *call, Tx *tx, Error *error)
     TRY(accept_decide(&accept, tx->registry, tx->random, error));
     TRY(accept_write(tx, accepts, 1, error));
     assert(item.created_count == 1); // a run has no filter and no key
+    schedule_ran(tx, call->tenant, rule->rule.number, item.pairs[0].delivery);
     call->with = arena_copy(call->arena, &item.pairs[0].delivery, sizeof(Uuid));
     call_later(call, tell_run);
     return ERR_OK;
@@ -130,6 +132,7 @@ Err job_times(Call *call, Db *db, Error *error)
 // Looked is what is shown beside jobs, in the order of their page.
 typedef struct Looked {
     JobState *states;
+    ScheduleSum *sums;
     Instant *next;
     size_t count;
 } Looked;
@@ -149,14 +152,16 @@ Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const voi
 {
     Looked *looked = ARENA_NEW(call->arena, Looked);
     *looked = (Looked){ .states = ARENA_ARRAY(call->arena, JobState, count + 1),
+                        .sums = ARENA_ARRAY(call->arena, ScheduleSum, count + 1),
                         .next = ARENA_ARRAY(call->arena, Instant, count + 1),
                         .count = count };
     for (size_t i = 0; i < count; i++) {
         // The rows may be gone when they are told of.
-        looked->states[i].name = str_dup(call->arena, rows[i].id);
+        looked->states[i].name = looked->sums[i].id = str_dup(call->arena, rows[i].id);
         looked->next[i] = next_of(call, &rows[i]);
     }
     *ret = looked;
+    TRY(schedules_look(db, call->arena, call->tenant, RULE_JOB, looked->sums, count, error));
     return jobs_look(db, call->arena, call->tenant, RULE_JOB, looked->states, count, error);
 }
 
@@ -174,4 +179,8 @@ void job_tell(Call *call, const void *known, Str id)
     json_put_time(out, S("lastRunAt"), state->last_run_at);
     json_put_time(out, S("nextRunAt"), looked->next[i]);
     json_put_i64(out, S("dead"), state->dead);
+    json_put_i64(out, S("missedCount"), looked->sums[i].missed);
+    json_put_i64(out, S("skippedCount"), looked->sums[i].skipped);
+    json_put_time(out, S("lastMissedAt"), looked->sums[i].passed_for);
+    json_put_str(out, S("fault"), looked->sums[i].fault);
 }

@@ -188,6 +188,9 @@ const Route routes[] = {
     { "POST",   "/v1/jobs/{name}/disable",      OPERATORS, WRITES(job_disable),
       "Let a job fire no more; the reason is shown as long", POSTED(reason_shape), GIVES(200, job_shape),
       .example = "{\"reason\":\"…\"}", .definition = &definition_job },
+    { "POST",   "/v1/jobs/{name}/backfill",     OPERATORS, WRITES(job_backfill),
+      "Run what a job's schedule names from one moment to another and has no run yet", POSTED(backfill_body_shape), GIVES(202, backfill_shape),
+      .example = "{\"from\":\"2026-05-01T00:00:00Z\",\"to\":\"2026-05-02T00:00:00Z\"}" },
     { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_times),
       "Say when a job is due next", .params = job_next_params, GIVES(200, cron_preview_shape) },
     DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)

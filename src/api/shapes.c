@@ -209,6 +209,18 @@ static const Field run_rows[] = {
 };
 const Shape run_shape = SHAPE("Run", run_rows);
 
+static const Field backfill_body_rows[] = {
+    { "from", FIELD_TIME, FIELD_NEEDED, offsetof(BackfillBody, from), .help = "Occurrences from this moment on" },
+    { "to",   FIELD_TIME, FIELD_NEEDED, offsetof(BackfillBody, to), .help = "Up to this one, which must not lie ahead; at most 1,000 of them" },
+};
+const Shape backfill_body_shape = { .name = "BackfillBody", SHAPE_ROWS(backfill_body_rows), .size = sizeof(BackfillBody) };
+
+static const Field backfill_rows[] = {
+    { "made",     FIELD_COUNT, ALWAYS, .help = "Runs" },
+    { "repeated", FIELD_COUNT, ALWAYS, .help = "Occurrences that have a run already, whatever became of it" },
+};
+const Shape backfill_shape = SHAPE("Backfill", backfill_rows);
+
 static const Field cron_time_rows[] = {
     { "at",    FIELD_TIME, ALWAYS },
     { "local", FIELD_TEXT, ALWAYS, .help = "As the clocks of the zone show it, with their offset" },

@@ -126,6 +126,13 @@ typedef struct RunBody {
 extern const Shape run_body_shape;
 extern const Shape run_shape;
 
+// backfill_api.c
+typedef struct BackfillBody {
+    Instant from, to;
+} BackfillBody;
+extern const Shape backfill_body_shape;
+extern const Shape backfill_shape;
+
 // rotate_api.c
 typedef struct RotateBody {
     Str secret, value;

@@ -28,7 +28,11 @@ typedef struct Source {
     { "lastResult", FIELD_WORD, FIELD_SHOWN, .words = result_words, .help = "of its last run that was tried" },        \
     { "lastRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "when that began" },                              \
     { "nextRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "null where nothing is due, or it is disabled" }, \
-    { "dead", FIELD_COUNT, FIELD_SHOWN, .help = "its runs that wait for a person" }
+    { "dead", FIELD_COUNT, FIELD_SHOWN, .help = "its runs that wait for a person" },                                   \
+    { "missedCount", FIELD_COUNT, FIELD_SHOWN, .help = "occurrences that nobody was there for and that were not made up" }, \
+    { "skippedCount", FIELD_COUNT, FIELD_SHOWN, .help = "those that a run which had not ended was in the way of" },    \
+    { "lastMissedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "the last occurrence of either" },             \
+    { "fault", FIELD_TEXT, FIELD_SHOWN | FIELD_NULLABLE, .help = "why its schedule does not fire; null: it does" }
 
 #define AT(member) .offset = offsetof(Source, member)
 static const Field fields[] = {

@@ -69,6 +69,10 @@ void fire_take(Engine *engine, const DutyReport *report)
     if (report->firing.is_contested && !engine->options.clock->is_manual)
         due_at = later(due_at, now + CONTESTED);
     duty_falls_due(engine, DUTY_FIRE, due_at);
+    metric_count(METRIC_SCHEDULE_FIRED, METRIC_ALONE, report->tally.fired);
+    metric_count(METRIC_SCHEDULE_MISSED, METRIC_ALONE, report->firing.missed);
+    if (report->firing.oldest != INSTANT_NONE)
+        metric_observe(METRIC_SCHEDULE_LAG, METRIC_ALONE, now - report->firing.oldest);
     engine->fire_max = engine->fire_max * 2 < FIRE_MAX ? engine->fire_max * 2 : 0;
 }
 

@@ -145,33 +145,32 @@ static const Statement ended = {
                 " AND s.overlap = 2 RETURNING s.queued_for",
 };
 
-#define SHOWN                                                                                      \
-    "name, version, next_at, last_for, queued_for, run, fault, missed, skipped, passed_for"
-static const Statement of_rules = {
-    .name = "schedule_of_rules",
+#define SUMS                                                                                       \
+    "CAST(SUM(s.missed) AS BIGINT), CAST(SUM(s.skipped) AS BIGINT), MAX(s.passed_for),"            \
+    " MIN(s.fault)"
+#define SUMMED " ON s.tenant = r.tenant AND s.rule = r.rule"
+static const Statement sums = {
+    .name = "schedule_sums",
     .scope = STATEMENT_TENANT,
-    .params = "ii",
+    .params = "iiti",
     .many = true,
-    .sql = "SELECT tenant, rule, " SHOWN " FROM schedule WHERE tenant = $1 AND rule = $2"
-           " ORDER BY name",
-    .postgres = "SELECT s.tenant, s.rule, " SHOWN " FROM unnest($1, $2) AS u (tenant, rule)"
-                " JOIN schedule s ON s.tenant = u.tenant AND s.rule = u.rule"
-                " ORDER BY s.rule, s.name",
+    .sql = "SELECT $4, " SUMS " FROM rule r JOIN schedule s" SUMMED
+           " WHERE r.tenant = $1 AND r.kind = $2 AND r.id = $3 GROUP BY r.rule",
+    .postgres = "SELECT u.n, " SUMS " FROM unnest($1, $2, $3, $4) AS u (tenant, kind, id, n)"
+                " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
+                " JOIN schedule s" SUMMED " GROUP BY u.n",
 };
 
 const Statement *const schedule_statements[] = { &due_count, &take_due, &due_tenants, &take_share,
                                                  &running,   &settle,   &due,         &head,
                                                  &known,     &put,      &drop_one,    &retire,
-                                                 &ran,       &ended,    &of_rules,    NULL };
+                                                 &ran,       &ended,    &sums,        NULL };
 
 #define AT(member) COLUMN(ScheduleRow, member)
 #define TIME_AT(member) COLUMN_TIME(ScheduleRow, member)
 static const Columns taken_columns =
     COLUMNS(ScheduleRow, AT(tenant), AT(rule), AT(name), AT(version), TIME_AT(next_at),
             AT(last_for), TIME_AT(queued_for), AT(run), AT(fault));
-static const Columns shown_columns = COLUMNS(
-    ScheduleRow, AT(tenant), AT(rule), AT(name), AT(version), TIME_AT(next_at), AT(last_for),
-    TIME_AT(queued_for), AT(run), AT(fault), AT(missed), AT(skipped), TIME_AT(passed_for));
 static const Columns settled_columns =
     COLUMNS(ScheduleRow, AT(tenant), AT(rule), AT(name), TIME_AT(next_at), AT(last_for),
             TIME_AT(queued_for), COLUMN_IF(ScheduleRow, has_run, run), AT(fault), AT(missed),
@@ -399,22 +398,27 @@ Err schedules_ended(Tx *tx, const ScheduleEnd *ends, size_t count, Error *error)
     return ERR_OK;
 }
 
-Err schedules_of(Db *db, Arena *arena, int64_t tenant, const int64_t *rules, size_t count,
-                 ScheduleRow **ret, size_t *ret_count, Error *error)
+Err schedules_look(Db *db, Arena *arena, int64_t tenant, RuleKind kind, ScheduleSum *rows,
+                   size_t count, Error *error)
 {
-    Rows rows = { 0 };
-    Value *values = ARENA_ARRAY(arena, Value, count * 2 + 1);
+    Rows found = { 0 };
+    Value *values = ARENA_ARRAY(arena, Value, count * 4 + 1);
     for (size_t i = 0; i < count; i++) {
-        values[i * 2] = value_i64(tenant);
-        values[i * 2 + 1] = value_i64(rules[i]);
+        values[i * 4] = value_i64(tenant);
+        values[i * 4 + 1] = value_i64(kind);
+        values[i * 4 + 2] = value_text(rows[i].id);
+        values[i * 4 + 3] = value_i64((int64_t) i);
+        rows[i] = (ScheduleSum){ .id = rows[i].id, .passed_for = INSTANT_NONE };
     }
-    db_send_many(db, arena, &of_rules, values, count, &rows);
+    db_send_many(db, arena, &sums, values, count, &found);
     TRY(db_sync(db, error));
-    *ret = ARENA_ARRAY(arena, ScheduleRow, rows.count + 1);
-    *ret_count = rows.count;
-    for (size_t i = 0; i < rows.count; i++) {
-        (*ret)[i] = (ScheduleRow){ 0 };
-        columns_read(&shown_columns, rows_at(&rows, i), &(*ret)[i]);
+    for (size_t i = 0; i < found.count; i++) {
+        const Value *row = rows_at(&found, i);
+        ScheduleSum *sum = &rows[value_to_i64(&row[0])];
+        sum->missed = value_to_i64(&row[1]);
+        sum->skipped = value_to_i64(&row[2]);
+        sum->passed_for = value_to_time(&row[3]);
+        sum->fault = value_to_str(&row[4]);
     }
     return ERR_OK;
 }

@@ -25,9 +25,9 @@ typedef struct ScheduleRow {
     Uuid run;           // the last one that it made, or that a person did; none
     Str fault;          // why it does not fire; none: it does
 
-    bool has_run;            // to settle: there is one
-    bool is_running;         // as it is taken: that run has not ended
-    int64_t missed, skipped; // to settle: so many more; as it is shown: in all
+    bool has_run;
+    bool is_running;         // that run has not ended
+    int64_t missed, skipped; // to settle: so many more
     Instant passed_for;      // the last of them; INSTANT_NONE
 } ScheduleRow;
 
@@ -62,8 +62,16 @@ typedef struct ScheduleEnd {
 } ScheduleEnd;
 Err schedules_ended(Tx *tx, const ScheduleEnd *ends, size_t count, Error *error) MUST_USE;
 
-// schedules_of reads those of rules, by rule and name, to show them.
-Err schedules_of(Db *db, Arena *arena, int64_t tenant, const int64_t *rules, size_t count,
-                 ScheduleRow **ret, size_t *ret_count, Error *error) MUST_USE;
+// ScheduleSum is how the schedules of a rule stand, all together.
+typedef struct ScheduleSum {
+    Str id; // given
+
+    // Results.
+    int64_t missed, skipped; // since the schedules were made
+    Instant passed_for;      // the last of those; INSTANT_NONE
+    Str fault;               // of one that does not fire; none
+} ScheduleSum;
+Err schedules_look(Db *db, Arena *arena, int64_t tenant, RuleKind kind, ScheduleSum *rows,
+                   size_t count, Error *error) MUST_USE;
 
 extern const Statement *const schedule_statements[]; // ends with NULL
