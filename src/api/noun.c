@@ -8,6 +8,7 @@
 #include "intake/table.h"
 #include "net/url.h"
 #include "store/definition.h"
+#include "store/handover.h"
 #include "store/health.h"
 #include "store/lane.h"
 #include "store/list.h"
@@ -78,6 +79,7 @@ static Err touch_job(Edit *edit, Error *error)
     TRY(job_compile(edit->call->arena, edit->body, &rule, error));
     TRY(lane_ensure(edit->tx, edit->call->tenant, rule.channel, error));
     TRY(schedule_follow(edit->tx, edit->call->tenant, &rule, error));
+    TRY(handover_all(edit->tx, edit->call->tenant, &rule, error));
     warn_of_schedules(edit, rule.job);
     return edit_warn_of_channel(edit, rule.channel, error);
 }

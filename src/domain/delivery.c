@@ -435,6 +435,12 @@ Settlement delivery_release(const Live *live, DeliveryState was)
     return settlement;
 }
 
+Settlement delivery_pass_on(const Live *live)
+{
+    assert(live->step == STEP_SEND && live->state != DELIVERY_SENDING);
+    return (Settlement){ .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
+}
+
 Settlement delivery_go_on(const Live *live, Instant due_at)
 {
     assert(delivery_may(live->state, DELIVERY_ACTION_SETTLE));

@@ -251,6 +251,9 @@ Settlement delivery_renew(const Live *live, Instant lease_until);
 // for the fence, and no attempt is counted.
 Settlement delivery_release(const Live *live, DeliveryState was);
 
+// delivery_pass_on leaves a delivery that waits to be sent as it is, for another lane.
+Settlement delivery_pass_on(const Live *live);
+
 // delivery_settle is what an outcome makes of a delivery. live is the row as claimed (state
 // SENDING), or as it stands outside; jitter is from 0 to 1. Elsewhere, it stays SENDING.
 Settlement delivery_settle(const Live *live, const Plan *plan, const RetryPolicy *policy,

@@ -16,8 +16,9 @@ typedef struct Move {
     int from, to; // DeliveryState, or MOVE_NOWHERE
     int attempt;  // number of the last attempt
     DeliveryReason reason;
-    Instant due_at;  // of the next send; INSTANT_NONE
-    bool is_untried; // from sending, and nothing was sent: its attempt is an earlier one
-    Str targets;     // what each of several was told by its attempt (domain/told.h); none
-    bool is_quiet;   // a claim: counted, but neither journalled nor told, for it decides nothing
+    Instant due_at;      // of the next send; INSTANT_NONE
+    bool is_untried;     // from sending, and nothing was sent: its attempt is an earlier one
+    Str targets;         // what each of several was told by its attempt (domain/told.h); none
+    bool is_handed_over; // to another lane, and else as it was: told, but not journalled
+    bool is_quiet; // a claim: counted, but neither journalled nor told, for it decides nothing
 } Move;

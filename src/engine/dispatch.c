@@ -1,6 +1,7 @@
 #include "engine/state.h"
 
 #include "base/log.h"
+#include "store/handover.h"
 
 // From a claim to the channel: a flight starts as soon as its lane has a slot free, and goes out in
 // a parcel, with others that wait there where its channel takes several at once (parcel.c). What
@@ -38,12 +39,20 @@ void dispatch_waiting(Engine *engine, LaneState *lane)
         start(engine, lane, way);
 }
 
+// is_handed_over: its job has another handler by now. It goes there once it is given back.
+static bool is_handed_over(const Engine *engine, const Flight *flight)
+{
+    const Claimed *claimed = &flight->claimed;
+    return claimed->trigger &&
+           handover_lane(engine->registry, claimed->trigger, claimed->promise.lane) != 0;
+}
+
 // start deals with the first that waits, and whatever goes with it.
 static void start(Engine *engine, LaneState *lane, const RegistryLane *way)
 {
     Flight *flight = lane->waiting.first;
     DeliveryReason reason;
-    if (!flight_may_start(flight, lane))
+    if (!flight_may_start(flight, lane) || is_handed_over(engine, flight))
         give_back(flight);
     else if ((reason = why_not(engine, way, flight)) != REASON_NONE)
         refuse(flight, reason);
@@ -146,7 +155,7 @@ static void set_off(Flight *first, LaneState *lane, const RegistryLane *way)
         targets += targets_of(next);
         bytes += next->claimed.bytes;
         if (!fits(type, targets, bytes) || !flight_may_start(next, lane) ||
-            why_not(engine, way, next) != REASON_NONE)
+            is_handed_over(engine, next) || why_not(engine, way, next) != REASON_NONE)
             break;
         flight_move(next, &engine->running);
         last->also = next;

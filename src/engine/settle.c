@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/definition.h"
 #include "store/follow.h"
+#include "store/handover.h"
 
 // What became of an attempt goes to the store, once, in the next round. A round that fails leaves
 // its settles owed: they go back among the finished and are tried again, for as long as it takes,
@@ -35,6 +36,7 @@ bool settle_ask(Engine *engine, Round *round)
 
 Err settle_apply(Tx *tx, Round *round, Error *error)
 {
+    TRY(handover_settles(tx, &round->settles, error));
     return queue_settle(tx, &round->settles, error);
 }
 

@@ -46,13 +46,13 @@ enum { CAUSE_AS_IT_WAS = -1 };
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
-    .params = "iuiiiiiiiiiiiiiiiii",
+    .params = "iuiiiiiiiiiiiiiiiiii",
     .many = true,
     .sql = "UPDATE queue SET state = $6, step = $7, due_at = $8, attempt = $9, failures = $10,"
            " send = $11, reminders_left = $12, first_due_at = $13, last_sent_at = $14,"
            " opened_at = $15, started_at = $16, lease_until = $17,"
            " holder = CASE WHEN $6 = 1 THEN $18 END, cause = " CAUSE(
-               "queue", "$19") " WHERE " GUARD GUARD_LEASE,
+               "queue", "$19") ", lane = $20 WHERE " GUARD GUARD_LEASE,
     .postgres =
         "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
         " attempt = s.attempt, failures = s.failures, send = s.send,"
@@ -62,12 +62,12 @@ static const Statement settle_live = {
         " holder = CASE WHEN s.new_state = 1 THEN s.new_holder END,"
         " cause = " CAUSE(
             "q",
-            "s.cause") " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
-                       "$15,"
-                       " $16, $17, $18, $19) AS s (" GUARD_NAMES
+            "s.cause") ", lane = s.lane FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, "
+                       "$12,"
+                       " $13, $14, $15, $16, $17, $18, $19, $20) AS s (" GUARD_NAMES
                        ", new_state, step, due_at, attempt, failures,"
                        " send, reminders_left, first_due_at, last_sent_at, opened_at, started_at,"
-                       " lease_until, new_holder, cause)"
+                       " lease_until, new_holder, cause, lane)"
                        " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q"),
 };
 // A row that is there already belongs to a delivery that ended meanwhile, or an attempt that was
@@ -294,7 +294,7 @@ static const Columns live_columns = COLUMNS(
     COLUMN(Settle, to.live.reminders_left), COLUMN(Settle, to.live.first_due_at),
     COLUMN_TIME(Settle, to.live.last_sent_at), COLUMN_TIME(Settle, to.live.opened_at),
     COLUMN_TIME(Settle, to.live.started_at), COLUMN_TIME(Settle, to.live.lease_until),
-    COLUMN(Settle, to.live.holder), COLUMN(Settle, cause));
+    COLUMN(Settle, to.live.holder), COLUMN(Settle, cause), COLUMN(Settle, lane));
 static const Columns parked_columns = COLUMNS(Settle, SETTLE_GUARD);
 static const Columns change_columns =
     COLUMNS(Settle, SETTLE_GUARD, COLUMN(Settle, to.live.state), COLUMN(Settle, to.reason),
@@ -429,7 +429,8 @@ static int64_t cause_after(Arena *arena, const Settle *settle)
         return 0;
     if (!settle->has_attempt)
         return cause_of(settle->lane, settle->to.reason, 0, STR_NONE);
-    return cause_of(settle->lane, outcome->reason, outcome->code,
+    int64_t tried_in = settle->from_lane ? settle->from_lane : settle->lane;
+    return cause_of(tried_in, outcome->reason, outcome->code,
                     cause_sample(arena, outcome->detail));
 }
 
@@ -530,6 +531,13 @@ static bool is_undecided(const Settle *settle)
            delivery_is_live(settle->to.live.state);
 }
 
+// is_handed_over: nothing became of it but that it stands in another lane.
+static bool is_handed_over(const Settle *settle)
+{
+    return settle->from_lane && !settle->has_attempt && delivery_is_live(settle->was) &&
+           delivery_is_live(settle->to.live.state);
+}
+
 static bool is_release(const Settle *settle)
 {
     return is_undecided(settle) && settle->to.live.state != DELIVERY_SENDING;
@@ -622,7 +630,8 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE,
                              .is_untried = settle->was == DELIVERY_SENDING && !settle->has_attempt,
                              .targets = told_by(tx, settle),
-                             .is_quiet = is_undecided(settle) });
+                             .is_quiet = is_undecided(settle) && !settle->from_lane,
+                             .is_handed_over = is_handed_over(settle) });
     }
     return ERR_OK;
 }

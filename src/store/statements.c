@@ -22,6 +22,7 @@
 #include "store/execution.h"
 #include "store/generation.h"
 #include "store/health.h"
+#include "store/handover.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
 #include "store/job.h"
@@ -79,6 +80,7 @@ const Statement *const *const all_statements[] = {
     event_statements,
     execution_statements,
     generation_statements,
+    handover_statements,
     idempotency_statements,
     inbox_statements,
     job_statements,

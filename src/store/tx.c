@@ -54,10 +54,11 @@ void tx_move(Tx *tx, const Move *move)
     counter_fold(&tx->counters, &tx->arena, move);
     if (move->is_quiet)
         return;
-    fact_add(&tx->facts, &(Fact){ .kind = fact_of_move(move),
-                                  .tenant = move->tenant,
-                                  .actor = tx->actor,
-                                  .move = *move });
+    if (!move->is_handed_over)
+        fact_add(&tx->facts, &(Fact){ .kind = fact_of_move(move),
+                                      .tenant = move->tenant,
+                                      .actor = tx->actor,
+                                      .move = *move });
     if (tx->move_count == tx->move_room) {
         tx->move_room = tx->move_room ? tx->move_room * 2 : 16;
         Move *moves = ARENA_ARRAY(&tx->arena, Move, tx->move_room);

@@ -1,6 +1,8 @@
 """J1 and J11: jobs are kept, looked at, run by hand and switched on and off."""
-from harness import equal, like, main
-from steps import captured, delivery, make_tenant, make_user, moment, settle
+import threading
+
+from harness import equal, eventually, like, main
+from steps import advance, captured, deliveries, delivery, make_channel, make_tenant, make_user, moment, settle
 
 
 def job_body(name="rates", **members):
@@ -120,7 +122,7 @@ def test_how_jobs_stand_is_listed(ctx):
     receiver = ctx.receiver()
     receiver.answer_next(200)
     receiver.answer(500)
-    ctx.peal.post("/v1/channels", {"key": "http:rates", "type": "http", "config": {"url": receiver.url}}, expect=201)
+    make_http(ctx.peal, receiver)
     made = make_job(ctx.peal, "hourly", handler="http:rates", cron="30 * * * *", maxRetries=0)
     like(made, {"lastResult": "Never run", "lastRunAt": None, "nextRunAt": "2026-05-14T05:30:00.000Z", "dead": 0})
     make_job(ctx.peal, "off", cron="30 * * * *", enabled=False)
@@ -153,6 +155,89 @@ def test_a_run_that_nobody_claims_has_not_run(ctx):
 
 def test_a_cron_that_is_never_due_is_warned_of(ctx):
     equal(make_job(ctx.peal, cron="0 0 30 2 *")["warnings"], ["the cron expression is never due"])
+
+
+def make_http(peal, receiver, key="http:rates"):
+    peal.post("/v1/channels", {"key": key, "type": "http", "config": {"url": receiver.url}}, expect=201)
+
+
+def test_an_edited_handler_takes_what_waits(ctx):
+    make_channel(ctx.peal, "memory:new")
+    make_job(ctx.peal)
+    make_job(ctx.peal, "other")
+    ctx.peal.post("/v1/hold", {"reason": "test"}, expect=200)
+    waiting = [trigger(ctx.peal)["deliveryId"] for _ in range(3)]
+    others = trigger(ctx.peal, "other")["deliveryId"]
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "memory:new"}, expect=200)
+    equal({delivery(ctx.peal, id)["channel"] for id in waiting}, {"memory:new"})
+    equal(len(deliveries(ctx.peal, "&channel=memory:new&state=pending")), 3)
+    ctx.peal.post("/v1/release", expect=200)
+    settle(ctx.peal)
+    for id in waiting:
+        like(delivery(ctx.peal, id), {"state": "delivered", "channel": "memory:new", "attemptCount": 1})
+    like(delivery(ctx.peal, others), {"state": "delivered", "channel": "memory:default"})
+
+
+def test_a_run_that_is_retried_goes_to_the_new_handler(ctx):
+    receiver = ctx.receiver()
+    receiver.answer(500)
+    make_http(ctx.peal, receiver)
+    make_job(ctx.peal, handler="http:rates")
+    id = trigger(ctx.peal)["deliveryId"]
+    settle(ctx.peal)
+    like(delivery(ctx.peal, id), {"state": "retrying", "channel": "http:rates"})
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "memory:default"}, expect=200)
+    advance(ctx.peal, "5m")
+    like(delivery(ctx.peal, id), {"state": "delivered", "channel": "memory:default", "attemptCount": 2})
+    equal(len(receiver.received), 1)
+
+
+def test_a_run_under_way_comes_back_to_the_new_handler(ctx):
+    receiver = ctx.receiver()
+    gate = threading.Event()
+    receiver.answer(500, hold=gate)
+    make_http(ctx.peal, receiver)
+    make_job(ctx.peal, handler="http:rates")
+    id = trigger(ctx.peal)["deliveryId"]
+    receiver.wait_for(1)
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "memory:default"}, expect=200)
+    gate.set()
+    eventually(lambda: delivery(ctx.peal, id)["state"] == "retrying")
+    equal(delivery(ctx.peal, id)["channel"], "memory:default")
+    advance(ctx.peal, "5m")
+    like(delivery(ctx.peal, id), {"state": "delivered", "attemptCount": 2})
+
+
+def test_what_is_dead_is_revived_for_the_new_handler(ctx):
+    receiver = ctx.receiver()
+    receiver.answer(500)
+    make_http(ctx.peal, receiver)
+    make_job(ctx.peal, handler="http:rates", maxRetries=0)
+    id = trigger(ctx.peal)["deliveryId"]
+    settle(ctx.peal)
+    equal(delivery(ctx.peal, id)["state"], "parked")
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "memory:default"}, expect=200)
+    ctx.peal.post(f"/v1/deliveries/{id}/retry", {}, expect=200)
+    settle(ctx.peal)
+    like(delivery(ctx.peal, id), {"state": "delivered", "channel": "memory:default"})
+    equal(ctx.peal.get("/v1/jobs/rates", expect=200).json["dead"], 0)
+
+
+def test_a_job_is_deleted_while_it_runs(ctx):
+    receiver = ctx.receiver()
+    gate = threading.Event()
+    receiver.answer(200, hold=gate)
+    make_http(ctx.peal, receiver)
+    make_job(ctx.peal, handler="http:rates", cron="* * * * *")
+    id = trigger(ctx.peal)["deliveryId"]
+    receiver.wait_for(1)
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"lastResult": "Running"})
+    ctx.peal.delete("/v1/jobs/rates", expect=204)
+    gate.set()
+    eventually(lambda: delivery(ctx.peal, id)["state"] == "delivered")
+    advance(ctx.peal, "10m")
+    equal(len(receiver.received), 1)
+    ctx.peal.post("/v1/jobs/rates/trigger", expect=404)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+// handover.h - jobs go by name: whatever of a job's runs still stands to be done goes to the
+// handler that the job has now, however long ago it was made.
+//
+// When a job's handler is edited, what waits in its last lane is handed over with the save
+// (handover_all): that also reaches the lanes of workers, which no node claims from. The lane may
+// be another million's: HANDOVER_LOOK rows of it are looked at. What lies behind, and what was
+// under way at that moment, is handed over when it comes back to its lane (handover_settles), and a
+// node that has claimed such a run gives it back for that (handover_lane). No attempt is spent.
+//
+// A job that is deleted has no handler any more: its runs stay where they are.
+#pragma once
+
+#include "domain/trigger.h"
+#include "store/queue.h"
+
+enum { HANDOVER_LOOK = 10000 };
+
+// handover_lane is the lane of the handler that a run has now; 0: it stays where it is.
+int64_t handover_lane(const Registry *registry, const Trigger *made_under, int64_t lane);
+
+// handover_all hands over what waits in the lane of the handler that a job had until now, as
+// tx->registry still has it. saved is as it was just saved.
+Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error) MUST_USE;
+
+// handover_settles lets those runs of a batch that go back to their lane go to that of their
+// handler. Whoever settles calls it first.
+Err handover_settles(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
+
+extern const Statement *const handover_statements[]; // ends with NULL
