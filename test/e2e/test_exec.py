@@ -5,7 +5,7 @@ import os
 import pathlib
 
 from harness import eventually, equal, like, main, only, run_peal
-from steps import (advance, attempts, delivery, ingest, ingest_one, make_tenant, make_trigger, problems, settle,
+from steps import (advance, attempts, deliveries, delivery, ingest, ingest_one, make_tenant, make_trigger, problems, settle,
                    visit)
 
 KEY = "exec:sync"
@@ -196,6 +196,18 @@ def test_two_hundred_at_once(ctx):
     equal(len(states), 200)
 
 
+def test_more_than_there_are_descriptors_for(ctx):
+    commands = Commands(ctx)
+    commands.add("waits", "while [ ! -e $notes/go ]; do sleep 0.2; done")
+    peal = start(ctx, commands, files_max=256, clock="system")  # sixteen at once
+    make_exec(peal, "waits", concurrency=40)
+    ingest(peal, *[visit() for _ in range(40)])
+    eventually(lambda: len(deliveries(peal, "&state=sending")) >= 10)
+    (commands.notes / "go").touch()
+    eventually(lambda: len(deliveries(peal, "&state=delivered")) == 40, seconds=60)
+    equal({one["attemptCount"] for one in deliveries(peal)}, {1})  # what was given back is not charged
+
+
 # Which commands there are
 
 
@@ -289,8 +301,12 @@ def trigger_job(peal, name="Rates"):
     return peal.post(f"/v1/jobs/{name}/trigger", expect=202).json["deliveryId"]
 
 
-def progress(ctx):
-    return [row[0] for row in ctx.sql("SELECT message FROM progress ORDER BY n")]
+def executions(peal, name="Rates"):
+    return peal.get(f"/v1/jobs/{name}/executions", expect=200).json["items"]
+
+
+def progress(peal):
+    return [line["message"] for run in executions(peal) for line in run["progress"]]
 
 
 def test_a_run_of_a_job_knows_what_it_is(ctx):
@@ -316,12 +332,12 @@ def test_progress_is_seen_while_it_runs(ctx):
     peal = start(ctx, commands)
     make_job(peal, "steps")
     id = trigger_job(peal)
-    eventually(lambda: progress(ctx) == ["one", "two", "[1mb\N{REPLACEMENT CHARACTER}"])
-    equal(delivery(peal, id)["status"], "Running")
+    eventually(lambda: progress(peal) == ["one", "two", "[1mb\N{REPLACEMENT CHARACTER}"])
+    like(executions(peal), [{"executionId": f"{id}-1", "completedAt": None, "succeeded": None}])
     (commands.notes / "go").touch()
     settle(peal)
-    equal(progress(ctx)[3:], ["last"])
-    like(last_attempt(peal, id), {"outcome": "delivered", "detail": "other\ndone"})
+    equal(progress(peal)[3:], ["last"])
+    like(executions(peal), [{"succeeded": True, "message": "other\ndone", "retry": 0}])
 
 
 def test_one_that_talks_without_end_is_not_listened_to(ctx):
@@ -332,7 +348,7 @@ def test_one_that_talks_without_end_is_not_listened_to(ctx):
     id = trigger_job(peal)
     settle(peal)
     like(last_attempt(peal, id), {"outcome": "delivered", "detail": "done"})
-    equal(len(progress(ctx)), 1000)
+    equal(len(progress(peal)), 1000)
 
 
 def test_a_job_bounds_its_command(ctx):

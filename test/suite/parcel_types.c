@@ -76,6 +76,12 @@ static void judge_exit(const Parcel *parcel, const ProcessResult *result)
     parcel_judge(parcel, &outcome);
 }
 
+static Str progress_of(Str line)
+{
+    Str mark = S("progress:");
+    return str_starts(line, mark) ? str_skip(line, mark.len) : STR_NONE;
+}
+
 static const ChannelType many = { .type = "many",
                                   .carrier = CARRIER_TRANSFER,
                                   .parcel_max = 1,
@@ -98,6 +104,7 @@ static const ChannelType shell = { .type = "shell",
                                    .carrier = CARRIER_PROCESS,
                                    .parcel_max = 1,
                                    .command = command_of,
+                                   .progress = progress_of,
                                    .judge_end = judge_exit };
 static const ChannelType worker = { .type = "worker", .carrier = CARRIER_PULLED, .parcel_max = 1 };
 const ChannelType *const parcel_types[] = { &many,   &single,       &batch, &shell,

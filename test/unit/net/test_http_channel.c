@@ -81,6 +81,79 @@ static void the_body_has_the_members_of_the_contract(void)
                    "\"payload\":{\"wip\":\"40956\",\"n\":9007199254740993}}")));
 }
 
+static void a_run_tells_its_handler_what_it_is(void)
+{
+    static const struct {
+        RuleKind kind;
+        const char *source, *told;
+    } rows[] = {
+        { RULE_JOB, "schedule",
+          "\"job\":\"csi\",\"entity\":\"order-7\",\"executionId\":"
+          "\"01970000-0000-7000-8000-000000000001-2\",\"source\":\"Scheduled\","
+          "\"scheduledFor\":\"2026-05-14T05:12:34.000Z\",\"payload\"" },
+        { RULE_AUTOMATION, "deferred",
+          "\"automation\":\"csi\",\"runId\":\"01970000-0000-7000-8000-000000000001\","
+          "\"entity\":\"order-7\",\"executionId\":"
+          "\"01970000-0000-7000-8000-000000000001-2\",\"source\":\"Deferred\","
+          "\"scheduledFor\":\"2026-05-14T05:12:34.000Z\",\"payload\"" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Message message = sample();
+        message.rule_kind = rows[i].kind;
+        message.source = str_from(rows[i].source);
+        message.promise.entity = S("order-7");
+        CHECK_AT(rows[i].source,
+                 str_contains(message_json(&arena, &message), str_from(rows[i].told)));
+    }
+}
+
+// A handler's answer may say more than another receiver's.
+static void the_answer_of_a_handler_is_read(void)
+{
+    static const struct {
+        int status;
+        const char *body;
+        Verdict run, other;
+        const char *detail; // of the run
+    } rows[] = {
+        { 200, "", VERDICT_DELIVERED, VERDICT_DELIVERED, NULL },
+        { 200, "{\"ok\":false,\"error\":\"no\"}", VERDICT_TRANSIENT, VERDICT_DELIVERED, "no" },
+        { 200, "{\"ok\":false,\"permanent\":true,\"message\":\"no\"}", VERDICT_PERMANENT,
+          VERDICT_DELIVERED, "no" },
+        { 200, "{\"ok\":0}", VERDICT_DELIVERED, VERDICT_DELIVERED, "{\"ok\":0}" },
+        { 200, "{\"message\":\"well\"}", VERDICT_DELIVERED, VERDICT_DELIVERED, "well" },
+        { 202, "", VERDICT_ELSEWHERE, VERDICT_DELIVERED, NULL },
+        { 202, "{\"ok\":false,\"error\":\"no\"}", VERDICT_TRANSIENT, VERDICT_DELIVERED, "no" },
+        { 503, "{\"ok\":true}", VERDICT_TRANSIENT, VERDICT_TRANSIENT, "{\"ok\":true}" },
+        { 404, "{\"ok\":true}", VERDICT_PERMANENT, VERDICT_PERMANENT, "{\"ok\":true}" },
+    };
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        size_t at = i / 2;
+        bool is_run = i % 2;
+        Target target = { .outcome = { .verdict = VERDICT_UNKNOWN } };
+        Message message = { .rule_kind = is_run ? RULE_JOB : RULE_TRIGGER,
+                            .targets = &target,
+                            .target_count = 1 };
+        Parcel parcel = { .type = &channel_http,
+                          .messages = &message,
+                          .count = 1,
+                          .arena = &arena,
+                          .lease = SPAN_HOUR };
+        TransferResult result = { .problem = TRANSFER_ANSWERED,
+                                  .status = rows[at].status,
+                                  .body = str_from(rows[at].body) };
+        channel_http.judge(&parcel, &result);
+        Outcome outcome = target.outcome;
+        CHECK_AT(rows[at].body, outcome.verdict == (is_run ? rows[at].run : rows[at].other));
+        CHECK_AT(rows[at].body,
+                 (outcome.lease == SPAN_HOUR) == (outcome.verdict == VERDICT_ELSEWHERE));
+        Str detail = rows[at].detail ? str_from(rows[at].detail) : STR_NONE;
+        CHECK_AT(rows[at].body, !is_run || str_eq(outcome.detail, detail));
+    }
+}
+
 static void a_request_carries_id_time_and_trace(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -532,6 +605,8 @@ static void types_are_found_by_name(void)
 
 static const Test tests[] = {
     TEST(the_body_has_the_members_of_the_contract),
+    TEST(a_run_tells_its_handler_what_it_is),
+    TEST(the_answer_of_a_handler_is_read),
     TEST(a_request_carries_id_time_and_trace),
     TEST(the_config_may_set_method_agent_and_authorization),
     TEST(a_request_is_signed_with_each_secret),
