@@ -37,6 +37,9 @@ extern const Command command_sources;
 extern const Command command_keys;
 extern const Command command_tenants;
 
+// jobs.c
+extern const Command command_jobs;
+
 // system.c
 extern const Command command_hold;
 extern const Command command_release;

@@ -1,12 +1,13 @@
-// Definitions: triggers, templates, lists, channels, keys and tenants. They share their verbs; a
-// row of nouns[] is what tells them apart.
+// Definitions: triggers, templates, lists, channels, jobs, keys and tenants. They share their
+// verbs; a row of nouns[] is what tells them apart.
 
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/definitions.h"
 #include "cli/input.h"
 
-enum { BODY_BYTES_MAX = 16 * 1024 * 1024, SETTINGS_MAX = 50 };
+enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
 
 static const Column trigger_columns[] = {
     { "ID", "id" },           { "ENABLED", "enabled" }, { "EVENT KIND", "eventKind" },
@@ -56,8 +57,14 @@ static const Column source_columns[] = {
     { "ENABLED", "enabled" },
     { "VERSION", "version" },
 };
+static const Column job_columns[] = {
+    { "NAME", "name" },          { "ENABLED", "enabled" },    { "CRON", "cron" },
+    { "ZONE", "zone" },          { "HANDLER", "handler" },    { "LAST RESULT", "lastResult" },
+    { "LAST RUN", "lastRunAt" }, { "NEXT RUN", "nextRunAt" }, { "DEAD", "dead" },
+};
 // clang-format off
 static const Noun nouns[] = {
+    { "jobs",     "job",     "/v1/jobs",     "name", job_columns,    ARRAY_LEN(job_columns) },
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
     { "templates", "template", "/v1/templates", "id", template_columns, ARRAY_LEN(template_columns) },
@@ -78,7 +85,7 @@ static const Noun *noun_of(const CommandArgs *args)
     return &nouns[i];
 }
 
-static int list(CommandArgs *args)
+int noun_list(CommandArgs *args)
 {
     const Noun *noun = noun_of(args);
     ClientList wanted = {
@@ -91,7 +98,7 @@ static int list(CommandArgs *args)
     return client_list(args, &wanted);
 }
 
-static int show(CommandArgs *args)
+int noun_show(CommandArgs *args)
 {
     const Noun *noun = noun_of(args);
     return client_show(args, client_path(args_arena(args), noun->path, args_word(args, 0), NULL),
@@ -130,17 +137,20 @@ static int read_definition(const CommandArgs *args, Input *ret)
     return input_json_file(args_arena(args), file, ret);
 }
 
-static int create(CommandArgs *args)
+int noun_create_of(CommandArgs *args, Str body)
 {
     Client client = client_open(args);
-    Input definition = { 0 };
-    int status = read_definition(args, &definition);
-    if (status != EXIT_DONE)
-        return status;
-    return change(&client, "POST", str_from(noun_of(args)->path), definition.text, "Created");
+    return change(&client, "POST", str_from(noun_of(args)->path), body, "Created");
 }
 
-static int update(CommandArgs *args)
+int noun_create(CommandArgs *args)
+{
+    Input definition = { 0 };
+    int status = read_definition(args, &definition);
+    return status == EXIT_DONE ? noun_create_of(args, definition.text) : status;
+}
+
+int noun_update(CommandArgs *args)
 {
     const Noun *noun = noun_of(args);
     Client client = client_open(args);
@@ -154,7 +164,7 @@ static int update(CommandArgs *args)
                   definition.text, "Updated");
 }
 
-static int delete (CommandArgs *args)
+int noun_delete(CommandArgs *args)
 {
     const Noun *noun = noun_of(args);
     Client client = client_open(args);
@@ -224,7 +234,7 @@ static void put_settings(JsonOut *out, Arena *arena, Setting *settings, size_t c
     json_close(out, '}');
 }
 
-static int set(CommandArgs *args)
+int noun_set(CommandArgs *args)
 {
     Arena *arena = args_arena(args);
     size_t count = args_count(args) - 1;
@@ -372,53 +382,53 @@ static int create_tenant(CommandArgs *args)
 }
 
 static const CommandVerb triggers_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
-    { "create", NULL, 0, 0, "file", create },
-    { "update", "an ID", 1, 1, "file if-version", update },
-    { "set", "an ID and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
-    { "delete", "an ID", 1, 1, "", delete },
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "an ID", 1, 1, "", noun_show },
+    { "create", NULL, 0, 0, "file", noun_create },
+    { "update", "an ID", 1, 1, "file if-version", noun_update },
+    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
+    { "delete", "an ID", 1, 1, "", noun_delete },
     { "enable", "an ID", 1, 1, "", enable },
     { "disable", "an ID", 1, 1, "", disable },
     { 0 },
 };
 
 static const CommandVerb templates_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
-    { "create", NULL, 0, 0, "file", create },
-    { "update", "an ID", 1, 1, "file if-version", update },
-    { "set", "an ID and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
-    { "delete", "an ID", 1, 1, "", delete },
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "an ID", 1, 1, "", noun_show },
+    { "create", NULL, 0, 0, "file", noun_create },
+    { "update", "an ID", 1, 1, "file if-version", noun_update },
+    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
+    { "delete", "an ID", 1, 1, "", noun_delete },
     { 0 },
 };
 
 static const CommandVerb channels_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", list },
-    { "show", "a KEY", 1, 1, "", show },
-    { "create", NULL, 0, 0, "file", create },
-    { "update", "a KEY", 1, 1, "file if-version", update },
-    { "set", "a KEY and NAME=VALUE", 2, SETTINGS_MAX + 1, "if-version", set },
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "a KEY", 1, 1, "", noun_show },
+    { "create", NULL, 0, 0, "file", noun_create },
+    { "update", "a KEY", 1, 1, "file if-version", noun_update },
+    { "set", "a KEY and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
     { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
-    { "delete", "a KEY", 1, 1, "", delete },
+    { "delete", "a KEY", 1, 1, "", noun_delete },
     { 0 },
 };
 
 static const CommandVerb keys_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "an ID", 1, 1, "", noun_show },
     { "create", NULL, 0, 0, "role site tenant name expires-at", create_key },
     { "set", "an ID", 1, 1, "role site name expires-at", set_key },
-    { "delete", "an ID", 1, 1, "", delete },
+    { "delete", "an ID", 1, 1, "", noun_delete },
     { 0 },
 };
 
 static const CommandVerb tenants_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", list },
-    { "show", "an ID", 1, 1, "", show },
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "an ID", 1, 1, "", noun_show },
     { "create", "an ID", 1, 1, "name", create_tenant },
     { "set", "an ID", 1, 1, "name", set_tenant },
-    { "delete", "an ID", 1, 1, "", delete },
+    { "delete", "an ID", 1, 1, "", noun_delete },
     { 0 },
 };
 

@@ -240,5 +240,31 @@ def test_a_job_is_deleted_while_it_runs(ctx):
     ctx.peal.post("/v1/jobs/rates/trigger", expect=404)
 
 
+def test_the_command_line_keeps_jobs(ctx):
+    def run(*words):
+        return ctx.peal.cli("jobs", *words)
+    equal(run("create", "rates", "--handler", "memory:default", "--cron", "15 12 * * *", "--zone", "Europe/Warsaw",
+              "--payload", '{"base":"EUR"}', "--max-retries", "5").code, 0)
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"maxRetries": 5, "payload": {"base": "EUR"}})
+    listed = run().out
+    assert "rates" in listed and "Never run" in listed and "2026-05-14T10:15:00" in listed, listed
+    equal(run("set", "rates", "cron=0 3 * * *").code, 0)
+    equal(run("next", "rates", "--count", "1").out, "2026-05-15T03:00:00+02:00\n")
+    equal(run("disable", "rates", "--reason", "closed").code, 0)
+    assert "closed" in run("show", "rates").out
+    equal(run("enable", "rates").code, 0)
+    equal(run("trigger", "rates", "--entity", "booking:7", "--json").code, 0)
+    settle(ctx.peal)
+    assert "Manual" in run("executions", "rates").out
+    equal(run("dead").code, 0)
+    equal(run("backfill", "rates", "--from", "2026-05-13T00:00:00Z", "--to", "2026-05-14T00:00:00Z").code, 0)
+    equal(run("create", "bad", "--handler", "memory:default", "--cron", "61 * * * *").code, 2)
+    equal(run("create", "bad").code, 2)
+    equal(run("create", "bad", "--handler", "x", "--payload", "{").code, 2)
+    equal(run("trigger", "nope").code, 3)
+    equal(run("delete", "rates").code, 0)
+    equal(run("show", "rates").code, 3)
+
+
 if __name__ == "__main__":
     main()
