@@ -162,6 +162,18 @@ Err forward_rows_read(Call *call, Error *error);
 extern const RouteSet forward_set;
 Err site_get(Call *call, Db *db, Error *error);
 
+// claim_api.c
+Err claim_read(Call *call, Error *error);
+extern const RouteSet claim_set;
+
+// work_api.c
+Err work_heartbeat_read(Call *call, Error *error);
+Err work_progress_read(Call *call, Error *error);
+Err work_done_read(Call *call, Error *error);
+Err work_fail_read(Call *call, Error *error);
+Err work_done_many_read(Call *call, Error *error);
+extern const RouteSet report_set;
+
 // outbox_api.c
 extern const Param outbox_params[];
 Err outbox_list(Call *call, Db *db, Error *error);

@@ -1,5 +1,6 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
+#include "api/work.h"
 #include "domain/channel.h"
 #include "domain/defer.h"
 #include "domain/job.h"
@@ -17,6 +18,7 @@
 #define AUTHORS MAY_ROLE(AUTHOR)
 #define SENDERS MAY_ROLE(INGEST)
 #define SITES MAY_ROLE(SITE)
+#define WORKERS MAY_ROLE(WORKER)
 #define ADMINS 0u
 
 // clang-format off
@@ -31,6 +33,7 @@
 #define STARTS_THEN(handler, then) { .work = WORK_START, .start = handler, .write = then }
 // TAKES is for events: read and decided ahead of the transaction, written in sets.
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
+#define REPORTS(reader) { .work = WORK_WRITE, .think = reader, .set = &report_set }
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
 // What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
@@ -136,6 +139,24 @@ const Route routes[] = {
       .example = "{\"reason\":\"…\"}" },
     { "POST",   "/v1/deliveries/{id}/complete", OPERATORS, WRITES(delivery_complete),
       "Note that it was answered", POSTED(reason_shape), GIVES(200, delivery_shape) },
+    { "POST",   "/v1/work/claim",               WORKERS,   { .work = WORK_WRITE, .think = claim_read, .set = &claim_set },
+      "Claim what is due for a handler that is a worker", POSTED(claim_body_shape), GIVES(200, claim_shape),
+      .example = "{\"handler\":\"worker:rates\",\"max\":50,\"wait\":\"20s\"}" },
+    { "POST",   "/v1/work/done",                WORKERS,   REPORTS(work_done_many_read),
+      "Tell of many deliveries that they are done; each has its own answer", POSTED(work_done_many_shape), GIVES(200, work_told_many_shape),
+      .example = "{\"items\":[{\"id\":\"01975e3c-7a4b-7000-8000-2c9d3f5b1a60\",\"fence\":1}]}" },
+    { "POST",   "/v1/work/{id}/heartbeat",      WORKERS,   REPORTS(work_heartbeat_read),
+      "Tell that the worker lives: its lease runs on", POSTED(work_heartbeat_shape), GIVES(200, work_renewed_shape),
+      .example = "{\"fence\":1}" },
+    { "POST",   "/v1/work/{id}/progress",       WORKERS,   REPORTS(work_progress_read),
+      "Tell how far it is, which is a sign of life too", POSTED(work_progress_shape), GIVES(200, work_renewed_shape),
+      .example = "{\"fence\":1,\"message\":\"…\"}" },
+    { "POST",   "/v1/work/{id}/done",           WORKERS,   REPORTS(work_done_read),
+      "Tell that it is done", POSTED(work_done_shape), GIVES(200, work_told_shape),
+      .example = "{\"fence\":1,\"message\":\"…\"}" },
+    { "POST",   "/v1/work/{id}/fail",           WORKERS,   REPORTS(work_fail_read),
+      "Tell that it failed: it is tried again, or parked", POSTED(work_fail_shape), GIVES(200, work_told_shape),
+      .example = "{\"fence\":1,\"error\":\"…\"}" },
     { "GET",    "/v1/captured",                 READERS,   READS(captured_list),
       "What memory channels took", .params = captured_params, PAGE(captured_shape) },
     { "GET",    "/v1/causes",                   READERS,   READS(cause_list),

@@ -14,6 +14,7 @@ const ChannelType *const channel_types[] = {
     &channel_email,
     &channel_forward,
     &channel_exec,
+    &channel_worker,
     &provider_teams.type,
     &provider_slack.type,
     &provider_twilio.type,

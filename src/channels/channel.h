@@ -164,6 +164,7 @@ extern const ChannelType channel_http;
 extern const ChannelType channel_email;
 extern const ChannelType channel_forward;
 extern const ChannelType channel_exec;
+extern const ChannelType channel_worker;
 
 // judge_http is the reading of HTTP answers that most types share: 2xx delivered; 408 425 429 and
 // 5xx but 501 and 505 transient; 410 permanent with reason gone; the rest permanent. Retry-After in

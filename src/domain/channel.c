@@ -86,3 +86,8 @@ Span channel_lease(const Json *config)
         fields_note(NULL, config, S(""), &lease_shape, &lease, &ignored);
     return lease;
 }
+
+bool channel_is_pulled(const ChannelDefinition *channel)
+{
+    return str_eq(channel->type, S(CHANNEL_WORKER));
+}

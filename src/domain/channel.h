@@ -13,6 +13,9 @@
 #define CHANNEL_LEASE ((Span) 5 * SPAN_MINUTE)
 #define CHANNEL_LEASE_MAX SPAN_DAY
 
+// The type whose channels nobody sends through: whoever is outside pulls.
+#define CHANNEL_WORKER "worker"
+
 typedef struct ChannelDefinition {
     Str key;  // such as http:bi; 1 to CHANNEL_KEY_MAX characters of a-z A-Z 0-9 : . _ -
     Str type; // such as http
@@ -29,7 +32,6 @@ typedef struct ChannelDefinition {
 } ChannelDefinition;
 
 extern const Shape channel_shape;
-Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;
 
 // CHANNEL_LEASE_FIELD is the row of types whose far side has a lease, at a place of their struct;
 // channel_lease is what such a channel's settings say.
@@ -41,3 +43,8 @@ Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MU
                     "unless said"                                                                  \
     }
 Span channel_lease(const Json *config);
+
+// channel_is_pulled: whoever is outside claims from it, and names a claim by its fence.
+bool channel_is_pulled(const ChannelDefinition *channel);
+
+Err channel_compile(const Json *source, ChannelDefinition *ret, Error *error) MUST_USE;

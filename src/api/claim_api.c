@@ -1,0 +1,194 @@
+#include "api/work.h"
+
+#include "base/log.h"
+#include "domain/channel.h"
+#include "domain/run.h"
+#include "store/follow.h"
+
+// A worker claims what is due in a lane: each delivery is his alone until he reports, or his lease
+// ends. Claims that come at once are carried out in one transaction, one after the other.
+
+// Payloads of one claim: of more, the rest waits for the next one.
+enum { CLAIM_BYTES_MAX = 8 << 20 };
+
+// Work is what a worker gets of a delivery; its strings are the call's.
+typedef struct Work {
+    Uuid id;
+    int fence, attempt;
+    Str job, entity, event_kind, payload; // job: none where another rule made it
+    Instant started_at, lease_until;
+} Work;
+
+typedef struct Claiming {
+    ClaimBody body;
+    ClaimLane lane;
+    Claim claim;
+    Work *given;
+    size_t count;
+} Claiming;
+
+Err claim_read(Call *call, Error *error)
+{
+    Claiming *claiming = ARENA_NEW(call->arena, Claiming);
+    claiming->body.max = 1;
+    TRY(call_body(call, error));
+    TRY(fields_read(call->arena, call->body, S(""), &claim_body_shape, &claiming->body, error));
+    call->with = claiming;
+    return ERR_OK;
+}
+
+static size_t weigh_claim(const Call *call)
+{
+    const Claiming *claiming = call->with;
+    return (size_t) claiming->body.max;
+}
+
+static Err decide_claim(Call *call, Error *error)
+{
+    (void) error;
+    call->weight = weigh_claim(call);
+    return ERR_OK;
+}
+
+// find_lane says which lane a claim is about; refused where nobody pulls from it. One whose channel
+// is disabled has nothing to give: its deliveries park.
+static Err find_lane(const Tx *tx, const Call *call, const RegistryLane **ret, Error *error)
+{
+    Str handler = ((const Claiming *) call->with)->body.handler;
+    int64_t number = registry_lane_of(tx->registry, call->tenant, handler);
+    const RegistryLane *lane = number ? registry_lane(tx->registry, number) : NULL;
+    if (!lane || !lane->channel)
+        return fail(error, ERR_NOT_FOUND, "there is no channel %.*s", STR_ARG(handler));
+    if (!channel_is_pulled(&lane->channel->definition))
+        return fail(error, ERR_CONFLICT, "%.*s is no worker's: Peal itself sends through it",
+                    STR_ARG(handler));
+    *ret = lane;
+    return ERR_OK;
+}
+
+static Instant lease_until(const Tx *tx, const Claiming *claiming, const RegistryLane *lane)
+{
+    Span lease = claiming->body.lease;
+    return tx->now + (lease ? lease : channel_lease(registry_config(tx->registry, lane->channel)));
+}
+
+// send_claim sends one; false where it is refused.
+static bool send_claim(Tx *tx, Call *call)
+{
+    Error refusal = { .arena = call->arena };
+    Claiming *claiming = call->with;
+    const RegistryLane *lane;
+    Err err = find_lane(tx, call, &lane, &refusal);
+    claiming->count = 0;
+    if (err != ERR_OK) {
+        call_refuse(call, err, &refusal);
+        return false;
+    }
+    bool is_enabled = lane->channel->definition.enabled;
+    claiming->lane =
+        (ClaimLane){ .lane = lane->lane, .free = claiming->body.max, .bytes = CLAIM_BYTES_MAX };
+    claiming->claim = (Claim){ .lanes = &claiming->lane,
+                               .lane_count = is_enabled,
+                               .lease_until = lease_until(tx, claiming, lane),
+                               .arena = call->arena };
+    queue_claim(tx, &claiming->claim);
+    return true;
+}
+
+static Work work_of(Arena *arena, const Claimed *claimed)
+{
+    const Trigger *trigger = claimed->trigger;
+    return (Work){ .id = claimed->promise.id,
+                   .fence = claimed->live.fence,
+                   .attempt = claimed->live.attempt,
+                   .job = trigger->job ? str_dup(arena, trigger->rule.id) : STR_NONE,
+                   .entity = claimed->promise.entity,
+                   .event_kind = claimed->event_kind,
+                   .payload = claimed->payload,
+                   .started_at = claimed->live.started_at,
+                   .lease_until = claimed->live.lease_until };
+}
+
+static Settle park(const Claimed *claimed)
+{
+    char id[UUID_TEXT_LEN + 1];
+    QueueRow row = claimed_row(claimed);
+    log_error("delivery.unreadable", "delivery=%.*s", STR_ARG(uuid_text(claimed->promise.id, id)));
+    return settle_from(&row, delivery_park(&row.live, REASON_UNREADABLE));
+}
+
+// take_claim gives what was claimed; what cannot be read is parked.
+static Err take_claim(Tx *tx, Call *call, Error *error)
+{
+    Claiming *claiming = call->with;
+    Claim *claim = &claiming->claim;
+    SettleBatch unread = { 0 };
+    TRY(queue_claim_take(tx, claim, error));
+    claiming->given = ARENA_ARRAY(call->arena, Work, claim->count + 1);
+    unread.rows = ARENA_ARRAY(&tx->arena, Settle, claim->count + 1);
+    for (size_t i = 0; i < claim->count; i++)
+        if (claim->claimed[i].trigger)
+            claiming->given[claiming->count++] = work_of(call->arena, &claim->claimed[i]);
+        else
+            unread.rows[unread.count++] = park(&claim->claimed[i]);
+    return unread.count > 0 ? follow_settle_now(tx, &unread, error) : ERR_OK;
+}
+
+static Err carry_out(Tx *tx, Call *const *calls, size_t count, Error *error)
+{
+    Call **going = ARENA_ARRAY(&tx->arena, Call *, count);
+    size_t going_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (send_claim(tx, calls[i]))
+            going[going_count++] = calls[i];
+    TRY(tx_sync(tx, error));
+    for (size_t i = 0; i < going_count; i++)
+        TRY(take_claim(tx, going[i], error));
+    return ERR_OK;
+}
+
+static Err write_claims(Tx *tx, Call *const *calls, size_t count, Error *error)
+{
+    Err err = carry_out(tx, calls, count, error);
+    for (size_t i = 0; i < count; i++)
+        queue_claim_drop(&((Claiming *) calls[i]->with)->claim);
+    return err;
+}
+
+static void put_work(const Call *call, JsonOut *json, const Work *work)
+{
+    json_open(json, '{');
+    json_put_id(json, S("id"), work->id);
+    json_put_i64(json, S("fence"), work->fence);
+    json_put_str(json, S("executionId"), run_execution_id(call->arena, work->id, work->attempt));
+    json_put_str(json, S("job"), work->job);
+    json_put_str(json, S("entity"), work->entity);
+    json_put_str(json, S("eventKind"), work->event_kind);
+    json_put_raw(json, S("payload"), work->payload);
+    json_put_i64(json, S("attempt"), work->attempt);
+    json_put_time(json, S("startedAt"), work->started_at);
+    json_put_time(json, S("leaseUntil"), work->lease_until);
+    json_close(json, '}');
+}
+
+static Err answer_claim(Call *call, Error *error)
+{
+    const Claiming *claiming = call->with;
+    (void) error;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_key(json, S("items"));
+    json_open(json, '[');
+    for (size_t i = 0; i < claiming->count; i++)
+        put_work(call, json, &claiming->given[i]);
+    json_close(json, ']');
+    json_close(json, '}');
+    return ERR_OK;
+}
+
+const RouteSet claim_set = {
+    .weigh = weigh_claim,
+    .decide = decide_claim,
+    .write = write_claims,
+    .answer = answer_claim,
+};

@@ -1,0 +1,287 @@
+"""J4, J5 and J7 for pull workers: claim, heartbeat, progress, done, fail, under leases."""
+import threading
+
+from harness import equal, like, main
+from steps import (KIND, advance, attempts, delivery, ingest, make_tenant, make_trigger, make_user,
+                   moment, tick, visit)
+
+HANDLER = "worker:rates"
+NO_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
+
+
+def make_worker(peal, key=HANDLER, **config):
+    return peal.post("/v1/channels", {"key": key, "type": "worker", "config": config},
+                     expect=201).json
+
+
+def start(ctx, count=1, **trigger):
+    """A worker's channel, a trigger that names it, and so many deliveries."""
+    make_worker(ctx.peal)
+    make_trigger(ctx.peal, channel=HANDLER, **trigger)
+    return ask_for(ctx.peal, count)
+
+
+def ask_for(peal, count=1):
+    if count == 0:
+        return []
+    items = ingest(peal, *(visit() for _ in range(count)))["items"]
+    return [item["deliveries"][0]["deliveryId"] for item in items]
+
+
+def claim(peal, max=10, handler=HANDLER, **members):
+    return peal.post("/v1/work/claim", {"handler": handler, "max": max, **members},
+                     expect=200).json["items"]
+
+
+def claim_one(peal, **members):
+    items = claim(peal, 1, **members)
+    equal(len(items), 1)
+    return items[0]
+
+
+def tell(peal, work, what, expect=200, **members):
+    return peal.post(f"/v1/work/{work['id']}/{what}", {"fence": work["fence"], **members},
+                     expect=expect).json
+
+
+def test_work_is_claimed_and_done(ctx):
+    ids = start(ctx, 3)
+    items = claim(ctx.peal, 2)
+    equal([item["id"] for item in items], ids[:2])
+    like(items[0], {"fence": 1, "executionId": f"{ids[0]}-1", "job": None, "entity": None,
+                    "eventKind": KIND, "attempt": 1, "payload": {"dealerId": "1"},
+                    "startedAt": moment(), "leaseUntil": moment(minutes=5)})
+    equal(delivery(ctx.peal, ids[0])["state"], "sending")
+    equal(tell(ctx.peal, items[0], "done", message="synced 40 rates"),
+          {"id": ids[0], "state": "delivered", "repeated": False})
+    like(attempts(ctx.peal, ids[0]), [{"outcome": "delivered", "detail": "synced 40 rates"}])
+    equal([item["id"] for item in claim(ctx.peal, 10)], ids[2:])
+    equal(claim(ctx.peal), [])
+
+
+def test_nobody_but_workers_sends_it(ctx):
+    id = start(ctx)[0]
+    equal(tick(ctx.peal)["claimed"], 0)
+    equal(delivery(ctx.peal, id)["state"], "pending")
+
+
+def test_a_second_done_is_repeated(ctx):
+    start(ctx)
+    work = claim_one(ctx.peal)
+    equal(tell(ctx.peal, work, "done")["repeated"], False)
+    for _ in range(2):
+        equal(tell(ctx.peal, work, "done"),
+              {"id": work["id"], "state": "delivered", "repeated": True})
+    tell(ctx.peal, work, "fail", error="too late", expect=409)
+    tell(ctx.peal, work, "heartbeat", expect=409)
+    tell(ctx.peal, {**work, "fence": 2}, "done", expect=409)
+    equal(len(attempts(ctx.peal, work["id"])), 1)
+
+
+def test_what_failed_is_tried_again_and_parked_at_last(ctx):
+    id = start(ctx, retry={"policy": "fixed", "interval": "1m", "max": 1})[0]
+    work = claim_one(ctx.peal)
+    equal(tell(ctx.peal, work, "fail", error="no rates today"),
+          {"id": id, "state": "retrying", "repeated": False, "dueAt": moment(minutes=1)})
+    equal(tell(ctx.peal, work, "fail", error="no rates today")["repeated"], True)
+    tell(ctx.peal, work, "done", expect=409)
+    equal(claim(ctx.peal), [])
+    advance(ctx.peal, "1m")
+    work = claim_one(ctx.peal)
+    like(work, {"id": id, "fence": 2, "attempt": 2, "executionId": f"{id}-2"})
+    equal(tell(ctx.peal, work, "fail", error="still none")["state"], "parked")
+    like(delivery(ctx.peal, id), {"state": "parked", "reason": "gave-up"})
+    like(attempts(ctx.peal, id), [{"detail": "no rates today", "outcome": "transient"},
+                                  {"detail": "still none", "outcome": "transient"}])
+
+
+def test_what_cannot_succeed_is_parked_at_once(ctx):
+    id = start(ctx)[0]
+    told = tell(ctx.peal, claim_one(ctx.peal), "fail", error="no such currency", permanent=True)
+    equal(told["state"], "parked")
+    like(attempts(ctx.peal, id), [{"outcome": "permanent", "detail": "no such currency"}])
+
+
+def test_a_lease_that_lapses_is_a_failure(ctx):
+    id = start(ctx, retry={"policy": "fixed", "interval": "1m", "max": 1})[0]
+    late = claim_one(ctx.peal)
+    advance(ctx.peal, "4m59s")
+    equal(delivery(ctx.peal, id)["state"], "sending")
+    advance(ctx.peal, "1s")
+    equal(delivery(ctx.peal, id)["state"], "retrying")
+    for what in ("heartbeat", "done"):
+        tell(ctx.peal, late, what, expect=409)
+    like(attempts(ctx.peal, id), [{"outcome": "unknown", "reason": "lease-lapsed"}])
+    advance(ctx.peal, "1m")
+    work = claim_one(ctx.peal, lease="10s")
+    equal(work["attempt"], 2)
+    tell(ctx.peal, late, "done", expect=409)  # who was late is not heard for another's claim
+    advance(ctx.peal, "10s")
+    like(delivery(ctx.peal, id), {"state": "parked", "reason": "gave-up"})
+    tell(ctx.peal, work, "done", expect=409)
+    equal(len(attempts(ctx.peal, id)), 2)
+
+
+def test_a_heartbeat_keeps_the_lease(ctx):
+    start(ctx)
+    work = claim_one(ctx.peal, lease="10s")
+    for _ in range(5):
+        advance(ctx.peal, "9s")
+        told = tell(ctx.peal, work, "heartbeat", lease="10s")
+    equal(told, {"id": work["id"], "state": "sending", "leaseUntil": moment(seconds=55)})
+    equal(tell(ctx.peal, work, "heartbeat")["leaseUntil"], moment(seconds=45, minutes=5))
+    equal(tell(ctx.peal, work, "heartbeat", lease="1s")["leaseUntil"],
+          moment(seconds=45, minutes=5))  # never shorter
+    tell(ctx.peal, work, "done")
+
+
+def test_progress_is_kept_and_a_sign_of_life(ctx):
+    id = start(ctx)[0]
+    work = claim_one(ctx.peal, lease="10s")
+    advance(ctx.peal, "5s")
+    like(tell(ctx.peal, work, "progress", message="one\u0001\ttwo \u00e4"),
+         {"id": id, "state": "sending", "leaseUntil": moment(seconds=5, minutes=5)})
+    tell(ctx.peal, work, "progress", message="x" * 500_000)
+    tell(ctx.peal, work, "progress", message="")
+    tell(ctx.peal, {**work, "fence": 2}, "progress", message="not his", expect=409)
+    tell(ctx.peal, work, "done", message="y" * 500_000)
+    ctx.stop_servers()
+    rows = ctx.sql("SELECT n, attempt, message FROM progress ORDER BY n")
+    equal([[int(row[0]), int(row[1]), row[2]] for row in rows],
+          [[1, 1, "one  two \u00e4"], [2, 1, "x" * 1000]])
+
+
+def test_many_are_done_at_once_and_each_is_answered(ctx):
+    ids = start(ctx, 5)
+    items = claim(ctx.peal, 5)
+    tell(ctx.peal, items[1], "done")
+    told = ctx.peal.post("/v1/work/done", {"items": [
+        {"id": items[0]["id"], "fence": 1, "message": "good"},
+        {"id": items[1]["id"], "fence": 1},
+        {"id": items[2]["id"], "fence": 7},
+        {"id": NO_ID, "fence": 1},
+        {"id": items[0]["id"], "fence": 1},
+        {"id": items[3]["id"], "fence": 1, "result": {"rates": 40}}]}, expect=200).json["items"]
+    equal([(one["status"], one.get("repeated"), one.get("state")) for one in told],
+          [(200, False, "delivered"), (200, True, "delivered"), (409, None, None),
+           (404, None, None), (200, True, "delivered"), (200, False, "delivered")])
+    equal([one["id"] for one in told[:3]], ids[:3])
+    equal(told[2]["error"]["code"], "conflict")
+    equal(attempts(ctx.peal, ids[3])[0]["detail"], '{"rates":40}')
+    equal(delivery(ctx.peal, ids[2])["state"], "sending")
+
+
+def test_two_workers_never_hold_one_claim(ctx):
+    ids = start(ctx, 60)
+    got, lock = [], threading.Lock()
+
+    def work():
+        while items := claim(ctx.peal, 3):
+            with lock:
+                got.extend(item["id"] for item in items)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(sorted(got), sorted(ids))
+
+
+def test_a_held_store_and_a_disabled_channel_give_nothing(ctx):
+    start(ctx, 2)
+    ctx.peal.post("/v1/hold", expect=200)
+    equal(claim(ctx.peal), [])
+    ctx.peal.post("/v1/release", expect=200)
+    work = claim_one(ctx.peal)
+    ctx.peal.patch(f"/v1/channels/{HANDLER}", {"enabled": False}, expect=200)
+    equal(claim(ctx.peal), [])
+    tell(ctx.peal, work, "done")  # it was given before
+
+
+def test_a_cancelled_delivery_is_told_of_and_stays_cancelled(ctx):
+    id = start(ctx)[0]
+    work = claim_one(ctx.peal)
+    ctx.peal.post(f"/v1/deliveries/{id}/cancel", {"reason": "not needed"}, expect=200)
+    tell(ctx.peal, work, "heartbeat", expect=409)
+    tell(ctx.peal, work, "done", message="it was done all the same", expect=409)
+    like(delivery(ctx.peal, id), {"state": "cancelled"})
+    like(attempts(ctx.peal, id), [{"detail": "it was done all the same"}])
+
+
+def test_handlers_that_are_none(ctx):
+    start(ctx)
+    for handler, status in (("worker:none", 404), ("memory:default", 409), ("", 422), ("a b", 422)):
+        ctx.peal.post("/v1/work/claim", {"handler": handler}, expect=status)
+
+
+def test_hostile_bodies(ctx):
+    start(ctx)
+    for body in ({}, {"handler": 1}, [], {"handler": HANDLER, "max": 0},
+                 {"handler": HANDLER, "max": -1}, {"handler": HANDLER, "max": 10 ** 9},
+                 {"handler": HANDLER, "max": 10 ** 30}, {"handler": HANDLER, "max": "5"},
+                 {"handler": HANDLER, "wait": "61s"}, {"handler": HANDLER, "wait": "-1s"},
+                 {"handler": HANDLER, "wait": []}, {"handler": HANDLER, "lease": "25h"},
+                 {"handler": HANDLER, "lease": "0s"}, {"handler": HANDLER, "worker": "w" * 201},
+                 {"handler": HANDLER, "more": 1}):
+        ctx.peal.post("/v1/work/claim", body, expect=422)
+    work = claim_one(ctx.peal)
+    for what, body in (("done", {}), ("done", {"fence": 0}), ("done", {"fence": -1}),
+                       ("done", {"fence": 2 ** 31}), ("done", {"fence": "1"}),
+                       ("done", {"fence": 1.5}), ("done", {"fence": 1, "message": {}}),
+                       ("fail", {"fence": 1}), ("fail", {"fence": 1, "error": 5}),
+                       ("fail", {"fence": 1, "error": "e", "permanent": "yes"}),
+                       ("progress", {"fence": 1}), ("heartbeat", {"fence": 1, "lease": "25h"})):
+        ctx.peal.post(f"/v1/work/{work['id']}/{what}", body, expect=422)
+    for items in ([], [{"id": "none", "fence": 1}], [{"id": work["id"]}], "all",
+                  [{"id": work["id"], "fence": 1}] * 1001):
+        ctx.peal.post("/v1/work/done", {"items": items}, expect=422)
+    for id in ("none", NO_ID):
+        ctx.peal.post(f"/v1/work/{id}/done", {"fence": 1}, expect=404)
+    equal(tell(ctx.peal, work, "done")["state"], "delivered")
+
+
+def test_another_tenants_work_is_not_there(ctx):
+    start(ctx)
+    work = claim_one(ctx.peal)
+    other = make_tenant(ctx.peal, "other")
+    tell(other, work, "done", expect=404)
+    other.post("/v1/work/claim", {"handler": HANDLER}, expect=404)
+    tell(ctx.peal, work, "done")
+
+
+def test_who_may(ctx):
+    start(ctx)
+    worker = make_user(ctx.peal, "worker")
+    tell(worker, claim_one(worker), "done")
+    worker.get("/v1/deliveries", expect=403)
+    for role in ("read", "ingest", "operator", "author"):
+        make_user(ctx.peal, role).post("/v1/work/claim", {"handler": HANDLER}, expect=403)
+
+
+def test_an_idempotency_key_gives_the_same_claim(ctx):
+    start(ctx, 2)
+    body = {"handler": HANDLER, "max": 1}
+    first = ctx.peal.post("/v1/work/claim", body, headers={"Idempotency-Key": "k"}, expect=200).json
+    again = ctx.peal.post("/v1/work/claim", body, headers={"Idempotency-Key": "k"}, expect=200).json
+    equal(first, again)
+    work = first["items"][0]
+    for what in ("done", "heartbeat"):  # a refusal is kept as well
+        answers = [ctx.peal.post(f"/v1/work/{work['id']}/{what}", {"fence": 1},
+                                 headers={"Idempotency-Key": what}) for _ in range(2)]
+        equal(answers[0].status, answers[1].status)
+        equal(answers[0].json.get("repeated"), answers[1].json.get("repeated"))
+
+
+def test_a_channel_says_how_long_a_lease_is(ctx):
+    for config in ({"lease": "0s"}, {"lease": "25h"}, {"lease": 5}, {"url": "http://x"}):
+        ctx.peal.post("/v1/channels", {"key": "worker:x", "type": "worker", "config": config},
+                      expect=422)
+    make_worker(ctx.peal, lease="24h")
+    make_trigger(ctx.peal, channel=HANDLER)
+    ask_for(ctx.peal)
+    equal(claim_one(ctx.peal)["leaseUntil"], moment(hours=24))
+
+
+if __name__ == "__main__":
+    main()
