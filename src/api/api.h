@@ -84,6 +84,9 @@ typedef struct RouteSet {
     Err (*decide)(Call *call, Error *error);
     Err (*write)(Tx *tx, Call *const *calls, size_t count, Error *error);
     Err (*answer)(Call *call, Error *error); // as call_later() says
+    // stays says, on the pen's thread, whether a call that was written waits on instead of being
+    // answered: it goes to call_write() again, or ends by itself. NULL: none does.
+    bool (*stays)(Call *call);
 } RouteSet;
 
 typedef struct RouteRun {

@@ -1,15 +1,26 @@
 #include "api/work.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "domain/channel.h"
+#include "engine/engine.h"
 #include "domain/run.h"
 #include "store/follow.h"
 
 // A worker claims what is due in a lane: each delivery is his alone until he reports, or his lease
 // ends. Claims that come at once are carried out in one transaction, one after the other.
+//
+// Who would wait looks first. Where there is nothing, the call is parked, and the engine calls when
+// there may be something (engine/pull.c): it looks again, unless its client has hung up meanwhile,
+// for whom nothing is claimed. What is claimed in the moment in which a client goes comes back when
+// the lease ends. A call with an Idempotency-Key does not wait: the answer of its first look is
+// kept.
 
 // Payloads of one claim: of more, the rest waits for the next one.
 enum { CLAIM_BYTES_MAX = 8 << 20 };
+
+// How long a lane is left alone that is due and gives nothing: others have its rows locked.
+#define CLAIM_PAUSE ((Span) 50 * SPAN_MILLISECOND)
 
 // Work is what a worker gets of a delivery; its strings are the call's.
 typedef struct Work {
@@ -19,12 +30,22 @@ typedef struct Work {
     Instant started_at, lease_until;
 } Work;
 
+// Waiter is a call that waits for work.
+typedef struct Waiter {
+    Puller puller; // first: a Puller * is a Waiter *
+    Call *call;
+} Waiter;
+
 typedef struct Claiming {
     ClaimBody body;
     ClaimLane lane;
     Claim claim;
     Work *given;
     size_t count;
+    QueueNext next; // when the lane falls due after it
+    Instant now;    // of the transaction
+    bool has_begun; // to wait: it is known until when
+    Waiter waiter;
 } Claiming;
 
 Err claim_read(Call *call, Error *error)
@@ -72,6 +93,12 @@ static Instant lease_until(const Tx *tx, const Claiming *claiming, const Registr
     return tx->now + (lease ? lease : channel_lease(registry_config(tx->registry, lane->channel)));
 }
 
+static bool waits(const Call *call)
+{
+    const Claiming *claiming = call->with;
+    return claiming->body.wait > 0 && !call->idempotency_key.at;
+}
+
 // send_claim sends one; false where it is refused.
 static bool send_claim(Tx *tx, Call *call)
 {
@@ -87,11 +114,17 @@ static bool send_claim(Tx *tx, Call *call)
     bool is_enabled = lane->channel->definition.enabled;
     claiming->lane =
         (ClaimLane){ .lane = lane->lane, .free = claiming->body.max, .bytes = CLAIM_BYTES_MAX };
+    claiming->now = tx->now;
+    claiming->next = (QueueNext){ .lanes = &claiming->lane.lane,
+                                  .lane_count = is_enabled,
+                                  .arena = call->arena };
     claiming->claim = (Claim){ .lanes = &claiming->lane,
                                .lane_count = is_enabled,
                                .lease_until = lease_until(tx, claiming, lane),
                                .arena = call->arena };
     queue_claim(tx, &claiming->claim);
+    if (waits(call))
+        queue_next(tx->db, &claiming->next);
     return true;
 }
 
@@ -124,6 +157,8 @@ static Err take_claim(Tx *tx, Call *call, Error *error)
     Claim *claim = &claiming->claim;
     SettleBatch unread = { 0 };
     TRY(queue_claim_take(tx, claim, error));
+    if (waits(call))
+        queue_next_take(&claiming->next);
     claiming->given = ARENA_ARRAY(call->arena, Work, claim->count + 1);
     unread.rows = ARENA_ARRAY(&tx->arena, Settle, claim->count + 1);
     for (size_t i = 0; i < claim->count; i++)
@@ -186,9 +221,87 @@ static Err answer_claim(Call *call, Error *error)
     return ERR_OK;
 }
 
+// tell_engine tells what a claim took and, of one that waits, what it left behind: where more is
+// due than it took, that is worth two as large as itself.
+static void tell_engine(const Call *call)
+{
+    const Claiming *claiming = call->with;
+    const Clock *clock = call->api->clock;
+    Pulled pulled = { .lane = claiming->lane.lane,
+                      .lease_until = claiming->count ? claiming->claim.lease_until : INSTANT_NONE,
+                      .due_at = INSTANT_NONE };
+    if (waits(call) && claiming->next.lane_count > 0)
+        pulled.due_at = claiming->next.lane_due[0];
+    bool is_due = pulled.due_at <= claiming->now;
+    if (is_due && claiming->count == 0)
+        pulled.due_at = clock->is_manual ? INSTANT_NONE : claiming->now + CLAIM_PAUSE;
+    if (is_due && claiming->count > 0)
+        pulled.count = 2 * (int64_t) claiming->body.max;
+    engine_pulled(call->api->engine, &pulled);
+}
+
+// call_worker goes on with a call that was parked: it looks, or has waited in vain.
+static void call_worker(Puller *puller, bool is_over)
+{
+    Call *call = ((Waiter *) puller)->call;
+    Claiming *claiming = call->with;
+    if (!call_unpark(call))
+        return;
+    claiming->count = 0;
+    bool is_gone = !is_over && !exchange_is_alive(call->exchange);
+    if (is_gone) // another gets what this one was called for
+        engine_pulled(call->api->engine, &(Pulled){ .lane = puller->lane,
+                                                    .lease_until = INSTANT_NONE,
+                                                    .due_at = claiming->now,
+                                                    .count = puller->max });
+    if (is_over || is_gone)
+        call_tell(call, answer_claim);
+    else
+        call_write(call);
+}
+
+// begin_wait says until when: the machine's time and, where that is moved by hand, the clock's.
+static void begin_wait(Call *call)
+{
+    Claiming *claiming = call->with;
+    Span wait = claiming->body.wait;
+    const Clock *clock = call->api->clock;
+    claiming->has_begun = true;
+    claiming->waiter = (Waiter){
+        .puller = { .max = claiming->body.max,
+                    .until = clock_monotonic(clock) + wait,
+                    .until_clock = clock->is_manual ? clock_now(clock) + wait : INSTANT_NONE,
+                    .call = call_worker },
+        .call = call,
+    };
+}
+
+// stay_claim parks a claim that found nothing.
+static bool stay_claim(Call *call)
+{
+    Claiming *claiming = call->with;
+    metric_count(METRIC_WORKER_CLAIMS, METRIC_ALONE, 1);
+    metric_count(METRIC_WORKER_CLAIMED, METRIC_ALONE, (int64_t) claiming->count);
+    tell_engine(call);
+    if (claiming->count > 0 || !waits(call))
+        return false;
+    if (!claiming->has_begun)
+        begin_wait(call);
+    claiming->waiter.puller.lane = claiming->lane.lane;
+    call_park(call);
+    engine_pull(call->api->engine, &claiming->waiter.puller);
+    return true;
+}
+
+void claim_start(Call *call)
+{
+    call_write(call);
+}
+
 const RouteSet claim_set = {
     .weigh = weigh_claim,
     .decide = decide_claim,
     .write = write_claims,
     .answer = answer_claim,
+    .stays = stay_claim,
 };

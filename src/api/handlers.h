@@ -164,6 +164,7 @@ Err site_get(Call *call, Db *db, Error *error);
 
 // claim_api.c
 Err claim_read(Call *call, Error *error);
+void claim_start(Call *call);
 extern const RouteSet claim_set;
 
 // work_api.c

@@ -151,6 +151,9 @@ static void put_engine(Call *call, Buf *out)
     put_alone(out, METRIC_CIRCUITS_OPENED, (double) health.circuits_opened);
     put_alone(out, METRIC_PAUSES, (double) health.pauses);
     put_alone(out, METRIC_ROUNDS_FAILED, (double) health.failed);
+    put_alone(out, METRIC_WORKERS_WAITING, (double) engine_pullers(engine));
+    metric_put_series(out, METRIC_WORKER_CLAIMS, NULL, NULL);
+    metric_put_series(out, METRIC_WORKER_CLAIMED, NULL, NULL);
     put_alone(out, METRIC_LAST_GOOD_ROUND, seconds(health.since_good));
     put_alone(out, METRIC_WRITER_WAITING, (double) writer_waiting(api_writer(call->api)));
     put_alone(out, METRIC_HELD, call->registry->is_held);

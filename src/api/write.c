@@ -131,6 +131,9 @@ static void set_done(Op *op, Err err, const Error *error)
         err = call_crowded(&crowded);
         error = &crowded;
     }
+    const RouteSet *set = served->call.route->run.set;
+    if (err == ERR_OK && served->refused == ERR_OK && set->stays && set->stays(&served->call))
+        return;
     reply_later(served, err, error);
 }
 

@@ -68,6 +68,9 @@ enum {
     X(PAUSES,            COUNTER,   0,                     "peal_pauses_total",                "",                     "Pauses that a far side asked for (Retry-After)") \
     X(ROUNDS_FAILED,     COUNTER,   0,                     "peal_rounds_failed_total",         "",                     "Rounds of the engine that failed") \
     X(LAST_GOOD_ROUND,   GAUGE,     0,                     "peal_last_good_round_age_seconds", "",                     "How long ago a round went well") \
+    X(WORKERS_WAITING,   GAUGE,     0,                     "peal_workers_waiting",             "",                     "Workers that wait for work, at this node") \
+    X(WORKER_CLAIMS,     COUNTER,   1,                     "peal_worker_claims_total",         "",                     "Looks of workers for work, with or without success") \
+    X(WORKER_CLAIMED,    COUNTER,   1,                     "peal_worker_claimed_total",        "",                     "Deliveries that workers claimed") \
     X(PROCESS_START,     GAUGE,     0,                     "process_start_time_seconds",       "",                     "When the process started, since 1970") \
     X(PROCESS_CPU,       COUNTER,   0,                     "process_cpu_seconds_total",        "",                     "Time that the process has computed, user and system") \
     X(PROCESS_RESIDENT,  GAUGE,     0,                     "process_resident_memory_bytes",    "",                     "Memory that the process has in use") \

@@ -7,6 +7,7 @@
 // from the writer, and sends another where there is anything to do:
 //
 //   note.c      what was told: lanes that fall due, deliveries that were called off
+//   pull.c      who waits outside for work is called when there may be some
 //   claim.c     what is due and free, shared fairly (window.c) over tenants and lanes (lane.c)
 //   dispatch.c  each claimed delivery starts, or is given back
 //   circuit.c   far sides that are dead are left alone, but for a probe
@@ -51,11 +52,13 @@ Instant engine_round(Engine *engine)
     watch_clock(engine, now);
     take_registry(engine);
     notes_take(engine);
+    pulls_take(engine);
     take_rounds(engine, now); // first: results free the room that claims need
     dispatch_late(engine);
     show(engine);
     command_tell_quiet(engine, quiets);
     lanes_wake(engine, now);
+    pulls_end(engine, now);
     while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
         ;
     if (command_run(engine, now))
@@ -234,6 +237,8 @@ static Instant wake_at(const Engine *engine, Instant now)
     if (engine->rounds_out >= ROUNDS_MAX)
         return wake;
     Instant monotonic = engine_monotonic(engine);
+    if (engine->ends_at != INSTANT_NONE)
+        wake = earlier(wake, now + later(engine->ends_at - monotonic, 0));
     if (engine->lanes.waiting_count > 0)
         wake = earlier(wake, now + WAIT_MAX);
     if (engine->store_retry_at > monotonic)
@@ -267,6 +272,7 @@ Engine *engine_new(const EngineOptions *options)
     if (engine->options.payload_max == 0)
         engine->options.payload_max = EVENT_PAYLOAD_MAX;
     engine->settle_max = CLAIM_MAX;
+    engine->lease_at = engine->ends_at = engine->ends_by_clock = INSTANT_NONE;
     engine->lanes.max = CLAIM_MAX;
     engine->wants_probe = true;
     for (DutyName name = 0; name < DUTY_COUNT; name++)
@@ -325,6 +331,7 @@ bool engine_stop(Engine *engine, Span grace)
         pthread_join(engine->thread, NULL);
     // From here on this thread runs the engine: nothing is claimed, what is in flight may finish.
     command_refuse_all(engine);
+    pulls_end_all(engine);
     Instant deadline = engine_monotonic(engine) + grace;
     while (!engine_is_idle(engine) && engine_monotonic(engine) < deadline) {
         if (engine_monotonic(engine) >= deadline - STOP_PROGRAMS)

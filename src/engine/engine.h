@@ -70,6 +70,33 @@ void engine_moved(void *with, const Move *moves, size_t count);
 void engine_heard(void *with, const Move *moves, size_t count);
 bool engine_has_company(Engine *engine);
 
+// Puller is somebody outside who waits for work of a lane (pull.c). It is its owner's memory; from
+// engine_pull() until it is called it is the engine's.
+typedef struct Puller Puller;
+struct Puller {
+    int64_t lane;
+    int max;             // that it takes at once
+    Instant until;       // monotonic: it waits no longer …
+    Instant until_clock; // … and not past this, where the clock is moved by hand; INSTANT_NONE
+    // call runs once, on the engine's thread; where the engine is stopping at once, on the
+    // caller's. There may be something due: it looks, and tells by engine_pulled(). Or its time is
+    // over.
+    void (*call)(Puller *puller, bool is_over);
+    Puller *previous, *next; // the engine's own
+};
+void engine_pull(Engine *engine, Puller *puller);
+int64_t engine_pullers(Engine *engine); // who wait; a gauge
+
+// engine_pulled tells of a claim from outside, once it is committed: until when what it took is
+// out, and, of who was called, when the lane falls due next and what that is worth.
+typedef struct Pulled {
+    int64_t lane;
+    Instant lease_until; // INSTANT_NONE: nothing was taken
+    Instant due_at;      // INSTANT_NONE: nothing is known
+    int64_t count;       // deliveries that may be due then
+} Pulled;
+void engine_pulled(Engine *engine, const Pulled *pulled);
+
 // Tally counts what was done.
 typedef struct Tally {
     int64_t claimed, delivered, retried, parked, expired, lapsed, stale;

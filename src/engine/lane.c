@@ -291,6 +291,18 @@ static bool is_foreign(const Engine *engine, const ChannelType *type, const Regi
     return type == &channel_exec && has_none && lane->channel->definition.enabled;
 }
 
+// may_send: a lane that is pulled is looked after while somebody waits for it.
+static bool may_send(const LaneState *lane)
+{
+    return lane->is_open && (!lane->is_pulled || lane->pullers.first);
+}
+
+void lane_opens(Engine *engine, LaneState *lane)
+{
+    lane->may_send = may_send(lane);
+    place(engine, lane);
+}
+
 static int64_t version_of(const TrieItem *lane)
 {
     const RegistryChannel *channel = lane ? ((const RegistryLane *) lane)->channel : NULL;
@@ -306,8 +318,10 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
     lane->type = is ? find_type(engine->options.types, known) : NULL;
-    lane->may_send = is && registry_lane_may_send(known) && !is_pulled(lane->type, known) &&
-                     !is_foreign(engine, lane->type, known);
+    lane->is_open =
+        is && registry_lane_may_send(known) && !is_foreign(engine, lane->type, known);
+    lane->is_pulled = is && is_pulled(lane->type, known);
+    lane->may_send = may_send(lane);
     if (version_of(was) != version_of(is)) // else it was only read again
         circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));
     else
@@ -326,6 +340,10 @@ void lanes_wake(Engine *engine, Instant now)
     while (lanes->heap_count > 0 && ready_at(lanes->heap[0]) <= now) {
         LaneState *lane = lanes->heap[0];
         leave(lanes, lane);
+        if (lane->is_pulled) {
+            pull_call(engine, lane);
+            continue;
+        }
         lane->place = LANE_DUE;
         lane->slot = lanes->due_count;
         lanes->due[lanes->due_count++] = lane;

@@ -7,7 +7,6 @@
 // before it would wake by itself.
 
 static void learn(Engine *engine, bool *has, const Move *moves, size_t count);
-static bool note_lane(Engine *engine, int64_t lane, Instant due_at);
 static void note_called_off(Engine *engine, const Move *move);
 static void keep_called_off(Engine *engine, const Uuid *ids, size_t count);
 
@@ -46,6 +45,7 @@ void engine_heard(void *with, const Move *moves, size_t count)
 static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
 {
     bool wakes = count == 0;
+    Instant now = clock_now(engine->options.clock);
     pthread_mutex_lock(&engine->lock);
     *has = true;
     engine->is_poked |= count == 0;
@@ -55,7 +55,8 @@ static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
         if (move->from == DELIVERY_SENDING && is_called_off) {
             note_called_off(engine, move);
             wakes = true;
-        } else if (move->due_at != INSTANT_NONE && note_lane(engine, move->lane, move->due_at)) {
+        } else if (move->due_at != INSTANT_NONE &&
+                   note_lane(engine, move->lane, move->due_at, move->due_at <= now)) {
             wakes |= move->due_at < engine->wakes_at;
         }
     }
@@ -66,18 +67,19 @@ static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
 
 // note_lane keeps the earliest time for each lane; true where it says more than what was there:
 // unread notes that say as much have woken the engine already.
-static bool note_lane(Engine *engine, int64_t lane, Instant due_at)
+bool note_lane(Engine *engine, int64_t lane, Instant due_at, int64_t count)
 {
     for (size_t i = 0; i < engine->note_count; i++) {
         Note *note = &engine->notes[i];
         if (note->lane != lane)
             continue;
         bool is_news = due_at < note->due_at;
+        note->count += count;
         note->due_at = earlier(note->due_at, due_at);
         return is_news;
     }
     if (engine->note_count < NOTES_MAX)
-        engine->notes[engine->note_count++] = (Note){ lane, due_at };
+        engine->notes[engine->note_count++] = (Note){ lane, due_at, count };
     else
         engine->is_poked = true;
     return true;
@@ -100,9 +102,16 @@ void notes_take(Engine *engine)
     size_t called_off_count = engine->called_off_count;
     memcpy(called_off, engine->called_off, sizeof called_off);
     engine->called_off_count = 0;
-    for (size_t i = 0; i < engine->note_count; i++)
-        lane_falls_due(engine, engine->notes[i].lane, engine->notes[i].due_at);
+    for (size_t i = 0; i < engine->note_count; i++) {
+        const Note *note = &engine->notes[i];
+        lane_falls_due(engine, note->lane, note->due_at);
+        if (lane_at(engine, note->lane)->pullers.first)
+            lane_at(engine, note->lane)->news_count += note->count;
+    }
     engine->note_count = 0;
+    if (engine->lease_at != INSTANT_NONE)
+        duty_falls_due(engine, DUTY_EXPIRE, engine->lease_at);
+    engine->lease_at = INSTANT_NONE;
     if (engine->is_poked)
         engine->wants_probe = true;
     if (engine->is_poked || engine->is_asked)

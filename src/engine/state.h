@@ -49,6 +49,11 @@ typedef struct Flight Flight;
 typedef struct Round Round;
 typedef struct Host Host;
 
+// PullerList is those who wait for work of a lane, oldest first.
+typedef struct PullerList {
+    Puller *first, *last;
+} PullerList;
+
 // FlightList is a list of flights. A flight is in exactly one at any time.
 typedef struct FlightList {
     Flight *first, *last;
@@ -100,17 +105,21 @@ typedef struct LaneState {
     LanePlace place;
     size_t slot;             // in the heap, or in the list of those that are due
     const ChannelType *type; // of its channel; NULL: there is none, or of no known type
-    bool may_send; // in use, not pulled from outside, and its channel's secrets could be opened
-    int running;   // parcels under way: at most the channel's concurrency
-    FlightList waiting;    // claimed ahead, to start as soon as one of them ends
-    bool is_listed;        // among those with flights that wait
-    Span took;             // what an attempt takes of late; 0: not known
-    int64_t asked;         // for, by rounds at the writer
-    int64_t got;           // from the last of them
-    Span lag;              // how long the oldest of what it last gave had been due
-    Use use;               // of the window
-    Instant due_at;        // no send of this lane is due before; INSTANT_NONE: none is known
-    uint64_t told;         // when due_at was last brought forward, in engine->news
+    bool may_send;      // in use, and its channel's secrets could be opened; pulled: somebody waits
+    bool is_open;       // the same, whether or not somebody waits
+    bool is_pulled;     // from outside: no node claims from it
+    PullerList pullers; // who wait for it
+    int64_t news_count; // deliveries that fell due since they were last called
+    int running;        // parcels under way: at most the channel's concurrency
+    FlightList waiting; // claimed ahead, to start as soon as one of them ends
+    bool is_listed;     // among those with flights that wait
+    Span took;          // what an attempt takes of late; 0: not known
+    int64_t asked;      // for, by rounds at the writer
+    int64_t got;        // from the last of them
+    Span lag;           // how long the oldest of what it last gave had been due
+    Use use;            // of the window
+    Instant due_at;     // no send of this lane is due before; INSTANT_NONE: none is known
+    uint64_t told;      // when due_at was last brought forward, in engine->news
     Instant rate_window;   // of the channel's rate, that its share is for
     int64_t rate_share;    // that this node was granted and has not used
     int64_t rate_wanted;   // with the next round; 0: nothing
@@ -212,6 +221,7 @@ typedef struct DutyState {
 typedef struct Note {
     int64_t lane;
     Instant due_at;
+    int64_t count; // deliveries that are due already
 } Note;
 
 typedef enum CommandKind { COMMAND_TICK, COMMAND_ADVANCE, COMMAND_QUIET } CommandKind;
@@ -258,14 +268,17 @@ struct Engine {
     DrainTrial trial;            // likewise
     size_t fire_max;      // schedules at a time, after a failure; 0: as many as ever (fire.c)
     Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
+    Instant ends_at, ends_by_clock; // when the first who waits outside has waited enough (pull.c)
     EngineCommand *command;
     Tally tally;
     Said said;
-    _Atomic int64_t in_flight;
+    _Atomic int64_t in_flight, puller_count;
 
     pthread_mutex_t lock;
     Note notes[NOTES_MAX];           // guarded by lock
     size_t note_count;               // guarded by lock
+    PullerList came;                 // guarded by lock: who began to wait
+    Instant lease_at;                // guarded by lock: when the first lease of those outside ends
     bool is_poked;                   // guarded by lock: any lane may be due
     bool is_asked;                   // guarded by lock: something was done that is no move
     bool has_done;                   // guarded by lock: something, here
@@ -297,6 +310,13 @@ void tally_add(Tally *tally, const Tally *more); // engine.c
 
 // note.c
 void notes_take(Engine *engine); // what others have told since the last round
+bool note_lane(Engine *engine, int64_t lane, Instant due_at, int64_t count); // under the lock
+
+// pull.c
+void pulls_take(Engine *engine);                 // those who began to wait
+void pull_call(Engine *engine, LaneState *lane); // it is due: some are called
+void pulls_end(Engine *engine, Instant now);     // those who have waited enough
+void pulls_end_all(Engine *engine);
 
 // lane.c
 LaneState *lane_at(Engine *engine, int64_t number); // made when it is new
@@ -309,6 +329,7 @@ void lane_block(Engine *engine, LaneState *lane, Instant until);
 void lanes_unblock(Engine *engine); // the clock was set: until when, was said by what it was
 void lane_fill(Engine *engine, LaneState *lane);  // it has no slot free
 void lane_freed(Engine *engine, LaneState *lane); // it may have one again
+void lane_opens(Engine *engine, LaneState *lane); // who waits for it has come or gone
 void lane_list(Engine *engine, LaneState *lane);  // it has flights that wait
 const ChannelType *lane_type(const Engine *engine, const RegistryLane *lane); // NULL: none
 int lane_parcel(const Engine *engine, const RegistryLane *lane); // deliveries in one parcel

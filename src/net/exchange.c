@@ -1,5 +1,7 @@
 #include "net/wire.h"
 
+#include <poll.h>
+
 // hand_back makes the exchange the loop's again; only a sleeping connection waits for us.
 static void hand_back(ExchangeWire *wire)
 {
@@ -111,6 +113,14 @@ void server_give_up(Server *server)
         wire_reply(wire, &reply);
     }
     pthread_mutex_unlock(&server->lock);
+}
+
+// A client that has shut its own side down will not take an answer: none that asks for work does
+// that.
+bool exchange_is_alive(const Exchange *exchange)
+{
+    struct pollfd at = { .fd = exchange->wire->fd, .events = POLLRDHUP };
+    return poll(&at, 1, 0) <= 0 || !(at.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 Str exchange_header(const Exchange *exchange, Str name)

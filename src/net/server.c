@@ -207,6 +207,7 @@ static void *on_request_line(void *with, const char *target, struct MHD_Connecti
     Server *server = with;
     ExchangeWire *wire = wire_new(server);
     wire->mhd = mhd;
+    wire->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     wire->connection =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     wire->target_at = target;

@@ -69,6 +69,10 @@ void exchange_park(Exchange *exchange);
 bool exchange_unpark(Exchange *exchange) MUST_USE;
 void exchange_drop(Exchange *exchange);
 
+// exchange_is_alive is false where its client has hung up while the exchange is its handler's: the
+// loop does not look then.
+bool exchange_is_alive(const Exchange *exchange);
+
 // Admission is what the server should know of a request before it takes more of it.
 typedef struct Admission {
     size_t body_max;  // starts as body_bytes_max and may be lowered

@@ -66,6 +66,7 @@ struct ExchangeWire {
     Server *server;
     Connection *connection; // NULL once the request is over
     struct MHD_Connection *mhd;
+    int fd;              // its socket, while the exchange is handed over
     ExchangeWire *next;  // in the server's spares
     _Atomic int holders; // the loop; and its owner while it streams or is parked
     Phase phase;

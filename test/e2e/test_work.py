@@ -1,7 +1,10 @@
 """J4, J5 and J7 for pull workers: claim, heartbeat, progress, done, fail, under leases."""
+import json
+import socket
 import threading
+import time
 
-from harness import equal, like, main
+from harness import equal, eventually, like, main, only
 from steps import (KIND, advance, attempts, delivery, ingest, make_tenant, make_trigger, make_user,
                    moment, tick, visit)
 
@@ -281,6 +284,152 @@ def test_a_channel_says_how_long_a_lease_is(ctx):
     make_trigger(ctx.peal, channel=HANDLER)
     ask_for(ctx.peal)
     equal(claim_one(ctx.peal)["leaseUntil"], moment(hours=24))
+
+
+class Waiter(threading.Thread):
+    """A worker that waits for work; its answer is in items once it has one."""
+
+    def __init__(self, peal, **members):
+        super().__init__()
+        self.peal, self.members, self.items = peal, members, None
+        self.start()
+
+    def run(self):
+        self.items = claim(self.peal, **{"wait": "60s", **self.members})
+
+    def got(self):
+        self.join(30)
+        assert not self.is_alive(), "it still waits"
+        return self.items
+
+
+def parked(peal, count):
+    """Waits until so many claims wait: none of them is a request that is being worked on."""
+    eventually(lambda: metric(peal, "peal_workers_waiting") == count)
+
+
+def metric(peal, name):
+    for line in peal.get("/metrics", expect=200).text.splitlines():
+        if line.startswith(f"{name} "):
+            return float(line.split()[1])
+    raise AssertionError(f"no metric {name}")
+
+
+def test_a_worker_waits_for_work(ctx):
+    start(ctx, 0)
+    waiter = Waiter(ctx.peal, max=5)
+    parked(ctx.peal, 1)
+    ids = ask_for(ctx.peal, 2)
+    equal([item["id"] for item in waiter.got()], ids)
+    parked(ctx.peal, 0)
+
+
+def test_a_wait_ends_by_itself(ctx):
+    start(ctx, 0)
+    began = time.monotonic()
+    equal(claim(ctx.peal, wait="1s"), [])
+    assert 1 <= time.monotonic() - began < 10, "by the machine's time, whatever the clock says"
+    waiter = Waiter(ctx.peal, wait="50s")
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "49s")
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "1s")
+    equal(waiter.got(), [])
+
+
+def test_one_delivery_wakes_one_of_many(ctx):
+    start(ctx, 0)
+    waiters = [Waiter(ctx.peal, max=1) for _ in range(60)]
+    parked(ctx.peal, 60)
+    before = metric(ctx.peal, "peal_worker_claims_total")
+    ids = ask_for(ctx.peal, 1)
+    parked(ctx.peal, 59)
+    eventually(lambda: any(waiter.items for waiter in waiters))
+    equal(metric(ctx.peal, "peal_worker_claims_total") - before, 1.0)
+    ids += ask_for(ctx.peal, 59)
+    equal(sorted(waiter.got()[0]["id"] for waiter in waiters), sorted(ids))
+
+
+def test_what_falls_due_later_wakes_who_waits(ctx):
+    start(ctx, 0, schedule={"initialDelay": "40s"})
+    id = ask_for(ctx.peal, 1)[0]
+    waiter = Waiter(ctx.peal)
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "39s")
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "1s")
+    equal([item["id"] for item in waiter.got()], [id])
+
+
+def test_a_lapsed_lease_goes_to_who_waits(ctx):
+    peal = ctx.start(clock="system")
+    start(ctx, 1, retry={"policy": "fixed", "interval": "1s", "max": 3})
+    lost = claim_one(peal, lease="1s")
+    waiter = Waiter(peal)
+    like(waiter.got(), [{"id": lost["id"], "attempt": 2, "fence": 2}])
+    tell(peal, lost, "done", expect=409)
+
+
+def test_nobody_is_called_while_it_is_held(ctx):
+    start(ctx, 0)
+    ctx.peal.post("/v1/hold", expect=200)
+    waiter = Waiter(ctx.peal)
+    parked(ctx.peal, 1)
+    id = ask_for(ctx.peal, 1)[0]
+    tick(ctx.peal)
+    parked(ctx.peal, 1)
+    ctx.peal.post("/v1/release", expect=200)
+    equal([item["id"] for item in waiter.got()], [id])
+
+
+def hang_up(peal, **members):
+    """Asks for work, waits until that is parked, and goes."""
+    host, port = peal.host.split(":")
+    body = json.dumps({"handler": HANDLER, "wait": "60s", **members})
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(f"POST /v1/work/claim HTTP/1.1\r\nHost: {peal.host}\r\n"
+                     f"Authorization: Bearer {peal.key}\r\nContent-Type: application/json\r\n"
+                     f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        parked(peal, 1)
+
+
+def test_who_has_hung_up_gets_nothing(ctx):
+    start(ctx, 0)
+    hang_up(ctx.peal)
+    id = ask_for(ctx.peal, 1)[0]
+    parked(ctx.peal, 0)
+    like(claim_one(ctx.peal), {"id": id, "fence": 1, "attempt": 1})
+
+
+def test_who_waits_is_answered_at_a_stop(ctx):
+    start(ctx, 0)
+    waiter = Waiter(ctx.peal)
+    parked(ctx.peal, 1)
+    equal(ctx.peal.stop(), 0)
+    equal(waiter.got(), [])
+
+
+def test_a_disabled_channel_wakes_who_waits_when_it_is_enabled(ctx):
+    start(ctx, 0)
+    ctx.peal.patch(f"/v1/channels/{HANDLER}", {"enabled": False}, expect=200)
+    waiter = Waiter(ctx.peal)
+    parked(ctx.peal, 1)
+    ctx.peal.patch(f"/v1/channels/{HANDLER}", {"enabled": True}, expect=200)
+    id = ask_for(ctx.peal, 1)[0]
+    equal([item["id"] for item in waiter.got()], [id])
+
+
+@only("postgres")
+def test_who_waits_at_one_node_is_woken_by_another(ctx):
+    here, there = ctx.start(clock="system"), ctx.start(clock="system")
+    start(ctx, 0)
+    waiter = Waiter(there)
+    parked(there, 1)
+    id = ask_for(here, 1)[0]
+    work = waiter.got()[0]
+    equal(work["id"], id)
+    tell(here, work, "done")
+    tell(there, work, "done")
 
 
 if __name__ == "__main__":
