@@ -79,18 +79,25 @@ const Param deferred_params[] = {
     { 0 },
 };
 
-// deferred_cancel: the entity stands in the path, or in the query, for it may have a slash.
+// read_entity: it stands in the path, or in the query, for it may have a slash.
+static Err read_entity(const Call *call, Str *ret, Error *error)
+{
+    *ret = call->params[1];
+    if (!call->route->params || param_text(call, OF_ENTITY, ret))
+        return ERR_OK;
+    return fail(error, ERR_NOT_FOUND, "no entity is named: ?entity= says whose runs");
+}
+
 Err deferred_cancel(Call *call, Tx *tx, Error *error)
 {
     Deferring *deferring = begin(call);
+    Deferral *deferral = &deferring->deferral;
     Accept *accept = &deferring->accept;
-    deferring->deferral.entity = call->params[1];
-    if (call->route->params)
-        param_text(call, OF_ENTITY, &deferring->deferral.entity);
-    deferring->deferral.cancels = true;
-    deferring->deferral.run_at = INSTANT_NONE;
-    TRY(deferral_check(&deferring->deferral, error));
-    TRY(deferral_event(call->arena, &deferring->deferral, &accept->items[0].event, error));
+    deferral->cancels = true;
+    deferral->run_at = INSTANT_NONE;
+    TRY(read_entity(call, &deferral->entity, error));
+    TRY(deferral_check(deferral, error));
+    TRY(deferral_event(call->arena, deferral, &accept->items[0].event, error));
     TRY(deferrals_name_now(tx, accept, error));
     TRY(accept_decide(accept, tx->registry, tx->random, error));
     TRY(accept_write(tx, &accept, 1, error));

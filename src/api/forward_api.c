@@ -50,6 +50,8 @@ static void take_row(Call *call, Forwarding *forwarding, const Json *row)
     AcceptItem *item = &forwarding->accept.items[forwarding->accept.count++];
     item->event = forwarded.event;
     item->event.site = call->key->site;
+    if (forwarded.is_deferral)
+        item->deferral = arena_copy(call->arena, &forwarded.deferral, sizeof forwarded.deferral);
     posting_take(call, item, err, &error);
     told->item = item;
 }

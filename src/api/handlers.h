@@ -185,6 +185,7 @@ Err outbox_replay(Call *call, Tx *tx, Error *error);
 Err site_event_read(Call *call, Error *error);
 Err site_ingest_read(Call *call, Error *error);
 Err site_notify_read(Call *call, Error *error);
+Err site_row_read(Call *call, Error *error);
 extern const RouteSet site_notify_set;
 Err site_status_get(Call *call, Db *db, Error *error);
 

@@ -3,6 +3,7 @@
 #include "api/work.h"
 #include "domain/channel.h"
 #include "domain/defer.h"
+#include "domain/forward.h"
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/notification.h"
@@ -321,6 +322,8 @@ const Route routes[] = {
       "Hand an event on to central", EVENTS_IN(MEDIA_ANY, event_shape), GIVES(202, event_taken_shape), .else_gives = &events_taken_shape, .is_site = true },
     { "POST",   "/v1/ingest",                   SENDERS,   TAKES(site_ingest_read),
       "Hand many events on to central", EVENTS_IN(MEDIA_JSON, batch_body_shape), GIVES(200, batch_shape), .is_site = true },
+    { "POST",   "/v1/site/rows",                SENDERS,   { .work = WORK_WRITE, .think = site_row_read, .set = &site_notify_set },
+      "Hand on to central a row as the spool has it: answers when it is synced", EVENTS_IN(MEDIA_JSON, forward_row_shape), GIVES(202, notification_taken_shape), .is_site = true },
 };
 // clang-format on
 const size_t route_count = ARRAY_LEN(routes);

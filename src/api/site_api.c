@@ -78,11 +78,28 @@ Err site_ingest_read(Call *call, Error *error)
     return ERR_OK;
 }
 
-// Notifying is a notification on its way in.
+// Notifying is one row on its way in.
 typedef struct Notifying {
     Accept accept; // first: posting.h
     Uuid id;
 } Notifying;
+
+// site_row_read takes a row as it would lie in the spool: whatever has no route of its own here.
+Err site_row_read(Call *call, Error *error)
+{
+    TRY(call_body(call, error));
+    Notifying *taking = ARENA_NEW(call->arena, Notifying);
+    taking->accept = posting_accept(call, 1);
+    call->with = taking;
+    AcceptItem *item = taking->accept.items;
+    Str text = json_text(call->arena, call->body);
+    Err err = forward_keep(call->arena, text, &item->event, error);
+    if (err == ERR_OK && !uuid_parse(json_str(json_get(call->body, S("id"))), &taking->id))
+        assert(!"a row that was read has its id");
+    item->event.received_at = taking->accept.now;
+    site_take(call->api->site, item);
+    return err == ERR_OK ? event_check_size(&item->event, call->api->payload_max, error) : err;
+}
 
 Err site_notify_read(Call *call, Error *error)
 {

@@ -9,6 +9,10 @@ extern const Command command_notify;
 extern const Command command_events;
 extern const Command command_why;
 
+// defer.c
+extern const Command command_defer;
+extern const Command command_deferred;
+
 // deliveries.c
 extern const Command command_deliveries;
 extern const Command command_captured;

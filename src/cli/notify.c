@@ -1,58 +1,11 @@
 // Telling a list something: at a site, whose file keeps it before this returns, or at central.
-//
-// A site is named by the path of its store, and is reached by its socket or, while it is down, its
-// spool (libpeal). Where none is named, and no address of a Peal either, ./peal-site.db counts if
-// it is there.
 
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "lib/peal.h"
-
-#include <unistd.h>
+#include "cli/site.h"
 
 enum { BODY_BYTES_MAX = 4 << 20 };
-
-#define SITE_DEFAULT "peal-site.db"
-
-// site_of is the path of the site's store; NULL: central is meant.
-static const char *site_of(const CommandArgs *args)
-{
-    const char *given = args_option(args, "site"), *variable = getenv("PEAL_SITE");
-    if (given)
-        return given;
-    if (args_option(args, "url") || getenv("PEAL_URL"))
-        return NULL;
-    if (variable && *variable)
-        return variable;
-    return access(SITE_DEFAULT, F_OK) == 0 ? SITE_DEFAULT : NULL;
-}
-
-// tell_result says what went wrong; errno is still what the library left.
-static int tell_result(const CommandArgs *args, PealResult result)
-{
-    static const int exits[] = {
-        [PEAL_OK] = EXIT_DONE,
-        [PEAL_INVALID] = EXIT_INVALID,
-        [PEAL_FULL] = EXIT_FAILED,
-        [PEAL_FAILED] = EXIT_FAILED,
-        [PEAL_UNREACHABLE] = EXIT_UNREACHABLE,
-        [PEAL_NOT_FOUND] = EXIT_NOT_FOUND,
-        [PEAL_OUTDATED] = EXIT_FAILED,
-    };
-    if (result == PEAL_OK)
-        return EXIT_DONE;
-    Str why = str_from(peal_result_text(result));
-    if (result == PEAL_FAILED)
-        why = str_format(args_arena(args), "%.*s: %m", STR_ARG(why));
-    return output_failure(
-        &(Failure){ .exit = exits[result], .error = S("The site did not take it"), .why = why });
-}
-
-static void print_id(const CommandArgs *args, const char *id, const char *status)
-{
-    printf(args_flag(args, "json") ? "{\"id\":\"%s\",\"status\":\"%s\"}\n" : "%s\n", id, status);
-}
 
 static int notify_site(const CommandArgs *args, const char *store)
 {
@@ -70,10 +23,10 @@ static int notify_site(const CommandArgs *args, const char *store)
     if (!peal)
         abort();
     PealResult result = peal_notify(peal, &notification, id);
-    int status = tell_result(args, result);
+    int status = site_told(args, result);
     peal_close(peal);
     if (result == PEAL_OK)
-        print_id(args, id, "Forwarding");
+        site_print_id(args, id);
     return status;
 }
 
@@ -144,7 +97,7 @@ static int status_of(const CommandArgs *args)
     if (!peal)
         abort();
     PealResult result = peal_status(peal, id, &status);
-    int told = tell_result(args, result);
+    int told = site_told(args, result);
     peal_close(peal);
     if (result == PEAL_OK)
         print_status(args, &status);
@@ -171,9 +124,7 @@ static const CommandOption options[] = {
     { "type", "TYPE", "of the channel, such as email; else the list's first" },
     { "data", "JSON", "for the channel, such as {\"html\":\"…\"}" },
     { "id", "UUID", "its id; the same one again is no second notification" },
-    { "site", "STORE",
-      "the store of the site on this machine (PEAL_SITE; default ./" SITE_DEFAULT
-      ", if it is there)" },
+    SITE_OPTION,
     CLIENT_OPTIONS,
 };
 

@@ -12,6 +12,7 @@ typedef struct Row {
     const Json *body;
     Str site;    // that hands it on; none: it is still there
     Instant now; // at central; INSTANT_NONE
+    Deferral deferral;
 } Row;
 
 static const char *const kinds[] = {
@@ -28,7 +29,7 @@ static const Field fields[] = {
     { "kind",       FIELD_WORD,   FIELD_NEEDED, AT(kind), .words = kinds, .noun = "a kind of row" },
     { "enqueuedAt", FIELD_TIME,   0, AT(enqueued_at), .help = "When the site took it in" },
     { "traceparent", FIELD_TEXT,  0, AT(trace), .max = EVENT_CORRELATION_MAX, .help = "The W3C trace that it came with" },
-    { "body",       FIELD_OBJECT, FIELD_NEEDED, AT(body), .help = "As it would be posted to /v1/notifications or /v1/events" },
+    { "body",       FIELD_OBJECT, FIELD_NEEDED, AT(body), .help = "As it would be posted to /v1/notifications or /v1/events; of a deferral with its job" },
 };
 #undef AT
 // clang-format on
@@ -41,7 +42,7 @@ const Shape forward_row_shape = {
 };
 
 // read_event: an event that has an id of its own is known by that, wherever it comes in.
-static Err read_event(Arena *arena, const Row *row, Event *ret, Error *error)
+static Err read_event(Arena *arena, Row *row, Event *ret, Error *error)
 {
     TRY(event_build(arena, row->body, ret, error));
     if (!ret->identity.at)
@@ -64,7 +65,7 @@ static Err stamped(Arena *arena, const Row *row, const Json *source, const Json 
 }
 
 // read_notification: it comes in as one that is posted does, under the row's id.
-static Err read_notification(Arena *arena, const Row *row, Event *ret, Error *error)
+static Err read_notification(Arena *arena, Row *row, Event *ret, Error *error)
 {
     Notification asked;
     TRY(notification_read(arena, row->body, S("/body"), &asked, error));
@@ -103,7 +104,7 @@ static const Shape audit_shape = {
 };
 
 // read_audit checks an audit row. Only a site keeps it as an event.
-static Err read_audit(Arena *arena, const Row *row, Event *ret, Error *error)
+static Err read_audit(Arena *arena, Row *row, Event *ret, Error *error)
 {
     AuditBody body = { 0 };
     TRY(fields_read(arena, row->body, S("/body"), &audit_shape, &body, error));
@@ -111,6 +112,29 @@ static Err read_audit(Arena *arena, const Row *row, Event *ret, Error *error)
                     .source = S("audit"),
                     .identity = uuid_dup(arena, row->id),
                     .occurred_at = INSTANT_NONE };
+    return ERR_OK;
+}
+
+static bool is_deferral(const Row *row)
+{
+    return row->kind == FORWARD_DEFER || row->kind == FORWARD_DEFER_CANCEL;
+}
+
+// read_deferral: its delay counts from when the site took it in; a site that is ahead of its time
+// counts as one that is not.
+static Err read_deferral(Arena *arena, Row *row, Event *ret, Error *error)
+{
+    bool is_cancel = row->kind == FORWARD_DEFER_CANCEL;
+    Instant created_at = earlier(row->enqueued_at, row->now);
+    if (created_at == INSTANT_NONE) {
+        error_add(error, S("/enqueuedAt"), "missing-member", "is needed");
+        return error_close(error, ERR_EVENT_INVALID);
+    }
+    TRY(deferral_read(arena, row->body, S("/body"),
+                      is_cancel ? &deferral_cancel_shape : &deferral_row_shape, created_at,
+                      &row->deferral, error));
+    TRY(deferral_event(arena, &row->deferral, ret, error));
+    ret->identity = uuid_dup(arena, row->id);
     return ERR_OK;
 }
 
@@ -141,10 +165,12 @@ static Err check_site(const Json *body, Str site, Error *error)
 // who hands it on, and when that is.
 static Err read_row(Arena *arena, const Json *json, Row *row, Event *ret, Error *error)
 {
-    static Err (*const readers[])(Arena *, const Row *, Event *, Error *) = {
+    static Err (*const readers[])(Arena *, Row *, Event *, Error *) = {
         [FORWARD_NOTIFICATION] = read_notification,
         [FORWARD_EVENT] = read_event,
         [FORWARD_AUDIT] = read_audit,
+        [FORWARD_DEFER] = read_deferral,
+        [FORWARD_DEFER_CANCEL] = read_deferral,
     };
     TRY(fields_read(arena, json, S(""), &forward_row_shape, row, error));
     TRY(check_site(row->body, row->site, error));
@@ -159,7 +185,9 @@ Err forward_read(Arena *arena, const Json *json, Str site, Instant now, Forwarde
     Row row = { .enqueued_at = INSTANT_NONE, .site = site, .now = now };
     TRY(read_row(arena, json, &row, &ret->event, error));
     ret->kind = row.kind;
-    ret->has_brought = row.kind != FORWARD_EVENT;
+    ret->has_brought = row.kind == FORWARD_NOTIFICATION || row.kind == FORWARD_AUDIT;
+    ret->is_deferral = is_deferral(&row);
+    ret->deferral = row.deferral;
     if (ret->has_brought)
         ret->brought = brought_of(&row, &ret->event);
     if (ret->event.occurred_at == INSTANT_NONE)

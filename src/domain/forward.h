@@ -9,6 +9,7 @@
 #pragma once
 
 #include "domain/audit.h"
+#include "domain/defer.h"
 #include "domain/event.h"
 
 // clang-format off
@@ -16,7 +17,9 @@
     /* name         text           */ \
     X(NOTIFICATION, "notification")   \
     X(EVENT,        "event")          \
-    X(AUDIT,        "audit")
+    X(AUDIT,        "audit")          \
+    X(DEFER,        "defer")          \
+    X(DEFER_CANCEL, "defer-cancel")
 // clang-format on
 
 typedef enum ForwardKind {
@@ -40,6 +43,8 @@ typedef struct Forwarded {
     Event event;
     bool has_brought;
     AuditBrought brought;
+    bool is_deferral;
+    Deferral deferral;
 } Forwarded;
 
 // forward_read reads a row that the site of this name handed on.

@@ -76,7 +76,8 @@ static PealResult make_id(const struct timespec *now, char id[PEAL_ID_SIZE])
     return PEAL_OK;
 }
 
-/* Row is what is handed over: the same body goes through the socket, or as a record. */
+/* Row is what is handed over: its body goes through the socket to its path, or lies in a record.
+ * What has no path goes as a record both ways. */
 typedef struct Row {
     const char *kind, *path;
     char id[PEAL_ID_SIZE], at[40];
@@ -120,8 +121,8 @@ static PealResult result_of(int problem)
     }
 }
 
-/* spool_row appends the row as a record. */
-static PealResult spool_row(const Peal *peal, const Row *row)
+/* record_of writes the row as a record. */
+static Text record_of(const Row *row)
 {
     Text record = { 0 };
     peal_text_put(&record, "{");
@@ -130,10 +131,24 @@ static PealResult spool_row(const Peal *peal, const Row *row)
     peal_text_member(&record, "enqueuedAt", row->at);
     peal_text_member_json(&record, "body", row->body.at);
     peal_text_put(&record, "}");
-    bool is_done = !record.is_broken && peal_spool_append(peal->spool, record.at, record.len) == 0;
-    PealResult result = is_done ? PEAL_OK : result_of(errno);
-    peal_text_free(&record);
-    return result;
+    return record;
+}
+
+static PealResult spool_record(const Peal *peal, const Text *record)
+{
+    bool is_done =
+        !record->is_broken && peal_spool_append(peal->spool, record->at, record->len) == 0;
+    return is_done ? PEAL_OK : result_of(errno);
+}
+
+/* ask_site hands the row to the site, if it runs; 0: it does not, or has not answered. */
+static int ask_site(const Peal *peal, const Row *row, const Text *record)
+{
+    Text answer = { 0 };
+    int status = peal_local_ask(peal->socket, row->path ? row->path : "/v1/site/rows",
+                                row->path ? &row->body : record, &answer);
+    peal_text_free(&answer);
+    return status;
 }
 
 /* hand_over gives the row to the site where it runs, and to the spool where it does not, or does
@@ -141,16 +156,16 @@ static PealResult spool_row(const Peal *peal, const Row *row)
  * there too, lest it overtake. */
 static PealResult hand_over(const Peal *peal, const Row *row)
 {
-    Text answer = { 0 };
-    int status = peal_spool_waits(peal->spool)
-                     ? 0
-                     : peal_local_ask(peal->socket, row->path, &row->body, &answer);
-    peal_text_free(&answer);
-    if (status == 202)
-        return PEAL_OK;
+    Text record = record_of(row);
+    PealResult result = PEAL_OK;
+    int status =
+        record.is_broken || peal_spool_waits(peal->spool) ? 0 : ask_site(peal, row, &record);
     if (status == 400 || status == 413 || status == 422)
-        return PEAL_INVALID;
-    return spool_row(peal, row);
+        result = PEAL_INVALID;
+    else if (status != 202)
+        result = spool_record(peal, &record);
+    peal_text_free(&record);
+    return result;
 }
 
 /* row_end closes the body, hands the row over and tells its id: also of what failed, for it may
@@ -223,6 +238,50 @@ PealResult peal_event(Peal *peal, const PealEvent *event, char id[PEAL_ID_SIZE])
     peal_text_member_json(&row.body, "payload", event->payload);
     peal_text_member_json(&row.body, "recipient", event->recipient);
     return row_end(peal, &row, id);
+}
+
+static bool has_text(const char *text)
+{
+    return text && *text;
+}
+
+/* deferral_begin begins a row about the runs of an entity. */
+static PealResult deferral_begin(Row *row, const char *kind, const char *job, const char *entity,
+                                 const char *id)
+{
+    if (!has_text(job) || !has_text(entity))
+        return PEAL_INVALID;
+    PealResult result = row_begin(row, kind, NULL, id);
+    if (result != PEAL_OK)
+        return result;
+    peal_text_put(&row->body, "{");
+    peal_text_member(&row->body, "job", job);
+    peal_text_member(&row->body, "entity", entity);
+    return PEAL_OK;
+}
+
+PealResult peal_defer(Peal *peal, const PealDeferral *deferral, char id[PEAL_ID_SIZE])
+{
+    Row row;
+    if (has_text(deferral->run_at) == has_text(deferral->delay))
+        return PEAL_INVALID;
+    PealResult result = deferral_begin(&row, "defer", deferral->job, deferral->entity, id);
+    if (result != PEAL_OK)
+        return result;
+    peal_text_member(&row.body, "runAt", deferral->run_at);
+    peal_text_member(&row.body, "delay", deferral->delay);
+    peal_text_member_json(&row.body, "payload", deferral->payload);
+    if (deferral->replaces)
+        peal_text_put(&row.body, ",\"replace\":true");
+    return row_end(peal, &row, id);
+}
+
+PealResult peal_cancel_deferred(Peal *peal, const char *job, const char *entity,
+                                char id[PEAL_ID_SIZE])
+{
+    Row row;
+    PealResult result = deferral_begin(&row, "defer-cancel", job, entity, id);
+    return result == PEAL_OK ? row_end(peal, &row, id) : result;
 }
 
 /* is_spooled looks for a row in the spool. */

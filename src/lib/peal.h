@@ -1,11 +1,11 @@
-/* peal.h - hand notifications and events to the Peal site on this machine.
+/* peal.h - hand notifications, events and deferred runs to the Peal site on this machine.
  *
  *     Peal *peal = peal_open("/var/lib/peal/site.db");
  *     PealNotification hot = { .list = "ops", .subject = "Boiler", .body = "It is hot" };
  *     char id[PEAL_ID_SIZE] = "";
  *     PealResult result = peal_notify(peal, &hot, id);
  *
- * When peal_notify() or peal_event() returns PEAL_OK, what was handed over is on this machine's
+ * When peal_notify() or another of these returns PEAL_OK, what was handed over is on this machine's
  * disk, and the site will hand it on to central however long that takes: no network is touched, and
  * it costs about one fsync. It makes no difference whether `peal site` runs just then. While it
  * does, it is asked through its socket; while it does not, a record is appended to its spool, a
@@ -81,6 +81,26 @@ typedef struct PealEvent {
 
 /* peal_event hands an event over; id is as with peal_notify. */
 PEAL_API PealResult peal_event(Peal *peal, const PealEvent *event, char id[PEAL_ID_SIZE]);
+
+/* PealDeferral asks for a run of a job later on, for an entity. Only job, entity and one of the
+ * times are needed. */
+typedef struct PealDeferral {
+    const char *job;     /* by its name, as central knows it */
+    const char *entity;  /* what the run is about, such as "order:12345" */
+    const char *run_at;  /* when: RFC 3339; NULL: delay says it */
+    const char *delay;   /* how long from now, such as "15m"; NULL: run_at says it */
+    const char *payload; /* for the handler: a JSON object; NULL: the job's own */
+    bool replaces;       /* it takes the place of what is pending of the entity */
+} PealDeferral;
+
+/* peal_defer hands it over; id is as with peal_notify, and names what was asked for, not the run. A
+ * delay counts from this call, however long the way to central takes. */
+PEAL_API PealResult peal_defer(Peal *peal, const PealDeferral *deferral, char id[PEAL_ID_SIZE]);
+
+/* peal_cancel_deferred calls off the runs of an entity that have not begun when this reaches
+ * central, among them whatever was handed over before. */
+PEAL_API PealResult peal_cancel_deferred(Peal *peal, const char *job, const char *entity,
+                                         char id[PEAL_ID_SIZE]);
 
 /* PealStatus is what became of a notification. */
 typedef struct PealStatus {

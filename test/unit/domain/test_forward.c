@@ -71,9 +71,58 @@ static void what_is_written_is_read(void)
     CHECK(str_eq(event.payload, text) && str_eq(event.trace, TRACE));
 }
 
+// A delay counts from when the site took it in; a site's clock that is ahead counts as right.
+static void a_deferral_counts_from_the_site(void)
+{
+    static const struct {
+        const char *enqueued_at;
+        Instant run_at;
+    } cases[] = {
+        { "1970-01-01T00:30:00Z", 45 * SPAN_MINUTE },
+        { "1970-01-01T00:59:00Z", 74 * SPAN_MINUTE },
+        { "1970-01-01T02:00:00Z", 75 * SPAN_MINUTE },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        Event event;
+        const char *text = str_format(&arena,
+                                      "{\"id\":\"" ID "\",\"kind\":\"defer\",\"enqueuedAt\":"
+                                      "\"%s\",\"body\":{\"job\":\"j\",\"entity\":\"7\",\"delay\":"
+                                      "\"15m\",\"replace\":true}}",
+                                      cases[i].enqueued_at)
+                               .at;
+        CHECK_AT(text, read_text(&arena, text, &event) == ERR_OK);
+        CHECK_AT(text, event.occurred_at == cases[i].run_at && str_eq(event.identity, S(ID)));
+        CHECK_AT(text, str_eq(event.source, S("deferred")) && str_eq(event.entity, S("7")));
+    }
+}
+
+static void a_deferral_says_which_job_and_when(void)
+{
+    static const char *const rows[] = {
+        "{\"id\":\"" ID "\",\"kind\":\"defer\",\"body\":{\"entity\":\"7\",\"delay\":\"1m\"}}",
+        "{\"id\":\"" ID "\",\"kind\":\"defer\",\"body\":{\"job\":\"j\",\"entity\":\"7\"}}",
+        "{\"id\":\"" ID "\",\"kind\":\"defer-cancel\",\"body\":{\"job\":\"j\"}}",
+        "{\"id\":\"" ID "\",\"kind\":\"defer-cancel\",\"body\":{\"job\":\"j\",\"entity\":\"7\","
+        "\"delay\":\"1m\"}}",
+    };
+    DEFER(arena_done) Arena arena = { 0 };
+    Event event;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        CHECK_AT(rows[i], read_text(&arena, rows[i], &event) == ERR_INVALID);
+    // At a site, where nobody knows yet when it will arrive, it must say since when it waits.
+    Error error = { .arena = &arena };
+    CHECK(forward_keep(&arena,
+                       S("{\"id\":\"" ID "\",\"kind\":\"defer-cancel\",\"body\":{\"job\":\"j\","
+                         "\"entity\":\"7\"}}"),
+                       &event, &error) == ERR_EVENT_INVALID);
+}
+
 static const Test tests[] = {
     TEST(an_event_is_known_by_its_own_id_else_by_the_rows),
     TEST(a_row_is_refused_by_its_shape_and_by_another_site),
     TEST(what_is_written_is_read),
+    TEST(a_deferral_counts_from_the_site),
+    TEST(a_deferral_says_which_job_and_when),
 };
 TEST_MAIN(tests)
