@@ -374,6 +374,15 @@ static void put_warnings(const Call *call, JsonOut *out, const EditWarning *warn
     json_close(out, ']');
 }
 
+// put_usual shows what holds where a body does not say it.
+static void put_usual(const Call *call, JsonOut *out, const Json *body)
+{
+    const NounUsual *usual = noun(call)->usual;
+    for (; usual && usual->name; usual++)
+        if (!json_get(body, str_from(usual->name)))
+            json_put_raw(out, str_from(usual->name), str_from(usual->json));
+}
+
 // put_row shows a definition: what was given, what was not but matters, and what Peal adds.
 static Err put_row(Call *call, const Shown *shown, Error *error)
 {
@@ -384,6 +393,7 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
     put_members(call, out, body, may_edit(call), on);
+    put_usual(call, out, body);
     if (shown->looked)
         noun(call)->put(call, out, shown->looked);
     if (fields_find(noun(call)->kind->shape, on))

@@ -208,6 +208,17 @@ static Err may_save_source(const Edit *edit, Error *error)
     return error_close(error, ERR_INVALID);
 }
 
+static const NounUsual job_usual[] = {
+    { "cron", "null" },
+    { "zone", "\"UTC\"" },
+    { "payload", "{}" },
+    { "maxRetries", "3" },
+    { "missed", "\"once\"" },
+    { "overlap", "\"skip\"" },
+    { 0 },
+};
+_Static_assert(JOB_RETRIES == 3, "job_usual tells it");
+
 static const Noun nouns[] = {
     {
         .kind = &definition_list,
@@ -229,6 +240,7 @@ static const Noun nouns[] = {
     },
     {
         .kind = &definition_job,
+        .usual = job_usual,
         .off_reason = "reason",
         .may_save = may_save_job,
         .touch = touch_job,

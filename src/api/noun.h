@@ -34,8 +34,15 @@ void edit_warn(Edit *edit, Str placeholder, Str message);
 // It may well be made next, so this is no mistake.
 Err edit_warn_of_channel(Edit *edit, Str key, Error *error) MUST_USE;
 
+// NounUsual is a member that need not be said and is shown all the same: what holds then, as JSON.
+typedef struct NounUsual {
+    const char *name, *json;
+} NounUsual;
+
 typedef struct Noun {
     const DefinitionKind *kind;
+
+    const NounUsual *usual; // ends with a NULL name; NULL: it has none
 
     // secrets is the member whose secrets are sealed; find_shape says by which shape it is to be
     // read, and has_moved whether body goes elsewhere than old, so that no secret follows.

@@ -12,7 +12,7 @@
 #include "domain/cron.h"
 #include "domain/trigger.h"
 
-enum { JOB_NAME_MAX = 100, JOB_RETRIES_MAX = 1000, JOB_REASON_MAX = 500 };
+enum { JOB_NAME_MAX = 100, JOB_RETRIES = 3, JOB_RETRIES_MAX = 1000, JOB_REASON_MAX = 500 };
 #define JOB_TIMEOUT_MAX SPAN_DAY
 #define JOB_MISSED_WINDOW_ALL SPAN_DAY // of those that make up for all, unless said
 

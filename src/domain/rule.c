@@ -52,7 +52,7 @@ static RetryPolicy retry_of(RuleKind kind)
 {
     RetryPolicy usual = retry_default();
     if (run_of_rule(kind))
-        usual.max = 3;
+        usual.max = JOB_RETRIES;
     if (kind != RULE_NOTIFY)
         return usual;
     usual.kind = RETRY_FIXED;

@@ -30,6 +30,12 @@ def test_a_job_is_kept(ctx):
     equal(make_job(ctx.peal)["version"], 4)
 
 
+def test_what_a_job_does_not_say_is_shown(ctx):
+    made = make_job(ctx.peal)
+    like(made, {"cron": None, "zone": "UTC", "payload": {}, "maxRetries": 3, "missed": "once", "overlap": "skip"})
+    like(ctx.peal.get("/v1/jobs", expect=200).json["items"][0], {"zone": "UTC", "lastResult": "Never run"})
+
+
 def test_a_bad_job_is_refused_by_its_field(ctx):
     for member, value, code in (("cron", "61 * * * *", "bad-cron"), ("zone", "Europe/Nowhere", "bad-zone"),
                                 ("handler", None, "missing-member"), ("name", "n" * 101, "too-large"),
