@@ -143,6 +143,13 @@ static bool has_channel_moved(const Json *body, const Json *old)
     return url.at && (to.at || from.at) && !url_same_origin(to, from);
 }
 
+// is_switched_off: one that stands already is no longer to be used, whatever has become of it.
+static bool is_switched_off(const Edit *edit)
+{
+    const Json *enabled = json_get(edit->body, S("enabled"));
+    return edit->old && json_type(enabled) == JSON_BOOL && !json_bool(enabled);
+}
+
 // may_save_channel refuses to let others than the operator choose what runs on this machine, and a
 // command that is not there.
 static Err may_save_channel(const Edit *edit, Error *error)
@@ -154,6 +161,8 @@ static Err may_save_channel(const Edit *edit, Error *error)
         return ERR_OK;
     if (!call->key->is_system)
         return fail(error, ERR_FORBIDDEN, "an exec channel is made with the system right");
+    if (is_switched_off(edit))
+        return ERR_OK;
     const Json *command = json_get(json_get(edit->body, S("config")), S("command"));
     Str name = json_str(json_type(command) == JSON_ARRAY ? json_at(command, 0) : command);
     if (exec_find(call->arena, call->api->exec_folder, name, &path, &missing) == ERR_OK)

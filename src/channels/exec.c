@@ -103,7 +103,7 @@ Err exec_folder_check(Arena *arena, Str folder, Error *error)
     return ERR_OK;
 }
 
-// file_problem looks at a command that was found; errno says the rest where it is NULL.
+// file_problem looks at a command that was found; NULL: it can be run.
 static const char *file_problem(const char *path, Str folder)
 {
     struct stat info;

@@ -273,8 +273,15 @@ def test_without_a_folder_there_are_no_commands(ctx):
     peal = ctx.start()
     id = run_one(peal)
     equal(delivery(peal, id)["state"], "pending")  # it waits for a node that has the folder
+    peal.patch(f"/v1/channels/{KEY}", {"concurrency": 2}, expect=422)
+    make_tenant(peal, "acme").patch(f"/v1/channels/{KEY}", {"enabled": False}, expect=404)
+    peal.patch(f"/v1/channels/{KEY}", {"enabled": False}, expect=200)  # that can always be said
+    settle(peal)
+    like(delivery(peal, id), {"state": "parked", "reason": "channel-disabled"})
     peal.stop()
     peal = start(ctx, commands)
+    peal.patch(f"/v1/channels/{KEY}", {"enabled": True}, expect=200)
+    peal.post(f"/v1/deliveries/{id}/retry", expect=200)
     settle(peal)
     equal(delivery(peal, id)["state"], "delivered")
 

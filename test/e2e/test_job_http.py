@@ -118,6 +118,39 @@ def taken_on(ctx, receiver, **config):
     return id
 
 
+def test_done_follows_under_the_lease(ctx):
+    id = taken_on(ctx, ctx.receiver())
+    report(ctx.peal, id, "progress", 1, message="half of it")
+    advance(ctx.peal, "4m")
+    report(ctx.peal, id, "heartbeat", 1)
+    advance(ctx.peal, "4m")
+    like(report(ctx.peal, id, "done", 1, message="34 rates"), {"state": "delivered", "repeated": False})
+    like(report(ctx.peal, id, "done", 1, message="34 rates"), {"state": "delivered", "repeated": True})
+    report(ctx.peal, id, "fail", 1, error="after all", expect=409)
+    like(ctx.peal.get("/v1/jobs/Rates/executions", expect=200).json["items"],
+         [{"executionId": f"{id}-1", "succeeded": True, "message": "34 rates", "progress": [{"message": "half of it"}]}])
+
+
+def test_fail_follows_under_the_lease(ctx):
+    receiver = ctx.receiver()
+    id = taken_on(ctx, receiver)
+    like(report(ctx.peal, id, "fail", 1, error="bank closed"), {"state": "retrying"})
+    like(last_attempt(ctx.peal, id), {"outcome": "transient", "detail": "bank closed"})
+    advance(ctx.peal, "10m")  # it is taken on once more, under the next fence, and that lapses
+    report(ctx.peal, id, "done", 1, expect=409)
+    fence = max(one.json["attempt"] for one in receiver.received)
+    like(report(ctx.peal, id, "fail", fence, error="never", permanent=True), {"state": "parked"})
+
+
+def test_what_came_too_late_changes_nothing(ctx):
+    receiver = ctx.receiver()
+    id = taken_on(ctx, receiver)
+    receiver.answer(200)
+    advance(ctx.peal, "20m")
+    report(ctx.peal, id, "done", 1, expect=409)
+    like(delivery(ctx.peal, id), {"state": "delivered", "attemptCount": 2})
+
+
 def test_a_lease_that_lapses_is_a_failure(ctx):
     receiver = ctx.receiver()
     id = taken_on(ctx, receiver)
