@@ -173,7 +173,7 @@ void job_on_made(Sim *sim, const Track *track)
         broken(sim, "I51", "track %d is for a moment that nobody named", name_of(sim, track));
     if (latest(sim) < track->scheduled_for) // one may have waited since a clock ahead of this
         broken(sim, "I51", "track %d is made %lld ms early", name_of(sim, track),
-               (long long) ((track->scheduled_for - track->made_at) / SPAN_MILLISECOND));
+               (long long) ((track->scheduled_for - latest(sim)) / SPAN_MILLISECOND));
     for (size_t i = 0; i < sim->track_count; i++) {
         const Track *other = &sim->tracks[i];
         if (other != track && other->pattern == pattern && is_scheduled(other) &&
@@ -246,6 +246,9 @@ static void i52_wanted(Sim *sim, const Pattern *pattern, const Table *was, const
     if (pattern->missed == JOB_MISSED_ONCE && made != 1)
         broken(sim, "I52", "%s: %lld made of %lld, and once was wanted", pattern->id,
                (long long) made, (long long) fell);
+    bool is_on_time = clock_now(&sim->nodes[sim->last_writer].clock) - newest < ON_TIME;
+    if (is_on_time && made == 0 && was->queued_for == INSTANT_NONE) // that goes first
+        broken(sim, "I52", "%s makes nothing, and is on time", pattern->id);
     if (pattern->missed == JOB_MISSED_ALL && made > 0 && made < fell &&
         newest - made * pattern->period > now - pattern->missed_window)
         broken(sim, "I52", "%s: %lld made of %lld, and all were wanted", pattern->id,

@@ -117,6 +117,16 @@ const Pattern patterns[] = {
       .period = 12 * SPAN_SECOND,
       .missed = JOB_MISSED_SKIP,
       .overlap = JOB_OVERLAP_QUEUE },
+    { .id = "fresh",
+      .json = "'handler':'http:1','cron':'*/15 * * * * *','missed':'skip','overlap':'allow',"
+              "'maxRetries':0,'payload':{'key':0}",
+      .lane = 1,
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .is_job = true,
+      .period = 15 * SPAN_SECOND,
+      .missed = JOB_MISSED_SKIP,
+      .overlap = JOB_OVERLAP_ALLOW },
     { .id = "rare", // its retries come before its next occurrence
       .json = "'handler':'hand:0','cron':'0 */3 * * * *','maxRetries':1,'payload':{'key':0}",
       .lane = HANDED_LANE,
