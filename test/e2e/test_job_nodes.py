@@ -5,10 +5,11 @@ import threading
 from cron_oracle import UTC
 from harness import PATIENCE, equal, eventually, like, main, only
 from job_steps import executions, make_job, scheduled, time_of
-from steps import advance, deliveries
+from steps import advance, attempts, deliveries, delivery
 
 SCHEDULES = 1000
 NODES = 4
+LEASE = 15  # seconds that a send is claimed for
 
 
 def percentile(values, percent):
@@ -93,6 +94,14 @@ def make_way_out(peal, receiver):
                                "config": {"url": receiver.url}}, expect=201)
 
 
+def check_it_was_retried(peal, id):
+    eventually(lambda: delivery(peal, id)["state"] == "delivered", LEASE + 40)
+    first, second = attempts(peal, id)
+    like(first, {"number": 1, "outcome": "unknown", "reason": "lease-lapsed"})
+    like(second, {"number": 2, "outcome": "delivered"})
+    return first, second
+
+
 def test_a_run_whose_node_is_killed_is_tried_again_with_its_count_raised(ctx):
     peal, receiver, gate = ctx.peal, ctx.receiver(), threading.Event()
     receiver.answer(200, hold=gate)
@@ -120,6 +129,25 @@ def move_on(peal):
         advance(peal, "50m")
     except Exception:  # http.client has many ways to say that nobody answered
         pass
+
+
+@only("postgres")
+def test_exactly_one_of_the_others_takes_up_the_run_of_a_killed_node(ctx):
+    first, receiver, gate = ctx.start(clock="system"), ctx.receiver(), threading.Event()
+    receiver.answer(200, hold=gate)
+    ctx.closers.append(gate.set)
+    make_way_out(first, receiver)
+    make_job(first, "slow", handler="http:out")
+    run = first.post("/v1/jobs/slow/defer", {"entity": "12345", "delay": "1s"}, expect=202).json
+    receiver.wait_for(1)
+    others = [ctx.start(clock="system") for _ in range(NODES - 1)]
+    first.kill9()
+    receiver.answer(200)
+    tries = check_it_was_retried(others[0], run["id"])
+    assert tries[0]["node"] != tries[1]["node"], tries
+    equal(receiver.count(), 2)
+    like(sorted(executions(others[1], "slow"), key=lambda one: one["retry"]),
+         [{"retry": 0, "succeeded": False, "source": "Deferred"}, {"retry": 1, "succeeded": True}])
 
 
 if __name__ == "__main__":

@@ -333,8 +333,8 @@ void job_on_time(Sim *sim, Instant since)
     }
 }
 
-// job_on_end learns of an event that tells of a run's end.
-void job_on_end(Sim *sim, Uuid event, Uuid run)
+// job_on_end learns of an event that tells of a run's end; is_chained: a trigger listens to it.
+void job_on_end(Sim *sim, Uuid event, Uuid run, bool is_chained)
 {
     Track *track = track_of(sim, run, false);
     bool is_again = track && !uuid_is_none(track->end) && uuid_cmp(track->end, event) != 0;
@@ -342,6 +342,9 @@ void job_on_end(Sim *sim, Uuid event, Uuid run)
         broken(sim, "I54", "the end of a run is told that never was");
     else if (is_again && track->by_hand == 0)
         broken(sim, "I54", "the end of track %d is told twice", name_of(sim, track));
+    else if (uuid_is_none(track->end) && look_deliveries(sim, event) != is_chained)
+        broken(sim, "I54", "of the end of track %d too much or nothing is made",
+               name_of(sim, track));
     else
         track->end = event;
 }

@@ -209,8 +209,11 @@ static void i9_renewed(Sim *sim, const Track *track, const Row *was, const Row *
                (long long) was->holder, (long long) is->holder);
 }
 
-static Span wait_of(const Pattern *pattern, int failures)
+static Span wait_of(const Track *track, int failures)
 {
+    const Pattern *pattern = track->pattern;
+    if (pattern->is_job && track->source == RUN_DEFERRED) // a tenth of its delay each time (J6)
+        return later((track->scheduled_for - track->made_at) / 10 * failures, 10 * SPAN_SECOND);
     return pattern->is_doubling ? pattern->wait << (failures - 1) : pattern->wait;
 }
 
@@ -225,8 +228,8 @@ static void i15_retry(Sim *sim, const Track *track, const Row *was, const Row *i
     if (!send || !send->is_told || is_orphan(sim, send) ||
         could_lapse(sim, &sim->nodes[send->node], send->started_at))
         return; // a lapse: nobody outside knows when it was noticed
-    Span wait = later(wait_of(pattern, is->failures), send->retry_after);
-    Span most = later(wait_of(pattern, is->failures) * 11 / 10, send->retry_after);
+    Span wait = later(wait_of(track, is->failures), send->retry_after);
+    Span most = later(wait_of(track, is->failures) * 11 / 10, send->retry_after);
     Instant last =
         pattern->give_up_after ? was->first_due_at + pattern->give_up_after : INSTANT_NONE;
     Instant failed_at = later(send->told_at, was->started_at); // a clock may be set back
@@ -280,7 +283,9 @@ static void i16_outcome(Sim *sim, Track *track, const Row *was, const Row *is)
     if (was_refused && is->state == DELIVERY_PARKED)
         track->permanent = was->attempt;
     Lane *lane = &sim->lanes[send->lane];
-    if (is->state == DELIVERY_PARKED && is->reason == REASON_GONE) {
+    bool is_gone = is->state == DELIVERY_PARKED && is->reason == REASON_GONE;
+    if (is_gone || (is->state == DELIVERY_EXPIRED &&
+                    send->answer == ANSWER_GONE)) { // parked, and expired at once
         lane->was_off = true;
         lane->gone_at = lane->changed_at != sim->now ? sim->now : INSTANT_NONE;
     }
@@ -337,6 +342,9 @@ static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
         elsewhere_on_settle(sim, track, was, is);
         return;
     }
+    const Send *send = track->sends[was->attempt];
+    if (send && send->is_told && send->answer == ANSWER_TAKEN && send->status == 202)
+        return; // taken on, and over with his lease before anybody could look
     if (!is_called_off) {
         i19_own(sim, track, was);
         if (!track->post)

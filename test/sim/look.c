@@ -21,7 +21,8 @@ static const Statement promise = {
     .name = "sim_promise",
     .scope = STATEMENT_SYSTEM,
     .params = "u",
-    .sql = "SELECT r.id, e.payload, d.event, e.source, e.occurred_at, e.received_at FROM delivery "
+    .sql = "SELECT r.id, e.payload, d.event, e.source, e.occurred_at, e.received_at, e.entity FROM "
+           "delivery "
            "d JOIN rule r ON r.rule = d.rule"
            " JOIN event e ON e.id = d.event WHERE d.id = $1",
 };
@@ -84,7 +85,8 @@ static const Statement ends_now = {
     .name = "sim_ends",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT id, json_extract(payload, '$.executionId') FROM event"
+    .sql = "SELECT id, json_extract(payload, '$.executionId'), kind = 'job-completed'"
+           " AND json_extract(payload, '$.job') = 'later' FROM event"
            " WHERE kind IN ('job-completed', 'job-failed')",
 };
 
@@ -149,6 +151,14 @@ static int key_in(Str payload)
     return (int) key;
 }
 
+// entity_in is the number of one that runs are put off for.
+static int entity_in(Str entity)
+{
+    int64_t number = 0;
+    (void) str_to_i64(str_skip(entity, 1), 0, ENTITIES - 1, &number);
+    return (int) number;
+}
+
 Track *track_of(Sim *sim, Uuid id, bool make)
 {
     int *place = place_of(sim, id);
@@ -169,6 +179,7 @@ Track *track_of(Sim *sim, Uuid id, bool make)
                       .source = run_source(value_to_str(&rows.values[3])),
                       .scheduled_for = value_to_time(&rows.values[4]),
                       .made_at = value_to_time(&rows.values[5]),
+                      .entity = entity_in(value_to_str(&rows.values[6])),
                       .closed_at = INSTANT_NONE,
                       .ended_as = -1 };
     if (track->pattern->members)
@@ -238,6 +249,7 @@ void look(Sim *sim)
     inbox_look(sim);
     purge_look(sim);
     job_look(sim);
+    defer_look(sim);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)
@@ -309,7 +321,7 @@ void look_ends(Sim *sim)
         if (!uuid_parse(id, &run))
             broken(sim, "I54", "the end of nothing is told");
         else
-            job_on_end(sim, value_to_uuid(&row[0]), run);
+            job_on_end(sim, value_to_uuid(&row[0]), run, value_to_i64(&row[2]) != 0);
     }
 }
 

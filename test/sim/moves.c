@@ -72,6 +72,13 @@ const Pattern patterns[] = {
       .lane = PULLED_LANE,
       .wait = 4 * SPAN_SECOND,
       .max = 3 },
+    { .id = "chained", // what a job's end makes
+      .kind = "job-completed",
+      .json = "{'id':'chained','eventKind':'job-completed','channel':'http:0',"
+              "'filter':{'path':'candidate.job','op':'==','value':'later'},"
+              "'retry':{'policy':'fixed','interval':'4s','max':3}}",
+      .wait = 4 * SPAN_SECOND,
+      .max = 3 },
     { .id = "few",
       .json = "{'id':'few','channels':['email:0'],"
               "'retry':{'policy':'fixed','interval':'3s','max':4}}",
@@ -127,6 +134,12 @@ const Pattern patterns[] = {
       .period = 15 * SPAN_SECOND,
       .missed = JOB_MISSED_SKIP,
       .overlap = JOB_OVERLAP_ALLOW },
+    { .id = "later", // which has no schedule
+      .json = "'handler':'http:0','maxRetries':2,'payload':{'key':0}",
+      .wait = SPAN_MINUTE,
+      .is_doubling = true,
+      .max = 2,
+      .is_job = true },
     { .id = "rare", // its retries come before its next occurrence
       .json = "'handler':'hand:0','cron':'0 */3 * * * *','maxRetries':1,'payload':{'key':0}",
       .lane = HANDED_LANE,
@@ -198,6 +211,8 @@ static void answered(Call *call, Err err)
         inbox_on_answer(sim, call);
     if (call->kind == CALL_REPORT)
         elsewhere_on_answer(sim, call);
+    if (call->kind == CALL_DEFER)
+        defer_on_answer(sim, call);
     if (call->kind == CALL_PULL)
         worker_on_pull(sim, call);
     if (call->kind == CALL_TOLD)
@@ -478,7 +493,7 @@ void move_client(Sim *sim)
     static const Play asks[] = {
         { "ingest", 52, ask_ingest },    { "emit", 8, inbox_ask },      { "act", 35, ask_act },
         { "hold", 6, ask_hold },         { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
-        { "report", 10, elsewhere_ask }, { "job", 8, job_ask },
+        { "report", 10, elsewhere_ask }, { "job", 8, job_ask },         { "defer", 24, defer_ask },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;

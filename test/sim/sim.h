@@ -13,6 +13,7 @@
 //   audit.c    that what happened is on record, once, in a chain that holds
 //   elsewhere.c  what a far side takes on and tells of later
 //   job.c      jobs, and what their schedules promise
+//   defer.c    runs that are put off, replaced and called off
 //   worker.c   those who pull their work, and tell of it or not
 //   inbox.c    what applications emit, and that each row becomes its event
 //   purge.c    what may go when its time is over, and nothing else
@@ -53,6 +54,7 @@ enum {
     MEMBERS_MAX = 130, // of a list: more than an attempt carries
     WINDOWS_MAX = 8,   // of a rate: nodes' clocks are apart by less
     KEYS = 6,
+    ENTITIES = 4, // that runs are put off for
     PATTERNS_MAX = 24,
     TRACKS_MAX = 2048,
     SENDS_MAX = 8192,
@@ -138,7 +140,8 @@ typedef struct Track {
     const Pattern *pattern;
     RunSource source; // of a run …
     Instant scheduled_for, made_at;
-    Uuid end; // … and the event that told of its end; none
+    int entity; // that it was put off for
+    Uuid end;   // … and the event that told of its end; none
     int key;
     Row row;
     bool is_there, is_gone; // it was seen; it was purged
@@ -252,7 +255,8 @@ typedef enum CallKind {
     CALL_REPORT,
     CALL_PULL,
     CALL_TOLD,
-    CALL_JOB
+    CALL_JOB,
+    CALL_DEFER
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -308,6 +312,7 @@ typedef struct Call {
     Lent *lent;  // that he tells of
     const Pattern *job;
     bool is_on; // that it is saved
+    int entity; // that it is put off for
     int lane;
     Str body;
 } Call;
@@ -355,6 +360,7 @@ struct Sim {
     size_t call_count;
     Lent *lent;
     size_t lent_count;
+    unsigned called_off;            // entities, in this commit: a bit each
     Table tables[PATTERNS_MAX];     // by pattern
     Instant fired_at[PATTERNS_MAX]; // when the last of its occurrences was made
     Emit *emits;
@@ -479,10 +485,15 @@ Err job_publish(Tx *tx, Sim *sim, const Pattern *pattern, bool is_enabled, Error
 void job_ask(Sim *sim, Node *node);    // one is run by hand, or saved
 void job_retire(Sim *sim, Node *node); // all are switched off
 void job_on_made(Sim *sim, const Track *track);
-void job_on_end(Sim *sim, Uuid event, Uuid run); // an event tells so
+void job_on_end(Sim *sim, Uuid event, Uuid run, bool is_chained); // an event tells so
 void job_look(Sim *sim);
 void job_on_time(Sim *sim, Instant since);
 void job_often(Sim *sim);
+
+// defer.c
+void defer_ask(Sim *sim, Node *node); // a run is put off, or called off
+void defer_on_answer(Sim *sim, const Call *call);
+void defer_look(Sim *sim);
 
 // worker.c
 void move_worker(Sim *sim);
