@@ -18,6 +18,7 @@
 #include "domain/forward.h"
 #include "domain/members.h"
 #include "domain/plan.h"
+#include "domain/schedule.h"
 #include "domain/target.h"
 #include "domain/trigger.h"
 #include "engine/state.h"
@@ -226,6 +227,12 @@ static void print_definitions(void)
     row("durations", "%s", span(DURATION_MAX));
     row("cron expressions", "%s bytes; a preview %s times, and none past the year 9999",
         count(CRON_TEXT_MAX), count(CRON_PREVIEW_MAX));
+    row("schedules",
+        "after an outage `all` makes up %s at most, and what was missed is counted to %s at a "
+        "time; "
+        "a backfill %s occurrences; %s are looked at in one transaction, shared among tenants",
+        count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
+        count(FIRE_MAX));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",

@@ -9,8 +9,6 @@
 // the range. An occurrence that has a run, whatever became of it, is not made again, by whoever and
 // however often it is asked for: one that failed is a dead letter, to be retried as such.
 
-enum { BACKFILL_MAX = 1000 };
-
 typedef struct Backfill {
     int64_t made, repeated;
 } Backfill;
@@ -39,12 +37,13 @@ static Err list(const Call *call, const JobSchedule *schedule, Instant now, Inst
         error_add(error, S("/to"), "bad-value",
                   "must not lie ahead: what is to come fires by itself");
     TRY(error_close(error, ERR_INVALID));
-    *ret = ARENA_ARRAY(call->arena, Instant, BACKFILL_MAX + 1);
-    *ret_count = schedule_between(schedule, range.from, range.to + 1, BACKFILL_MAX + 1, *ret);
-    if (*ret_count <= BACKFILL_MAX)
+    *ret = ARENA_ARRAY(call->arena, Instant, SCHEDULE_BACKFILL_MAX + 1);
+    *ret_count =
+        schedule_between(schedule, range.from, range.to + 1, SCHEDULE_BACKFILL_MAX + 1, *ret);
+    if (*ret_count <= SCHEDULE_BACKFILL_MAX)
         return ERR_OK;
     error_add(error, S("/to"), "too-large", "the range has more than %d occurrences: ask for less",
-              BACKFILL_MAX);
+              SCHEDULE_BACKFILL_MAX);
     return error_close(error, ERR_INVALID);
 }
 

@@ -20,7 +20,11 @@
 
 #include "domain/job.h"
 
-enum { SCHEDULE_MADE_MAX = 1000, SCHEDULE_COUNT_MAX = 10000 };
+enum {
+    SCHEDULE_MADE_MAX = 1000,     // that "all" makes at a look
+    SCHEDULE_COUNT_MAX = 10000,   // that are counted at a look
+    SCHEDULE_BACKFILL_MAX = 1000, // that a person has made at once
+};
 
 #define SCHEDULE_GRACE (5 * SPAN_SECOND)
 

@@ -16,7 +16,6 @@
 // fire. Which one the store does not take is found by taking fewer, as settles do.
 
 enum {
-    FIRE_MAX = 500,       // schedules in one transaction
     FIRE_RUNS_MAX = 2000, // runs, past which no other schedule is looked at
     SAID_MAX = 20,        // schedules that missed something, by name in the log
 };

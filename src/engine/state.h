@@ -29,6 +29,7 @@ enum {
     NOTES_MAX = 256,
     CALLED_OFF_MAX = 64,
     SAID_LINES_MAX = 4096, // lines of commands that are not written yet
+    FIRE_MAX = 500,        // schedules in one transaction
     FAILURES_MAX = 3,      // of rounds in a row, before each does one thing only
     HOST_SLOTS = 1024,     // of the table of hosts: more of them share one
 };
