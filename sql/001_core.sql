@@ -36,12 +36,13 @@ CREATE TABLE site (
 ) {STRICT};
 
 -- A key is 256 random bits; only its hash is kept. A revoked one stays, so that caches learn of it.
--- site is the one whose key it is.
+-- site is the one whose key it is; handlers are those that a worker's is limited to, by commas.
 CREATE TABLE api_key (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
     role TEXT NOT NULL,
     site {I64} NOT NULL,
+    handlers TEXT,
     is_system {SMALL} NOT NULL,
     name TEXT NOT NULL,
     hash {BYTES} NOT NULL UNIQUE,

@@ -39,6 +39,7 @@ postgresql            a server that the tests start for themselves
 faketime              clocks that differ, for the tests of many nodes
 python3               the end-to-end tests
 curl                  a second HTTP client
+jq                    a worker in the shell
 nodejs                the TypeScript client that a test makes
 npm                   its packages
 sqlite3               looks into the embedded store

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "domain/run.h"
 #include "store/follow.h"
+#include "store/rate.h"
 
 // A worker claims what is due in a lane: each delivery is his alone until he reports, or his lease
 // ends. Claims that come at once are carried out in one transaction, one after the other.
@@ -42,9 +43,11 @@ typedef struct Claiming {
     Claim claim;
     Work *given;
     size_t count;
-    QueueNext next; // when the lane falls due after it
-    Instant now;    // of the transaction
-    bool has_begun; // to wait: it is known until when
+    RateShare share;   // of the channel's rate; no lane: it has none
+    QueueNext next;    // when the lane falls due after it
+    Instant now;       // of the transaction
+    Instant rate_ends; // of the window that the share is for
+    bool has_begun;    // to wait: it is known until when
     Waiter waiter;
 } Claiming;
 
@@ -78,6 +81,8 @@ static Err find_lane(const Tx *tx, const Call *call, const RegistryLane **ret, E
     Str handler = ((const Claiming *) call->with)->body.handler;
     int64_t number = registry_lane_of(tx->registry, call->tenant, handler);
     const RegistryLane *lane = number ? registry_lane(tx->registry, number) : NULL;
+    if (!registry_key_may(call->key, handler))
+        return fail(error, ERR_FORBIDDEN, "the key is for other handlers");
     if (!lane || !lane->channel)
         return fail(error, ERR_NOT_FOUND, "there is no channel %.*s", STR_ARG(handler));
     if (!channel_is_pulled(&lane->channel->definition))
@@ -99,33 +104,59 @@ static bool waits(const Call *call)
     return claiming->body.wait > 0 && !call->idempotency_key.at;
 }
 
-// send_claim sends one; false where it is refused.
-static bool send_claim(Tx *tx, Call *call)
+// take_rate takes what the claim may have of the channel's rate, which all nodes and workers share;
+// ret is how many deliveries that are.
+static Err take_rate(Tx *tx, Claiming *claiming, const RegistryLane *lane, int *ret, Error *error)
 {
+    Rows rows;
+    RateShare *share = &claiming->share;
+    const ChannelDefinition *definition = &lane->channel->definition;
+    *share = (RateShare){ 0 };
+    *ret = claiming->body.max;
+    if (definition->rate_max == 0)
+        return ERR_OK;
+    *share = (RateShare){ .lane = lane->lane,
+                          .window_at = rate_window(definition->rate_per, tx->now),
+                          .max = definition->rate_max,
+                          .wanted = earlier(claiming->body.max, definition->rate_max),
+                          .future = tx->now + RATE_CLOCK_WRONG };
+    rate_take(tx, &tx->arena, share, 1, &rows);
+    TRY(tx_sync(tx, error));
+    rate_granted(&rows, share, 1);
+    claiming->rate_ends = share->window_at + definition->rate_per;
+    *ret = (int) share->granted;
+    return ERR_OK;
+}
+
+// send_claim sends one; ret_refused where it is refused.
+static Err send_claim(Tx *tx, Call *call, bool *ret_refused, Error *error)
+{
+    int free;
     Error refusal = { .arena = call->arena };
     Claiming *claiming = call->with;
     const RegistryLane *lane;
     Err err = find_lane(tx, call, &lane, &refusal);
     claiming->count = 0;
-    if (err != ERR_OK) {
+    *ret_refused = err != ERR_OK;
+    if (*ret_refused) {
         call_refuse(call, err, &refusal);
-        return false;
+        return ERR_OK;
     }
+    TRY(take_rate(tx, claiming, lane, &free, error));
     bool is_enabled = lane->channel->definition.enabled;
-    claiming->lane =
-        (ClaimLane){ .lane = lane->lane, .free = claiming->body.max, .bytes = CLAIM_BYTES_MAX };
+    claiming->lane = (ClaimLane){ .lane = lane->lane, .free = free, .bytes = CLAIM_BYTES_MAX };
     claiming->now = tx->now;
     claiming->next = (QueueNext){ .lanes = &claiming->lane.lane,
                                   .lane_count = is_enabled,
                                   .arena = call->arena };
     claiming->claim = (Claim){ .lanes = &claiming->lane,
-                               .lane_count = is_enabled,
+                               .lane_count = is_enabled && free > 0,
                                .lease_until = lease_until(tx, claiming, lane),
                                .arena = call->arena };
     queue_claim(tx, &claiming->claim);
     if (waits(call))
         queue_next(tx->db, &claiming->next);
-    return true;
+    return ERR_OK;
 }
 
 static Work work_of(Arena *arena, const Claimed *claimed)
@@ -159,6 +190,7 @@ static Err take_claim(Tx *tx, Call *call, Error *error)
     TRY(queue_claim_take(tx, claim, error));
     if (waits(call))
         queue_next_take(&claiming->next);
+    rate_return(tx, &claiming->share, claiming->share.granted - (int64_t) claim->count);
     claiming->given = ARENA_ARRAY(call->arena, Work, claim->count + 1);
     unread.rows = ARENA_ARRAY(&tx->arena, Settle, claim->count + 1);
     for (size_t i = 0; i < claim->count; i++)
@@ -173,9 +205,12 @@ static Err carry_out(Tx *tx, Call *const *calls, size_t count, Error *error)
 {
     Call **going = ARENA_ARRAY(&tx->arena, Call *, count);
     size_t going_count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (send_claim(tx, calls[i]))
+    for (size_t i = 0; i < count; i++) {
+        bool is_refused;
+        TRY(send_claim(tx, calls[i], &is_refused, error));
+        if (!is_refused)
             going[going_count++] = calls[i];
+    }
     TRY(tx_sync(tx, error));
     for (size_t i = 0; i < going_count; i++)
         TRY(take_claim(tx, going[i], error));
@@ -232,6 +267,10 @@ static void tell_engine(const Call *call)
                       .due_at = INSTANT_NONE };
     if (waits(call) && claiming->next.lane_count > 0)
         pulled.due_at = claiming->next.lane_due[0];
+    const RateShare *share = &claiming->share;
+    if (share->lane && (int64_t) claiming->count == share->granted) // it may be all there was of it
+        pulled.due_at =
+            later(pulled.due_at, share->granted < share->wanted ? claiming->rate_ends : 0);
     bool is_due = pulled.due_at <= claiming->now;
     if (is_due && claiming->count == 0)
         pulled.due_at = clock->is_manual ? INSTANT_NONE : claiming->now + CLAIM_PAUSE;

@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "api/shapes.h"
+#include "domain/trigger.h"
 #include "store/definition.h"
 #include "store/key.h"
 #include "store/site.h"
@@ -129,6 +130,31 @@ Err tenant_delete(Call *call, Tx *tx, Error *error)
     return ERR_OK;
 }
 
+// put_handlers shows those that a key is limited to; null: it is not.
+static void put_handlers(JsonOut *out, Str handlers)
+{
+    json_key(out, S("handlers"));
+    if (!handlers.at) {
+        json_add_null(out);
+        return;
+    }
+    json_open(out, '[');
+    while (handlers.len > 0)
+        json_add_str(out, str_cut(&handlers, ','));
+    json_close(out, ']');
+}
+
+// join_handlers is those of a body as they are kept.
+static Str join_handlers(Arena *arena, const KeyBody *body)
+{
+    Buf text = buf_new(arena, KEY_HANDLERS_MAX * (CHANNEL_KEY_MAX + 1));
+    for (size_t i = 0; i < body->handler_count; i++) {
+        buf_add(&text, i ? S(",") : S(""));
+        buf_add(&text, body->handlers[i]);
+    }
+    return body->handler_count > 0 ? buf_str(&text) : STR_NONE;
+}
+
 // put_key shows a key; its text is known only when it was just made.
 static void put_key(Call *call, const Key *key, Str tenant, Str text)
 {
@@ -138,6 +164,7 @@ static void put_key(Call *call, const Key *key, Str tenant, Str text)
     json_put_str(out, S("tenant"), tenant);
     json_put_str(out, S("role"), str_from(role_text(key->role)));
     json_put_str(out, S("site"), key->site_name);
+    put_handlers(out, key->handlers);
     json_put_bool(out, S("system"), key->is_system);
     json_put_str(out, S("name"), key->name.len ? key->name : STR_NONE);
     json_put_time(out, S("createdAt"), key->created_at);
@@ -172,6 +199,8 @@ static void answer_key(Call *call, int status, const Key *key, Str tenant, Str t
     shown->key.name = str_dup(call->arena, key->name);
     if (key->site_name.at)
         shown->key.site_name = str_dup(call->arena, key->site_name);
+    if (key->handlers.at)
+        shown->key.handlers = str_dup(call->arena, key->handlers);
     shown->tenant = str_dup(call->arena, tenant);
     call->with = shown;
     call_later(call, tell_key);
@@ -294,6 +323,7 @@ Err key_create(Call *call, Tx *tx, Error *error)
     Key key = {
         .tenant = tenant.tenant, .role = body.role, .name = body.name, .expires_at = body.expires_at
     };
+    key.handlers = join_handlers(call->arena, &body);
     Str text = key_text_new(call->arena, tx->random);
     TRY(find_site(tx, &key, body.site, error));
     TRY(key_add(tx, &key, text, error));
@@ -327,6 +357,7 @@ static Err change_key(Call *call, Tx *tx, Key *key, Str tenant, const Json *give
     key->role = body.role;
     key->name = body.name;
     key->expires_at = body.expires_at;
+    key->handlers = join_handlers(call->arena, &body);
     TRY(find_site(tx, key, body.site, error));
     TRY(key_change(tx, key, error));
     answer_key(call, 200, key, tenant, STR_NONE);
@@ -356,6 +387,7 @@ Err key_patch(Call *call, Tx *tx, Error *error)
     json_open(&out, '{');
     json_put_str(&out, S("role"), str_from(role_text(key.role)));
     json_put_str(&out, S("site"), key.site_name);
+    put_handlers(&out, key.handlers);
     json_put_str(&out, S("name"), key.name.len ? key.name : STR_NONE);
     json_put_time(&out, S("expiresAt"), key.expires_at);
     json_close(&out, '}');

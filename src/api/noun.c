@@ -117,6 +117,11 @@ static const ChannelType *type_of(const Json *body)
 static Err find_config(Arena *arena, const Json *body, const Shape **ret, Error *error)
 {
     const ChannelType *type = type_of(body);
+    if (type && type->carrier == CARRIER_PULLED && json_bool(json_get(body, S("ordered")))) {
+        error_add(error, S("/ordered"), "bad-value",
+                  "workers take several at once: who pulls sees to their order");
+        return error_close(error, ERR_CHANNEL_INVALID);
+    }
     if (type) {
         *ret = type->config;
         return ERR_OK;

@@ -724,11 +724,14 @@ static const Field tenant_change_rows[] = {
 const Shape tenant_change_shape = { .name = "TenantChange", SHAPE_ROWS(tenant_change_rows), .size = sizeof(TenantBody) };
 #undef TENANT_NAME
 
+static const Field handler_row = { NULL, FIELD_KEY, .max = CHANNEL_KEY_MAX };
 static const Field key_rows[] = {
     { "id",        FIELD_ID,   FIELD_SHOWN | ALWAYS },
     { "tenant",    FIELD_TEXT, ALWAYS, offsetof(KeyBody, tenant), .max = TENANT_ID_MAX, .help = "One's own unless said" },
     { "role",      FIELD_WORD, FIELD_NEEDED, offsetof(KeyBody, role), .min = ROLE_NONE + 1, .words = role_words, .noun = "a role", .code = "unknown-role" },
     { "site",      FIELD_KEY,  OR_NULL, offsetof(KeyBody, site), .max = SITE_NAME_MAX, .help = "Whose it is, where the role is site" },
+    { "handlers",  FIELD_LIST, OR_NULL, offsetof(KeyBody, handlers), .count = offsetof(KeyBody, handler_count), .min = 1, .max = KEY_HANDLERS_MAX,
+      .code = "too-many", .of = &handler_row, .help = "Those that a worker may claim from and report on; null: all" },
     { "system",    FIELD_BOOL, FIELD_SHOWN | ALWAYS },
     { "name",      FIELD_TEXT, OR_NULL, offsetof(KeyBody, name), .max = KEY_NAME_MAX },
     { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
@@ -741,6 +744,8 @@ static void check_key(const Members *members, void *value)
     if (body->role != ROLE_NONE && (body->role == ROLE_SITE) != (body->site.at != NULL))
         members_note(members, S("site"), "bad-value",
                      body->site.at ? "goes with the role site" : "must be given: the role is site");
+    if (body->role != ROLE_NONE && body->role != ROLE_WORKER && body->handler_count > 0)
+        members_note(members, S("handlers"), "bad-value", "goes with the role worker");
 }
 const Shape key_shape = { .name = "Key", SHAPE_ROWS(key_rows), .size = sizeof(KeyBody), .check = check_key };
 

@@ -155,6 +155,8 @@ typedef struct KeyBody {
     Str site;
     Str name;
     Instant expires_at;
+    Str *handlers;
+    size_t handler_count;
 } KeyBody;
 extern const Shape key_shape;
 

@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "channels/channel.h"
 #include "domain/channel.h"
+#include "store/key.h"
 #include "store/progress.h"
 #include "store/report.h"
 
@@ -120,6 +121,19 @@ static Err decide_reports(Call *call, Error *error)
     return ERR_OK;
 }
 
+// lanes_of lists the lanes that a caller may tell of; NULL: all of its tenant's.
+static const int64_t *lanes_of(Tx *tx, const Call *call, size_t *ret_count)
+{
+    Str rest = call->key->handlers;
+    *ret_count = 0;
+    if (!rest.at)
+        return NULL;
+    int64_t *lanes = ARENA_ARRAY(&tx->arena, int64_t, KEY_HANDLERS_MAX);
+    while (rest.len > 0 && *ret_count < KEY_HANDLERS_MAX)
+        lanes[(*ret_count)++] = registry_lane_of(tx->registry, call->tenant, str_cut(&rest, ','));
+    return lanes;
+}
+
 // gather lays the reports of all calls one behind the other, each bound to its caller's tenant.
 static Report *gather(Tx *tx, Call *const *calls, size_t count, size_t *ret_count)
 {
@@ -129,10 +143,14 @@ static Report *gather(Tx *tx, Call *const *calls, size_t count, size_t *ret_coun
     Report *all = ARENA_ARRAY(&tx->arena, Report, room + 1);
     for (size_t i = 0; i < count; i++) {
         const Reporting *reporting = calls[i]->with;
+        size_t lane_count;
+        const int64_t *lanes = lanes_of(tx, calls[i], &lane_count);
         for (size_t n = 0; n < reporting->count; n++) {
             Report *report = &all[used++];
             *report = reporting->reports[n];
             report->tenant = calls[i]->tenant;
+            report->lanes = lanes;
+            report->lane_count = lane_count;
             report->lease_until = reporting->lease ? tx->now + reporting->lease : 0;
         }
     }

@@ -286,6 +286,24 @@ static void put_change(JsonOut *out, const CommandArgs *args, const char *option
         put_option(out, args, option, member);
 }
 
+// put_handlers writes the handlers that a key is limited to, by commas; an empty one: to none.
+static void put_handlers(JsonOut *out, const CommandArgs *args)
+{
+    const char *value = args_option(args, "handlers");
+    Str rest = str_from(value);
+    if (!value)
+        return;
+    json_key(out, S("handlers"));
+    if (rest.len == 0) {
+        json_add_null(out);
+        return;
+    }
+    json_open(out, '[');
+    while (rest.len > 0)
+        json_add_str(out, str_cut(&rest, ','));
+    json_close(out, ']');
+}
+
 static int set_key(CommandArgs *args)
 {
     Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
@@ -293,11 +311,13 @@ static int set_key(CommandArgs *args)
     json_open(&out, '{');
     put_option(&out, args, "role", "role");
     put_change(&out, args, "site", "site", "");
+    put_handlers(&out, args);
     put_change(&out, args, "name", "name", "");
     put_change(&out, args, "expires-at", "expiresAt", "never");
     json_close(&out, '}');
     if (str_eq(buf_str(&body), S("{}")))
-        return args_usage(args, "Say what is to change: --role, --site, --name or --expires-at");
+        return args_usage(
+            args, "Say what is to change: --role, --site, --handlers, --name or --expires-at");
     return patch(args, buf_str(&body), "Changed");
 }
 
@@ -326,6 +346,7 @@ static int create_key(CommandArgs *args)
     put_option(&out, args, "tenant", "tenant");
     put_option(&out, args, "role", "role");
     put_option(&out, args, "site", "site");
+    put_handlers(&out, args);
     put_option(&out, args, "name", "name");
     put_option(&out, args, "expires-at", "expiresAt");
     json_close(&out, '}');
@@ -451,6 +472,7 @@ static const CommandOption channel_options[] = {
 static const CommandOption key_options[] = {
     { "role", "ROLE", "admin operator author ingest worker site read audit-export operations" },
     { "site", "NAME", "whose key it is, with the role site" },
+    { "handlers", "KEYS", "by commas: those that a worker's key is limited to; else all" },
     { "tenant", "ID", "the tenant that it opens; else yours" },
     { "name", "NAME", "what it is for" },
     { "expires-at", "T", "when it ends, such as 2027-01-01T00:00:00Z, or never; else never" },

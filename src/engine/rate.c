@@ -7,8 +7,6 @@
 // window alone. What is claimed is paid for when it comes back, and starts in the window that it
 // was paid from, or is given back. A lane whose channel has no rate asks nothing of all this.
 
-#define CLOCK_WRONG SPAN_MINUTE // a window that begins later than this from now is nobody's
-
 static const ChannelDefinition *definition_of(const Engine *engine, const LaneState *lane)
 {
     const RegistryLane *way = registry_lane(engine->registry, lane->number);
@@ -22,7 +20,7 @@ static bool has_rate(const ChannelDefinition *definition)
 
 static Instant window_at(const ChannelDefinition *definition, Instant now)
 {
-    return now - now % definition->rate_per;
+    return rate_window(definition->rate_per, now);
 }
 
 int64_t rate_left(const Engine *engine, LaneState *lane, Instant now)
@@ -73,7 +71,7 @@ bool rate_ask(Engine *engine, Round *round, Instant now)
                          .window_at = window_at(definition, now),
                          .max = definition->rate_max,
                          .wanted = earlier(wanted, definition->rate_max),
-                         .future = now + CLOCK_WRONG };
+                         .future = now + RATE_CLOCK_WRONG };
     }
     lanes->rated_count = 0;
     qsort(round->shares, round->share_count, sizeof *round->shares, by_lane);

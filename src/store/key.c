@@ -11,13 +11,14 @@ enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
 static const Statement insert = {
     .name = "key_insert",
     .scope = STATEMENT_TENANT,
-    .params = "iutitbiiii",
+    .params = "iutitbiiiit",
     .sql = "INSERT INTO api_key (tenant, id, role, is_system, name, hash, created_at, expires_at,"
-           " is_revoked, generation, site) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)",
+           " is_revoked, generation, site, handlers)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11)",
 };
 #define SELECT_KEY                                                                                 \
     "SELECT k.id, k.tenant, k.role, k.is_system, k.name, k.created_at, k.expires_at, k.site,"      \
-    " s.name FROM api_key k LEFT JOIN site s ON s.site = k.site"
+    " s.name, k.handlers FROM api_key k LEFT JOIN site s ON s.site = k.site"
 static const Statement page = {
     .name = "key_page",
     .scope = STATEMENT_TENANT,
@@ -34,9 +35,9 @@ static const Statement find = {
 static const Statement update = {
     .name = "key_update",
     .scope = STATEMENT_TENANT,
-    .params = "iuttiii",
-    .sql = "UPDATE api_key SET role = $3, name = $4, expires_at = $5, generation = $6, site = $7"
-           " WHERE tenant = $1 AND id = $2",
+    .params = "iuttiiit",
+    .sql = "UPDATE api_key SET role = $3, name = $4, expires_at = $5, generation = $6, site = $7,"
+           " handlers = $8 WHERE tenant = $1 AND id = $2",
 };
 static const Statement revoke = {
     .name = "key_revoke",
@@ -117,7 +118,8 @@ Err key_add(Tx *tx, Key *key, Str text, Error *error)
                      value_i64(key->created_at),
                      value_time(key->expires_at),
                      value_i64(definition_generation(tx)),
-                     value_i64(key->site) };
+                     value_i64(key->site),
+                     value_text(key->handlers) };
     Rows rows;
     TRY(tx_query(tx, &insert, args, &rows, error));
     tx->changes_definitions = true;
@@ -139,7 +141,8 @@ static Key read_row(const Value *row)
                 .created_at = value_to_time(&row[5]),
                 .expires_at = value_to_time(&row[6]),
                 .site = value_to_i64(&row[7]),
-                .site_name = value_to_str(&row[8]) };
+                .site_name = value_to_str(&row[8]),
+                .handlers = value_to_str(&row[9]) };
     if (!role_parse(value_to_str(&row[2]), &key.role))
         key.role = ROLE_NONE;
     return key;
@@ -183,7 +186,8 @@ Err key_change(Tx *tx, const Key *key, Error *error)
                      value_text(key->name.at ? key->name : S("")),
                      value_time(key->expires_at),
                      value_i64(definition_generation(tx)),
-                     value_i64(key->site) };
+                     value_i64(key->site),
+                     value_text(key->handlers) };
     Rows rows;
     TRY(tx_query(tx, &update, args, &rows, error));
     assert(rows.changed == 1); // the lock was taken before it was found

@@ -10,7 +10,7 @@
 #include "store/tx.h"
 #include "store/walk.h"
 
-enum { KEY_NAME_MAX = 100, KEY_GIVEN_MIN = 16 };
+enum { KEY_NAME_MAX = 100, KEY_GIVEN_MIN = 16, KEY_HANDLERS_MAX = 50 };
 
 typedef struct Key {
     Uuid id;
@@ -21,6 +21,7 @@ typedef struct Key {
     Instant created_at, expires_at;
     int64_t site;  // whose it is, where the role is that (store/site.h); 0
     Str site_name; // none
+    Str handlers;  // that it is limited to, by commas, where the role is worker; none: all
 } Key;
 
 // key_text_new makes "pk_" and 43 letters and digits.
@@ -36,7 +37,8 @@ Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, 
 // key_find returns a key of the tenant; ERR_NOT_FOUND for one that is revoked, too.
 Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error) MUST_USE;
 
-// key_change writes role, site, name and expiry of a key that was found under definition_lock().
+// key_change writes role, site, handlers, name and expiry of a key that was found under
+// definition_lock().
 Err key_change(Tx *tx, const Key *key, Error *error) MUST_USE;
 
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.

@@ -93,9 +93,10 @@ const TrieKind part_keys = { same_key, free_plain };
 RegistryKey *part_key(const RegistryKey *from)
 {
     char *at;
-    RegistryKey *key = part_new(sizeof *key, from->site_name.len, &at);
+    RegistryKey *key = part_new(sizeof *key, from->site_name.len + from->handlers.len, &at);
     *key = *from;
     key->site_name = put_text(&at, from->site_name);
+    key->handlers = put_text(&at, from->handlers);
     key->item.holders = 1;
     key->item.hash = hash_start(&from->hash);
     return key;

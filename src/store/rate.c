@@ -29,7 +29,14 @@ static const Statement take = {
                 " ORDER BY u.lane" TAKE_OVER,
 };
 
-const Statement *const rate_statements[] = { &take, NULL };
+static const Statement give_back = {
+    .name = "rate_return",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iii",
+    .sql = "UPDATE rate SET spent = spent - $3 WHERE lane = $1 AND window_at = $2",
+};
+
+const Statement *const rate_statements[] = { &take, &give_back, NULL };
 
 static const Columns columns =
     COLUMNS(RateShare, COLUMN(RateShare, lane), COLUMN(RateShare, window_at),
@@ -52,4 +59,12 @@ void rate_granted(const Rows *rows, RateShare *shares, size_t count)
             if (shares[i].lane == value_to_i64(&row[0]))
                 shares[i].granted = value_to_i64(&row[1]);
     }
+}
+
+void rate_return(Tx *tx, const RateShare *share, int64_t unused)
+{
+    Value args[] = { value_i64(share->lane), value_i64(share->window_at), value_i64(unused) };
+    assert(unused <= share->granted);
+    if (unused > 0)
+        db_send(tx->db, &tx->arena, &give_back, args, NULL);
 }

@@ -16,8 +16,19 @@ typedef struct RateShare {
     int64_t granted;   // result
 } RateShare;
 
+// rate_window is where the window of a moment begins. What begins later than RATE_CLOCK_WRONG from
+// now is nobody's.
+#define RATE_CLOCK_WRONG SPAN_MINUTE
+static inline Instant rate_window(Span per, Instant now)
+{
+    return now - now % per;
+}
+
 // rate_take sends, for shares by lane; rate_granted reads what each was granted, after the sync.
 void rate_take(Tx *tx, Arena *arena, const RateShare *shares, size_t count, Rows *ret);
 void rate_granted(const Rows *rows, RateShare *shares, size_t count);
+
+// rate_return gives back what was granted in this transaction and is not used.
+void rate_return(Tx *tx, const RateShare *share, int64_t unused);
 
 extern const Statement *const rate_statements[]; // ends with NULL

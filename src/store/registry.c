@@ -25,6 +25,15 @@ const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant)
     return found && found->id.at ? found : NULL;
 }
 
+bool registry_key_may(const RegistryKey *key, Str handler)
+{
+    Str rest = key->handlers;
+    while (rest.len > 0)
+        if (str_eq(str_cut(&rest, ','), handler))
+            return true;
+    return !key->handlers.at;
+}
+
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash)
 {
     return part_find_key(registry, hash);

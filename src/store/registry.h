@@ -56,6 +56,7 @@ typedef struct RegistryKey {
     Instant expires_at;
     int64_t site;  // whose it is (store/site.h); 0: nobody's
     Str site_name; // none
+    Str handlers;  // that it is limited to, by commas; none: all
     Sha256 hash;
 } RegistryKey;
 
@@ -126,6 +127,7 @@ void registry_drop(Registry *registry);
 
 const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant);
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
+bool registry_key_may(const RegistryKey *key, Str handler); // it is not limited to others
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);
 int64_t registry_lane_of(const Registry *registry, int64_t tenant, Str channel_key); // 0: none

@@ -26,7 +26,8 @@ static const Statement load_keys = {
     .scope = STATEMENT_SYSTEM,
     .params = "i",
     .sql = "SELECT k.hash, k.id, k.tenant, k.role, k.is_system, k.expires_at, k.is_revoked, k.site,"
-           " s.name FROM api_key k LEFT JOIN site s ON s.site = k.site WHERE k.generation > $1",
+           " s.name, k.handlers FROM api_key k LEFT JOIN site s ON s.site = k.site"
+           " WHERE k.generation > $1",
 };
 static const Statement load_lanes = {
     .name = "registry_lanes",
@@ -213,7 +214,8 @@ static void take_key(Making *making, const Value *row)
                         .is_system = value_to_i64(&row[4]) != 0,
                         .expires_at = value_to_time(&row[5]),
                         .site = value_to_i64(&row[7]),
-                        .site_name = value_to_str(&row[8]) };
+                        .site_name = value_to_str(&row[8]),
+                        .handlers = value_to_str(&row[9]) };
     Str hash = value_to_str(&row[0]);
     if (hash.len == sizeof key.hash.b)
         memcpy(key.hash.b, hash.at, hash.len);

@@ -262,6 +262,33 @@ def test_who_may(ctx):
         make_user(ctx.peal, role).post("/v1/work/claim", {"handler": HANDLER}, expect=403)
 
 
+def test_a_key_may_be_limited_to_handlers(ctx):
+    start(ctx, 1)
+    make_worker(ctx.peal, "worker:other")
+    made = ctx.peal.post("/v1/keys", {"role": "worker", "handlers": ["worker:none", "worker:other"]},
+                         expect=201).json
+    equal(made["handlers"], ["worker:none", "worker:other"])
+    limited = ctx.peal.with_key(made["key"])
+    limited.post("/v1/work/claim", {"handler": HANDLER}, expect=403)
+    equal(claim(limited, handler="worker:other"), [])
+    work = claim_one(ctx.peal)
+    for what in ("heartbeat", "done"):
+        tell(limited, work, what, expect=403)
+    item = {"id": work["id"], "fence": work["fence"]}
+    equal(limited.post("/v1/work/done", {"items": [item]}, expect=200).json["items"][0]["status"], 403)
+    path = f"/v1/keys/{made['id']}"
+    equal(ctx.peal.patch(path, {"name": "w"}, expect=200).json["handlers"], made["handlers"])
+    ctx.peal.patch(path, {"handlers": [HANDLER]}, expect=200)
+    tell(limited, work, "done")
+    tell(limited, work, "done")
+    equal(ctx.peal.patch(path, {"handlers": None}, expect=200).json["handlers"], None)
+    equal(claim(limited), [])
+    for body in ({"role": "read", "handlers": [HANDLER]}, {"role": "worker", "handlers": []},
+                 {"role": "worker", "handlers": ["a,b"]}, {"role": "worker", "handlers": "all"},
+                 {"role": "worker", "handlers": [HANDLER] * 51}):
+        ctx.peal.post("/v1/keys", body, expect=422)
+
+
 def test_an_idempotency_key_gives_the_same_claim(ctx):
     start(ctx, 2)
     body = {"handler": HANDLER, "max": 1}
@@ -276,10 +303,27 @@ def test_an_idempotency_key_gives_the_same_claim(ctx):
         equal(answers[0].json.get("repeated"), answers[1].json.get("repeated"))
 
 
+def test_a_rate_is_kept_over_all_workers(ctx):
+    ctx.peal.post("/v1/channels", {"key": HANDLER, "type": "worker",
+                                   "rate": {"per": "1m", "max": 5}}, expect=201)
+    make_trigger(ctx.peal, channel=HANDLER)
+    ask_for(ctx.peal, 2)
+    equal(len(claim(ctx.peal, 4)), 2)  # what was granted and not used is left for others
+    ask_for(ctx.peal, 9)
+    equal([len(claim(ctx.peal, 2)) for _ in range(3)], [2, 1, 0])
+    waiter = Waiter(ctx.peal, max=3)
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "10s")
+    parked(ctx.peal, 1)
+    advance(ctx.peal, "50s")
+    equal(len(waiter.got()), 3)
+
+
 def test_a_channel_says_how_long_a_lease_is(ctx):
     for config in ({"lease": "0s"}, {"lease": "25h"}, {"lease": 5}, {"url": "http://x"}):
         ctx.peal.post("/v1/channels", {"key": "worker:x", "type": "worker", "config": config},
                       expect=422)
+    ctx.peal.post("/v1/channels", {"key": "worker:x", "type": "worker", "ordered": True}, expect=422)
     make_worker(ctx.peal, lease="24h")
     make_trigger(ctx.peal, channel=HANDLER)
     ask_for(ctx.peal)

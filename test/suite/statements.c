@@ -78,6 +78,7 @@ static const char *const system_statements[] = {
     "queue_next_sweep",
     "queue_pull",
     "queue_waiting_due",
+    "rate_return",
     "rate_take",
     "recall_lock",
     "registry_bodies",
