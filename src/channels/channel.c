@@ -172,13 +172,13 @@ static bool is_control(Str text, size_t len)
 
 // clean_text is what somebody else wrote, as UTF-8 without control characters but those in spared,
 // cut between two characters; none when nothing is left.
-static Str clean_text(Arena *arena, Str text, size_t max, const char *spared)
+static Str clean_text(Arena *arena, Str text, size_t max, Str spared)
 {
     static const Str stand_in = S("\xef\xbf\xbd"); // U+FFFD
     Buf clean = buf_new(arena, max);
     while (text.len > 0 && !clean.overflowed) {
         size_t len = str_utf8_len(text);
-        if (is_control(text, len) && !memchr(spared, text.at[0], strlen(spared)))
+        if (is_control(text, len) && !str_contains(spared, (Str){ text.at, 1 }))
             buf_add_char(&clean, ' ');
         else
             buf_add(&clean, len > 0 ? (Str){ text.at, len } : stand_in);
@@ -190,7 +190,7 @@ static Str clean_text(Arena *arena, Str text, size_t max, const char *spared)
 
 Str judge_text(Arena *arena, Str text, size_t max)
 {
-    return clean_text(arena, text, max, "");
+    return clean_text(arena, text, max, STR_NONE);
 }
 
 Str judge_id(Arena *arena, Str id)
@@ -276,7 +276,7 @@ Str judge_detail(Arena *arena, Str text)
 
 Str judge_lines(Arena *arena, Str text, size_t max)
 {
-    return clean_text(arena, text, max, "\n\t");
+    return clean_text(arena, text, max, S("\n\t"));
 }
 
 // detail_of is what was answered, or where somebody is sent on to: nobody goes there.

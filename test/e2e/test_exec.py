@@ -286,6 +286,17 @@ def test_without_a_folder_there_are_no_commands(ctx):
     equal(delivery(peal, id)["state"], "delivered")
 
 
+@only("postgres")
+def test_nodes_without_the_folder_leave_it_to_others(ctx):
+    commands = Commands(ctx)
+    commands.add("fine", "true")
+    able, other = start(ctx, commands, clock="system"), ctx.start(clock="system")
+    make_exec(able, "fine")
+    ingest(other, *[visit() for _ in range(20)])
+    eventually(lambda: len(deliveries(able, "&state=delivered")) == 20)
+    equal(len({attempts(able, one["id"])[0]["node"] for one in deliveries(able)}), 1)
+
+
 @only("sqlite")
 def test_a_folder_that_everybody_may_write_is_refused(ctx):
     commands = Commands(ctx)
