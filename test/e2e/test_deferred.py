@@ -1,11 +1,10 @@
 """J3 and J6: runs of a job that are put off for an entity, replaced, cancelled and tried again."""
 import datetime
-import json
 import threading
 
-from harness import equal, eventually, like, main, once, only, run_peal, slow
-from steps import (advance, attempt_times, captured, change_channel, deliveries, delivery, make_channel,
-                   make_tenant, make_user, moment, problems, settle, tick)
+from harness import equal, eventually, like, main, only, slow
+from steps import (advance, attempt_times, captured, delivery, make_channel, make_tenant, make_user, moment,
+                   problems, settle, tick)
 from test_jobs import make_job
 from test_outbox import outbox, refused, sql
 
@@ -206,10 +205,61 @@ def test_an_unknown_job_is_taken_and_waits_for_its_handler(ctx):
     equal(cancel(ctx.peal, "gone"), {"cancelled": 1})
     equal(cancel(ctx.peal, job="never-named"), {"cancelled": 0})
     advance(ctx.peal, "1h")
-    like(delivery(ctx.peal, early), {"state": "parked", "rule": {"id": "payment-timeout", "version": 0}})
+    like(delivery(ctx.peal, early), {"state": "parked",
+                                     "rule": {"id": "payment-timeout", "version": 0}})
     make_checkout(ctx.peal)
-    equal(delivery(ctx.peal, late)["state"], "pending")
-    return early, late
+    advance(ctx.peal, "1h")
+    equal([one["at"] for one in captured(ctx.peal, late)], [moment(hours=2)])
+    ctx.peal.post(f"/v1/dead/{early}/retry", expect=200)
+    settle(ctx.peal)
+    equal(delivery(ctx.peal, early)["state"], "delivered")
+
+
+def test_a_cancel_and_the_run_race_and_one_of_them_wins(ctx):
+    """Under the real clock: what is cancelled is never run, what is run was not cancelled."""
+    receiver = ctx.receiver()
+    peal = ctx.start(clock="system")
+    peal.post("/v1/channels", {"key": "http:shop", "type": "http", "config": {"url": receiver.url}}, expect=201)
+    make_checkout(peal, handler="http:shop")
+    made, cancelled = {}, []
+    for n in range(60):
+        at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(milliseconds=n % 12)).isoformat()
+        made[str(n)] = defer(peal, str(n), runAt=at)["id"]
+        cancelled += [str(n)] if cancel(peal, str(n))["cancelled"] else []
+    eventually(lambda: all(delivery(peal, id)["state"] in ("delivered", "cancelled") for id in made.values()))
+    run = [request.json["entity"] for request in receiver.wait_for(len(made) - len(cancelled))]
+    equal(sorted(run + cancelled, key=int), sorted(made, key=int))
+
+
+def test_a_node_that_dies_between_keeps_its_word(ctx):
+    """kill -9 while runs are put off and called off: what was answered holds, and nothing else is made up."""
+    peal = ctx.start(clock="system")
+    make_checkout(peal)
+    told = {}
+
+    def shop(first):
+        for n in range(first, first + 200):
+            try:
+                defer(peal, str(n), delay="1h", replace=True)
+                told[str(n)] = 1
+                if n % 2:
+                    told[str(n)] = None  # unless it answers, nobody knows
+                    told[str(n)] = 1 - cancel(peal, str(n))["cancelled"]
+            except Exception:
+                return
+    threads = [threading.Thread(target=shop, args=(first,)) for first in (0, 1000)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(told) > 60)
+    peal.kill9()
+    for thread in threads:
+        thread.join()
+    peal.start()
+    found = [one["entity"] for one in pending(peal)]
+    equal(len(found), len(set(found)))
+    for entity, count in told.items():
+        if count is not None:
+            equal(found.count(entity), count, entity)
 
 
 def test_an_idempotency_key_makes_one_run(ctx):
@@ -340,7 +390,8 @@ def test_sql_refuses_what_could_not_become_a_run(ctx):
     [past] = sql(ctx, "SELECT peal.defer('payment-timeout', 'x', run_at => '-infinity');")
     tick(ctx.peal)
     equal(delivery(ctx.peal, past)["state"], "delivered")
-    sql(ctx, "SELECT peal.defer('payment-timeout', 'x', delay => '1h'); UPDATE peal.inbox SET body = '{\"job\":7}' WHERE status = 0;")
+    sql(ctx, """BEGIN; SELECT peal.defer('payment-timeout', 'x', delay => '1h');
+                UPDATE peal.inbox SET body = '{"job":7}' WHERE status = 0; COMMIT;""")
     tick(ctx.peal)
     like(outbox(ctx.peal)[0], {"kind": "defer", "status": "Failed", "reason": "unusable"})
 
