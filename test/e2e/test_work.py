@@ -174,6 +174,27 @@ def test_many_are_done_at_once_and_each_is_answered(ctx):
     equal(delivery(ctx.peal, ids[2])["state"], "sending")
 
 
+def test_a_jobs_run_tells_its_job_entity_and_progress(ctx):
+    make_worker(ctx.peal)
+    ctx.peal.post("/v1/jobs", {"name": "RateSync", "handler": HANDLER, "payload": {"base": "EUR"}},
+                  expect=201)
+    run = ctx.peal.post("/v1/jobs/RateSync/trigger", expect=202).json
+    ctx.peal.post("/v1/jobs/RateSync/defer", {"entity": "12345", "delay": "1m"}, expect=202)
+    work = claim_one(ctx.peal)
+    like(work, {"id": run["deliveryId"], "executionId": run["executionId"], "job": "RateSync",
+                "entity": None, "payload": {"base": "EUR"}})
+    tell(ctx.peal, work, "progress", message="fetching")
+    running = ctx.peal.get("/v1/jobs/RateSync/executions", expect=200).json["items"]
+    shown = next(one for one in running if one["executionId"] == work["executionId"])
+    like(shown, {"completedAt": None, "succeeded": None, "progress": [{"message": "fetching"}]})
+    tell(ctx.peal, work, "done", message="40 rates")
+    shown = next(one for one in ctx.peal.get("/v1/jobs/RateSync/executions", expect=200).json["items"]
+                 if one["executionId"] == work["executionId"])
+    like(shown, {"succeeded": True, "message": "40 rates", "progress": [{"message": "fetching"}]})
+    advance(ctx.peal, "1m")
+    like(claim_one(ctx.peal), {"job": "RateSync", "entity": "12345"})
+
+
 def test_two_workers_never_hold_one_claim(ctx):
     ids = start(ctx, 60)
     got, lock = [], threading.Lock()

@@ -323,6 +323,54 @@ static void what_was_pulled_is_reported_by_its_fence(void)
     CHECK(view(&store, TENANT, taken.claimed[0].promise.id).state == DELIVERY_DELIVERED);
 }
 
+static void what_is_told_twice_is_repeated(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    visit(&store);
+    visit(&store);
+    Claim taken = pull(&store, 2);
+    Report three[] = { report_of(&taken.claimed[0], VERDICT_DELIVERED),
+                       report_of(&taken.claimed[1], VERDICT_TRANSIENT),
+                       report_of(&taken.claimed[0], VERDICT_DELIVERED) };
+    report_all(&store, three, 3); // one after the other, though they come together
+    CHECK(!three[0].is_stale && !three[1].is_stale && !three[0].is_repeated);
+    CHECK(three[2].is_stale && three[2].is_repeated);
+    CHECK(three[2].to.live.state == DELIVERY_DELIVERED);
+    CHECK(report(&store, &taken.claimed[1], VERDICT_TRANSIENT).is_repeated);
+    CHECK(!report(&store, &taken.claimed[1], VERDICT_DELIVERED).is_repeated);
+    CHECK(!renew(&store, &taken.claimed[0], SPAN_HOUR).is_repeated);
+
+    pass(&store, SPAN_MINUTE);
+    Claim again = pull(&store, 1); // of the next claim nothing was told yet
+    Report told = report(&store, &taken.claimed[1], VERDICT_TRANSIENT);
+    CHECK(again.count == 1 && told.is_stale && !told.is_repeated && !told.is_missing);
+    Report lost = report_of(&again.claimed[0], VERDICT_DELIVERED);
+    lost.id.b[15] ^= 1;
+    report_all(&store, &lost, 1);
+    CHECK(lost.is_missing && lost.is_stale);
+}
+
+static void who_is_limited_to_lanes_tells_of_no_others(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    Uuid id = visit(&store);
+    Claim taken = pull(&store, 1);
+    int64_t lanes[] = { 7, 1 };
+    Report told = report_of(&taken.claimed[0], VERDICT_DELIVERED);
+    told.lanes = lanes;
+    told.lane_count = 1;
+    report_all(&store, &told, 1);
+    CHECK(told.is_barred && told.is_stale && view(&store, TENANT, id).state == DELIVERY_SENDING);
+    told.lane_count = 2;
+    report_all(&store, &told, 1);
+    CHECK(!told.is_barred && !told.is_stale);
+    told.lane_count = 0;
+    report_all(&store, &told, 1);
+    CHECK(told.is_barred && !told.is_repeated);
+}
+
 static void a_report_may_name_the_attempt_and_nobody_elses_tenant(void)
 {
     STORE(store);
@@ -495,6 +543,8 @@ static const Test tests[] = {
     TEST(a_stale_settle_tells_nothing_of_targets),
     TEST(what_is_pulled_is_claimed_as_the_domain_says),
     TEST(what_was_pulled_is_reported_by_its_fence),
+    TEST(what_is_told_twice_is_repeated),
+    TEST(who_is_limited_to_lanes_tells_of_no_others),
     TEST(a_report_may_name_the_attempt_and_nobody_elses_tenant),
     TEST(what_a_node_sends_is_not_reported_from_outside),
     TEST(a_sign_of_life_keeps_the_lease),
