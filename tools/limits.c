@@ -273,6 +273,11 @@ static void print_sending(void)
         "kept, up to %s",
         count(EXEC_WORDS_MAX), bytes(EXEC_WORD_MAX), span(EXEC_TIMEOUT), span(EXEC_TIMEOUT_MAX),
         bytes(EXEC_OUTPUT), bytes(EXEC_OUTPUT_MAX));
+    row("lease of a handler outside",
+        "after a 202, and of a pull worker: %s unless its channel says otherwise, up to %s, from "
+        "its "
+        "last sign of life on",
+        span(CHANNEL_LEASE), span(CHANNEL_LEASE_MAX));
     row("answer of a receiver kept",
         "%s; one that breaks off is no answer (it is retried), but its status is noted with the "
         "attempt",
