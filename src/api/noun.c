@@ -9,6 +9,7 @@
 #include "net/url.h"
 #include "store/definition.h"
 #include "store/handover.h"
+#include "store/handler.h"
 #include "store/health.h"
 #include "store/lane.h"
 #include "store/list.h"
@@ -80,6 +81,8 @@ static Err touch_job(Edit *edit, Error *error)
     TRY(lane_ensure(edit->tx, edit->call->tenant, rule.channel, error));
     TRY(schedule_follow(edit->tx, edit->call->tenant, &rule, error));
     TRY(handover_all(edit->tx, edit->call->tenant, &rule, error));
+    if (!edit->old)
+        TRY(handler_is_there(edit->tx, edit->call->tenant, LANE_NOWHERE, rule.rule.id, error));
     warn_of_schedules(edit, rule.job);
     return edit_warn_of_channel(edit, rule.channel, error);
 }
@@ -106,6 +109,8 @@ static Err touch_channel(Edit *edit, Error *error)
     // version.
     if (edit->is_changed)
         health_lift(edit->tx, edit->call->tenant, key);
+    if (!edit->old)
+        TRY(handler_is_there(edit->tx, edit->call->tenant, key, STR_NONE, error));
     return lane_ensure(edit->tx, edit->call->tenant, key, error);
 }
 

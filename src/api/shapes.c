@@ -665,6 +665,7 @@ static const Field operation_filter_rows[] = {
     { "state",   FIELD_WORD, 0, .words = state_words, .noun = "a state" },
     { "trigger", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
     { "list",    FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
+    { "job",     FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
     { "channel", FIELD_TEXT, 0, .max = CHANNEL_KEY_MAX },
     { "event",   FIELD_ID,   0 },
     { "entity",  FIELD_TEXT, 0, .max = EVENT_ENTITY_MAX },

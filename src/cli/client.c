@@ -330,3 +330,38 @@ int client_show(const CommandArgs *args, Str path, const char *lists_with)
         output_fields(client.arena, answer.json);
     return EXIT_DONE;
 }
+
+static Str reason_body(const Client *client)
+{
+    const char *reason = args_option(client->args, "reason");
+    if (!reason)
+        return STR_NONE;
+    Buf text = buf_new(client->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_str(&out, S("reason"), str_from(reason));
+    json_close(&out, '}');
+    return buf_str(&text);
+}
+
+int client_act(const Client *client, const char *base, const char *action)
+{
+    Str body = reason_body(client);
+    int worst = EXIT_DONE;
+    for (size_t i = 0; i < args_count(client->args); i++) {
+        const char *id = args_word(client->args, i);
+        Answer answer = { 0 };
+        int status = client_call(client, "POST", client_path(client->arena, base, id, action), body,
+                                 &answer);
+        if (status != EXIT_DONE) {
+            worst = worst == EXIT_DONE ? status : worst;
+            continue;
+        }
+        if (client->json)
+            output_json(answer.text);
+        else
+            printf("%s  %.*s\n", id,
+                   STR_ARG(output_value(client->arena, json_get(answer.json, S("state")))));
+    }
+    return worst;
+}

@@ -81,6 +81,11 @@ typedef struct ClientList {
 } ClientList;
 int client_list(const CommandArgs *args, const ClientList *list);
 
+// client_act posts base/ID/action for each of the words, with --reason where that was given, and
+// prints the state that each is in then. It goes on after a failure, so that one that moved on does
+// not stop the others; the first failure is the exit status.
+int client_act(const Client *client, const char *base, const char *action);
+
 // client_show fetches one thing, of the tenant that --tenant names, and prints its members;
 // lists_with is as in Client.
 int client_show(const CommandArgs *args, Str path, const char *lists_with);

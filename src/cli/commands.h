@@ -23,6 +23,9 @@ extern const Command command_outbox;
 // messages.c
 extern const Command command_messages;
 
+// dead.c
+extern const Command command_dead;
+
 // causes.c
 extern const Command command_causes;
 

@@ -76,40 +76,6 @@ static int show(CommandArgs *args)
     return client_show(args, path, "deliveries");
 }
 
-// act_on_each goes on after a failure, so that one delivery that moved on does not stop the others;
-// the first failure is the exit status.
-static int act_on_each(const Client *client, const char *action)
-{
-    const char *reason = args_option(client->args, "reason");
-    Str body = STR_NONE;
-    int worst = EXIT_DONE;
-    if (reason) {
-        Buf text = buf_new(client->arena, BODY_BYTES_MAX);
-        JsonOut out = json_out(&text);
-        json_open(&out, '{');
-        json_put_str(&out, S("reason"), str_from(reason));
-        json_close(&out, '}');
-        body = buf_str(&text);
-    }
-    for (size_t i = 0; i < args_count(client->args); i++) {
-        const char *id = args_word(client->args, i);
-        Answer answer = { 0 };
-        int status =
-            client_call(client, "POST", client_path(client->arena, "/v1/deliveries", id, action),
-                        body, &answer);
-        if (status != EXIT_DONE) {
-            worst = worst == EXIT_DONE ? status : worst;
-            continue;
-        }
-        if (client->json)
-            output_json(answer.text);
-        else
-            printf("%s  %.*s\n", id,
-                   STR_ARG(output_value(client->arena, json_get(answer.json, S("state")))));
-    }
-    return worst;
-}
-
 static bool any_filter(const CommandArgs *args)
 {
     Str rest = S(FILTERS);
@@ -191,7 +157,7 @@ static int act(CommandArgs *args, const char *action, bool may_be_many)
     if (named && args_flag(args, "dry-run"))
         return args_usage(args, "--dry-run goes with a filter, not with IDs");
     if (named)
-        return act_on_each(&client, action);
+        return client_act(&client, "/v1/deliveries", action);
     if (!may_be_many)
         return args_usage(args, "peal deliveries %s needs an ID", action);
     if (!filtered)

@@ -362,17 +362,13 @@ Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason re
     return refuse(&untried, plan, reason, now);
 }
 
-Settlement delivery_unhandled(const Live *live, bool is_recurring, DeliveryReason reason)
+Settlement delivery_recur(Settlement to, Instant next)
 {
-    assert(live->state == DELIVERY_SENDING && live->attempt > 0);
-    return is_recurring ? end(live, DELIVERY_EXPIRED, reason) : delivery_park(live, reason);
-}
-
-Settlement delivery_overtake(Settlement to, Instant next)
-{
-    if (to.live.state != DELIVERY_RETRYING || to.live.due_at < next)
-        return to;
-    return end(&to.live, DELIVERY_EXPIRED, REASON_SUPERSEDED);
+    if (to.live.state == DELIVERY_RETRYING && to.live.due_at >= next)
+        return end(&to.live, DELIVERY_EXPIRED, REASON_SUPERSEDED);
+    if (to.live.state == DELIVERY_PARKED && to.reason == REASON_NO_HANDLER)
+        return end(&to.live, DELIVERY_EXPIRED, REASON_NO_HANDLER);
+    return to;
 }
 
 Settlement delivery_park(const Live *live, DeliveryReason reason)

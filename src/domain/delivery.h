@@ -2,7 +2,7 @@
 // other.
 //
 // One table, and pure functions beside it that say what becomes of a delivery: first, claim, pull,
-// renew, release, refuse, settle, overtake, park, expire, act_on. The store only picks rows and
+// renew, release, refuse, settle, recur, park, expire, act_on. The store only picks rows and
 // writes what was decided, by one guarded statement per move (store/queue.c). Nothing else writes a
 // state; test/suite/statements.c proves it. docs/states.md is printed from these tables. Stored as
 // the number in the table: rows are only ever added at the end.
@@ -272,14 +272,10 @@ Settlement delivery_go_on(const Live *live, Instant due_at);
 // does not want is cancelled instead: nobody is to decide about it.
 Settlement delivery_refuse(const Live *live, const Plan *plan, DeliveryReason reason, Instant now);
 
-// delivery_unhandled is what becomes of a run that nobody handles: its try counts, and failed. A
-// recurring one ends, for the next occurrence comes; any other waits for a person.
-Settlement delivery_unhandled(const Live *live, bool is_recurring, DeliveryReason reason);
-
-// delivery_overtake is what a settlement is once the schedule's next occurrence is thought of: a
-// retry that does not fall before it is that occurrence, and the run ends. next may be
-// INSTANT_NONE.
-Settlement delivery_overtake(Settlement to, Instant next);
+// delivery_recur is what a settlement is for an occurrence of a schedule that comes again, at next
+// (INSTANT_NONE where it does not): a retry that does not fall before that is the next occurrence,
+// and where nobody handles it, nobody need decide about it. Either way it ends.
+Settlement delivery_recur(Settlement to, Instant next);
 
 // delivery_park hands a delivery to a person whatever its plan says: there is none to be read.
 Settlement delivery_park(const Live *live, DeliveryReason reason);

@@ -46,6 +46,18 @@ Str run_message(const Outcome *outcome)
     return str_from(reason_meaning(outcome->reason));
 }
 
+Instant run_overtaken_at(const Job *job, Instant scheduled_for, Instant made_at, Instant now)
+{
+    const JobSchedule *schedule = job && job->schedule_count == 1 ? job->schedules : NULL;
+    if (!schedule || !schedule->enabled)
+        return INSTANT_NONE;
+    Instant next = cron_next(&schedule->cron, schedule->zone, scheduled_for, false);
+    if (next <= made_at)
+        return INSTANT_NONE;
+    bool is_skipped = next <= now && schedule->overlap == JOB_OVERLAP_SKIP;
+    return is_skipped ? cron_next(&schedule->cron, schedule->zone, now, false) : next;
+}
+
 bool run_is_told(DeliveryState from, DeliveryState to, bool *ret_success)
 {
     bool is_done = to == DELIVERY_DELIVERED || to == DELIVERY_COMPLETED;

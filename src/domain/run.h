@@ -8,6 +8,7 @@
 #pragma once
 
 #include "domain/delivery.h"
+#include "domain/job.h"
 #include "domain/rule.h"
 
 // The event that makes a run has this kind; its topic says that it is for an occurrence which a
@@ -41,9 +42,18 @@ bool run_of_rule(RuleKind kind);
 // run_execution_id names a try of a run: <deliveryId>-<attempt>.
 Str run_execution_id(Arena *arena, Uuid delivery, int attempt);
 
+// RUN_NO_HANDLER is what the try of a run says that has no handler.
+#define RUN_NO_HANDLER S("no handler")
+
 // run_message is what a try had to say: the handler's words, else why it failed; none for a success
 // without words.
 Str run_message(const Outcome *outcome);
+
+// run_overtaken_at is the occurrence that takes the place of a retry which does not fall before it:
+// the next of the job's schedule, for a run that this asked for. While a run goes on, skipped
+// occurrences take nobody's place. INSTANT_NONE where none does: there is no job any more or it has
+// not the one schedule that is on, or the next was past when the run was made, to make up for it.
+Instant run_overtaken_at(const Job *job, Instant scheduled_for, Instant made_at, Instant now);
 
 // RunEnd is what is told of a run that ended.
 typedef struct RunEnd {

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/handover.h"
+#include "domain/run.h"
 
 // From a claim to the channel: a flight starts as soon as its lane has a slot free, and goes out in
 // a parcel, with others that wait there where its channel takes several at once (parcel.c). What
@@ -84,6 +85,11 @@ static DeliveryReason list_problem(const Claimed *claimed)
                                                                                  : REASON_NONE;
 }
 
+static bool is_run(const Claimed *claimed)
+{
+    return claimed->trigger && run_of_rule(claimed->trigger->rule.kind);
+}
+
 // why_not is why there is no way out for a delivery, as far as is known before it is tried.
 static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, const Flight *flight)
 {
@@ -97,7 +103,7 @@ static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, con
     if (flight->claimed.is_opted_out)
         return REASON_OPTED_OUT;
     if (!lane_type(engine, way))
-        return REASON_NO_CHANNEL;
+        return is_run(claimed) ? REASON_NO_HANDLER : REASON_NO_CHANNEL;
     return way->channel->definition.enabled ? REASON_NONE : REASON_CHANNEL_DISABLED;
 }
 
@@ -113,18 +119,30 @@ Settlement park_unreadable(Uuid id, const Live *live)
     return delivery_park(live, REASON_UNREADABLE);
 }
 
+// refusal is how what cannot be sent ends. That a run has no handler is a try of it that failed:
+// whoever asks how it went is told.
+static Settle refusal(const Claimed *claimed, DeliveryReason reason, Instant now)
+{
+    static const Plan unread = { 0 };
+    const Outcome no_handler = { .verdict = VERDICT_PERMANENT,
+                                 .reason = REASON_NO_HANDLER,
+                                 .detail = RUN_NO_HANDLER };
+    QueueRow row = claimed_row(claimed);
+    const Plan *plan = claimed->trigger ? &claimed->trigger->rule.plan : &unread;
+    if (reason == REASON_NO_HANDLER)
+        return settle_tried(&row, delivery_park(&row.live, reason), &no_handler,
+                            later(now, row.live.started_at));
+    return settle_from(&row, delivery_refuse(&claimed->live, plan, reason, now));
+}
+
 // refuse ends what waits and cannot be sent, or is not wanted.
 static void refuse(Flight *flight, DeliveryReason reason)
 {
-    static const Plan unread = { 0 };
     const Claimed *claimed = &flight->claimed;
-    QueueRow row = claimed_row(claimed);
-    Instant now = clock_now(flight->engine->options.clock);
     if (!claimed->trigger)
         warn_unreadable(claimed->promise.id);
-    const Plan *plan = claimed->trigger ? &claimed->trigger->rule.plan : &unread;
     LaneState *lane = lane_at(flight->engine, claimed->promise.lane);
-    flight->settle = settle_from(&row, delivery_refuse(&claimed->live, plan, reason, now));
+    flight->settle = refusal(claimed, reason, clock_now(flight->engine->options.clock));
     flight_move(flight, &flight->engine->finished);
     flight_started(flight);
     circuit_leave(flight, lane);

@@ -4,6 +4,7 @@
 #include "store/definition.h"
 #include "store/follow.h"
 #include "store/handover.h"
+#include "store/recur.h"
 
 // What became of an attempt goes to the store, once, in the next round. A round that fails leaves
 // its settles owed: they go back among the finished and are tried again, for as long as it takes,
@@ -36,6 +37,7 @@ bool settle_ask(Engine *engine, Round *round)
 
 Err settle_apply(Tx *tx, Round *round, Error *error)
 {
+    TRY(recurs_decide(tx, &round->settles, error));
     TRY(handover_settles(tx, &round->settles, error));
     return queue_settle(tx, &round->settles, error);
 }

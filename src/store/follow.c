@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/accept.h"
 #include "store/handover.h"
+#include "store/recur.h"
 #include "store/run.h"
 #include "store/schedule.h"
 
@@ -152,6 +153,7 @@ Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error)
 
 Err follow_settle_now(Tx *tx, SettleBatch *batch, Error *error)
 {
+    TRY(recurs_decide(tx, batch, error));
     TRY(handover_settles(tx, batch, error));
     TRY(queue_settle_now(tx, batch, error));
     return follow_settled(tx, batch, error);

@@ -319,7 +319,10 @@ static Err report_wave(Tx *tx, const Wave *wave, Error *error)
         else
             TRY(settle_tells(tx, &subjects[i], &batch.rows[i], error));
     tell_stale(tx, wave);
-    return follow_settle_now(tx, &batch, error);
+    TRY(follow_settle_now(tx, &batch, error));
+    for (size_t i = 0; i < batch.count; i++)
+        subjects[i].report->to = batch.rows[i].to;
+    return ERR_OK;
 }
 
 // next_wave takes the first report of each delivery out of those that are left, which are sorted.

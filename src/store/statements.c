@@ -21,6 +21,7 @@
 #include "store/event.h"
 #include "store/execution.h"
 #include "store/generation.h"
+#include "store/handler.h"
 #include "store/health.h"
 #include "store/handover.h"
 #include "store/idempotency.h"
@@ -88,6 +89,7 @@ const Statement *const *const all_statements[] = {
     kpi_statements,
     pace_statements,
     key_statements,
+    handler_statements,
     health_statements,
     lane_statements,
     list_statements,

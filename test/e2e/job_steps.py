@@ -2,7 +2,7 @@
 import datetime
 
 
-def make_job(peal, name, **members):
+def make_job(peal, name="rates", **members):
     return peal.post("/v1/jobs", {"name": name, "handler": "memory:default", **members}, expect=201).json
 
 
@@ -10,16 +10,36 @@ def job(peal, name):
     return peal.get(f"/v1/jobs/{name}", expect=200).json
 
 
-def executions(peal, name):
-    """All tries of a job's runs, page by page."""
+def trigger(peal, name="rates", **body):
+    """Runs a job by hand and answers the id of the run."""
+    return peal.post(f"/v1/jobs/{name}/trigger", body or None, expect=202).json["deliveryId"]
+
+
+def pages(peal, path, limit=500):
+    """All items of a list, page by page."""
     found, cursor = [], None
     while True:
         more = f"&cursor={cursor}" if cursor else ""
-        page = peal.get(f"/v1/jobs/{name}/executions?limit=500{more}", expect=200).json
+        page = peal.get(f"{path}{'&' if '?' in path else '?'}limit={limit}{more}", expect=200).json
         found += page["items"]
         cursor = page["next"]
         if not cursor:
             return found
+
+
+def executions(peal, name="rates", limit=500):
+    """All tries of a job's runs."""
+    return pages(peal, f"/v1/jobs/{name}/executions", limit)
+
+
+def dead(peal, name=None):
+    """All dead letters, or those of a job."""
+    return pages(peal, f"/v1/dead?job={name}" if name else "/v1/dead")
+
+
+def events(peal, kind):
+    """The payloads of all events of a kind, oldest first."""
+    return [row["payload"] for row in reversed(pages(peal, f"/v1/events?kind={kind}"))]
 
 
 def time_of(text):

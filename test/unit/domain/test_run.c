@@ -75,27 +75,49 @@ static void a_retry_falls_before_the_next_occurrence_or_is_it(void)
     Live live = running();
     Settlement to = delivery_settle(&live, &plan, &policy, &failed, AT(0), 0);
     CHECK(to.live.state == DELIVERY_RETRYING && to.live.due_at == AT(1));
-    CHECK(delivery_overtake(to, INSTANT_NONE).live.state == DELIVERY_RETRYING);
-    CHECK(delivery_overtake(to, AT(1) + 1).live.state == DELIVERY_RETRYING);
-    Settlement over = delivery_overtake(to, AT(1));
+    CHECK(delivery_recur(to, INSTANT_NONE).live.state == DELIVERY_RETRYING);
+    CHECK(delivery_recur(to, AT(1) + 1).live.state == DELIVERY_RETRYING);
+    Settlement over = delivery_recur(to, AT(1));
     CHECK(over.live.state == DELIVERY_EXPIRED && over.reason == REASON_SUPERSEDED);
     CHECK(over.live.attempt == live.attempt && over.expires_at == INSTANT_NONE);
     Outcome done = { .verdict = VERDICT_DELIVERED, .reason = REASON_ACCEPTED };
     to = delivery_settle(&live, &plan, &policy, &done, AT(5), 0);
-    CHECK(delivery_overtake(to, AT(1)).live.state == DELIVERY_DELIVERED);
+    CHECK(delivery_recur(to, AT(1)).live.state == DELIVERY_DELIVERED);
     policy.max = 0;
     to = delivery_settle(&live, &plan, &policy, &failed, AT(5), 0);
-    CHECK(delivery_overtake(to, AT(1)).live.state == DELIVERY_PARKED);
+    CHECK(delivery_recur(to, AT(1)).live.state == DELIVERY_PARKED);
 }
 
-static void what_nobody_handles_has_failed_a_try(void)
+static void an_occurrence_that_nobody_handles_ends(void)
 {
     Live live = running();
-    Settlement ended = delivery_unhandled(&live, true, REASON_NO_HANDLER);
+    Settlement parked = delivery_park(&live, REASON_NO_HANDLER);
+    Settlement ended = delivery_recur(parked, INSTANT_NONE);
     CHECK(ended.live.state == DELIVERY_EXPIRED && ended.reason == REASON_NO_HANDLER);
     CHECK(ended.live.attempt == 1);
-    Settlement parked = delivery_unhandled(&live, false, REASON_NO_HANDLER);
-    CHECK(parked.live.state == DELIVERY_PARKED && parked.live.attempt == 1);
+    Settlement refused = delivery_park(&live, REASON_REFUSED);
+    CHECK(delivery_recur(refused, INSTANT_NONE).live.state == DELIVERY_PARKED);
+}
+
+static void the_next_occurrence_takes_a_runs_place(void)
+{
+    CronFault fault;
+    JobSchedule hourly = { .enabled = true, .zone = zone_utc, .overlap = JOB_OVERLAP_SKIP };
+    CHECK(cron_parse(S("0 * * * *"), CRON_ANY_FORM, &hourly.cron, &fault));
+    Job job = { .schedules = &hourly, .schedule_count = 1 };
+    // scheduled for, made at, now
+    CHECK(run_overtaken_at(&job, AT(0), AT(0), AT(2)) == AT(60));
+    CHECK(run_overtaken_at(&job, AT(0), AT(0), AT(61)) == AT(120)); // that at 60 was skipped
+    CHECK(run_overtaken_at(&job, AT(0), AT(59), AT(59)) == AT(60)); // made up for, just in time
+    CHECK(run_overtaken_at(&job, AT(0), AT(60), AT(61)) == INSTANT_NONE); // one of many made up for
+    hourly.overlap = JOB_OVERLAP_QUEUE;
+    CHECK(run_overtaken_at(&job, AT(0), AT(0), AT(61)) == AT(60)); // it waits to take over
+    hourly.enabled = false;
+    CHECK(run_overtaken_at(&job, AT(0), AT(0), AT(2)) == INSTANT_NONE);
+    hourly.enabled = true;
+    job.schedule_count = 0;
+    CHECK(run_overtaken_at(&job, AT(0), AT(0), AT(2)) == INSTANT_NONE);
+    CHECK(run_overtaken_at(NULL, AT(0), AT(0), AT(2)) == INSTANT_NONE);
 }
 
 static const Test tests[] = {
@@ -104,6 +126,7 @@ static const Test tests[] = {
     TEST(a_payload_is_json_whatever_was_said),
     TEST(a_message_is_what_was_said_or_why_it_failed),
     TEST(a_retry_falls_before_the_next_occurrence_or_is_it),
-    TEST(what_nobody_handles_has_failed_a_try),
+    TEST(an_occurrence_that_nobody_handles_ends),
+    TEST(the_next_occurrence_takes_a_runs_place),
 };
 TEST_MAIN(tests)
