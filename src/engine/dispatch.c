@@ -1,8 +1,8 @@
 #include "engine/state.h"
 
 #include "base/log.h"
-#include "store/handover.h"
 #include "domain/run.h"
+#include "store/handover.h"
 
 // From a claim to the channel: a flight starts as soon as its lane has a slot free, and goes out in
 // a parcel, with others that wait there where its channel takes several at once (parcel.c). What
