@@ -71,6 +71,8 @@ def rows_of(who):
     make_trigger(who, "own")
     who.post("/v1/templates", {"id": "own", "eventType": "none", "channel": "memory:own", "body": "x"}, expect=201)
     who.post("/v1/jobs", {"name": "own", "handler": "memory:own"}, expect=201)
+    who.post("/v1/jobs", {"name": "dead", "handler": "http:nowhere"}, expect=201)
+    dead = who.post("/v1/jobs/dead/trigger", expect=202).json["deliveryId"]
     who.post("/v1/events", {"kind": "none", "entity": "b:1", "payload": {}}, expect=202)
     id = ingest_one(who)
     event = delivery(who, id)["eventId"]
@@ -81,7 +83,7 @@ def rows_of(who):
     who.post("/v1/lists", {"id": "own", "channels": ["memory:own"],
                            "targets": [{"address": "own@example.org"}]}, expect=201)
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
-    return {"lists": "own", "jobs": "own", "notifications": told, "templates": "own", "messages": message, "entities": "b:1",
+    return {"lists": "own", "jobs": "own", "dead": dead, "notifications": told, "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
 
@@ -193,7 +195,7 @@ def shape(answer, id):
 
 def snapshot(owner, rows):
     paths = [f"/v1/{noun}/{id}" for noun, id in rows.items()
-             if noun not in ("keys", "entities", "work") and id != NO_SUCH_ID]
+             if noun not in ("keys", "entities", "work", "dead") and id != NO_SUCH_ID]
     return [owner.get(path, expect=200).json for path in paths + ["/v1/keys"]]
 
 
