@@ -44,7 +44,12 @@ Err template_preview(Call *call, Db *db, Error *error);
 // cron_api.c
 Err cron_preview(Call *call, Db *db, Error *error);
 
+// automations_api.c
+Err automation_schedule_put(Call *call, Tx *tx, Error *error);
+Err automation_schedule_delete(Call *call, Tx *tx, Error *error);
+
 // jobs_api.c
+Err automation_run(Call *call, Tx *tx, Error *error);
 Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
              Error *error);
 void job_tell(Call *call, const void *known, Str id);

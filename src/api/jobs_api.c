@@ -9,9 +9,12 @@
 // What can be done with a job beside keeping it (definitions_api.c): run it now, switch it on and
 // off, ask when it is due.
 
-static Err no_job(Str name, Error *error)
+// kind_of is the kind of rule that a route is about: a job, or an automation.
+static RuleKind kind_of(const Call *call)
 {
-    return fail(error, ERR_NOT_FOUND, "there is no job %.*s", STR_ARG(name));
+    RuleKind kind = RULE_JOB;
+    (void) rule_kind_parse(str_from(call->route->definition->kind), &kind);
+    return kind;
 }
 
 static Err tell_run(Call *call, Error *error)
@@ -20,6 +23,8 @@ static Err tell_run(Call *call, Error *error)
     (void) error;
     JsonOut *json = call_json(call, 202);
     json_open(json, '{');
+    if (kind_of(call) == RULE_AUTOMATION)
+        json_put_id(json, S("runId"), *delivery);
     json_put_str(json, S("executionId"), run_execution_id(call->arena, *delivery, 1));
     json_put_id(json, S("deliveryId"), *delivery);
     json_close(json, '}');
@@ -36,16 +41,19 @@ static Err read_run(Call *call, Run *ret, Error *error)
     return ERR_OK;
 }
 
-Err job_trigger(Call *call, Tx *tx, Error *error)
+// run_now makes a run of what the path names.
+static Err run_now(Call *call, Tx *tx, Error *error)
 {
     Str name = call->params[0];
+    RuleKind kind = kind_of(call);
     Run run = { .source = RUN_MANUAL, .due_at = tx->now };
     AcceptItem item;
     const Trigger *rule;
     TRY(read_run(call, &run, error));
-    if (!registry_rule(tx->registry, call->tenant, RULE_JOB, name))
-        return no_job(name, error);
-    TRY(run_rule(tx, call->arena, call->tenant, RULE_JOB, name, &rule, error));
+    if (!registry_rule(tx->registry, call->tenant, kind, name))
+        return fail(error, ERR_NOT_FOUND, "there is no %s %.*s", rule_kind_text(kind),
+                    STR_ARG(name));
+    TRY(run_rule(tx, call->arena, call->tenant, kind, name, &rule, error));
     TRY(run_item(call->arena, rule, &run, &item, error));
     TRY(event_check_size(&item.event, call->api->payload_max, error));
     Accept accept = {
@@ -59,6 +67,16 @@ Err job_trigger(Call *call, Tx *tx, Error *error)
     call->with = arena_copy(call->arena, &item.pairs[0].delivery, sizeof(Uuid));
     call_later(call, tell_run);
     return ERR_OK;
+}
+
+Err job_trigger(Call *call, Tx *tx, Error *error)
+{
+    return run_now(call, tx, error);
+}
+
+Err automation_run(Call *call, Tx *tx, Error *error)
+{
+    return run_now(call, tx, error);
 }
 
 // change switches a job on or off.
@@ -142,7 +160,7 @@ static Instant next_of(const Call *call, const Definition *row)
 {
     Trigger rule;
     Error unreadable = { .arena = call->arena };
-    if (job_parse(call->arena, row->body, &rule, &unreadable) != ERR_OK)
+    if (rule_parse(kind_of(call), call->arena, row->body, &rule, &unreadable) != ERR_OK)
         return INSTANT_NONE;
     return job_next(rule.job, clock_now(call->api->clock));
 }
@@ -161,8 +179,8 @@ Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const voi
         looked->next[i] = next_of(call, &rows[i]);
     }
     *ret = looked;
-    TRY(schedules_look(db, call->arena, call->tenant, RULE_JOB, looked->sums, count, error));
-    return jobs_look(db, call->arena, call->tenant, RULE_JOB, looked->states, count, error);
+    TRY(schedules_look(db, call->arena, call->tenant, kind_of(call), looked->sums, count, error));
+    return jobs_look(db, call->arena, call->tenant, kind_of(call), looked->states, count, error);
 }
 
 void job_tell(Call *call, const void *known, Str id)

@@ -57,7 +57,7 @@ static Err may_save_job(const Edit *edit, Error *error)
     if (!payload || json_text(edit->call->arena, payload).len <= max)
         return ERR_OK;
     error_add(error, S("/payload"), "too-large", "may have %zu bytes", max);
-    return error_close(error, ERR_JOB_INVALID);
+    return error_close(error, edit->call->route->definition->shape->invalid);
 }
 
 // warn_of_schedules tells what an expression may not have been meant to say.
@@ -73,11 +73,12 @@ static void warn_of_schedules(Edit *edit, const Job *job)
     }
 }
 
-// touch_job has its schedules follow, once its handler has a lane.
-static Err touch_job(Edit *edit, Error *error)
+// touch_run has the schedules of a job or automation follow, once its handler has a lane.
+static Err touch_run(Edit *edit, RuleKind kind, Error *error)
 {
     Trigger rule;
-    TRY(job_compile(edit->call->arena, edit->body, &rule, error));
+    Arena *arena = edit->call->arena;
+    TRY(rule_parse(kind, arena, json_text(arena, edit->body), &rule, error));
     TRY(lane_ensure(edit->tx, edit->call->tenant, rule.channel, error));
     TRY(schedule_follow(edit->tx, edit->call->tenant, &rule, error));
     TRY(handover_all(edit->tx, edit->call->tenant, &rule, error));
@@ -85,6 +86,21 @@ static Err touch_job(Edit *edit, Error *error)
         TRY(handler_is_there(edit->tx, edit->call->tenant, LANE_NOWHERE, rule.rule.id, error));
     warn_of_schedules(edit, rule.job);
     return edit_warn_of_channel(edit, rule.channel, error);
+}
+
+static Err touch_job(Edit *edit, Error *error)
+{
+    return touch_run(edit, RULE_JOB, error);
+}
+
+static Err touch_automation(Edit *edit, Error *error)
+{
+    return touch_run(edit, RULE_AUTOMATION, error);
+}
+
+static Err hide_automation(Tx *tx, int64_t tenant, Str id, Error *error)
+{
+    return schedule_retire(tx, tenant, RULE_AUTOMATION, id, error);
 }
 
 static Err hide_job(Tx *tx, int64_t tenant, Str id, Error *error)
@@ -256,6 +272,14 @@ static const Noun nouns[] = {
     {
         .kind = &definition_trigger,
         .touch = touch_trigger,
+    },
+    {
+        .kind = &definition_automation,
+        .may_save = may_save_job,
+        .touch = touch_automation,
+        .hide = hide_automation,
+        .look = job_look,
+        .tell = job_tell,
     },
     {
         .kind = &definition_job,

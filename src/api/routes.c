@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "api/work.h"
+#include "domain/automation.h"
 #include "domain/channel.h"
 #include "domain/defer.h"
 #include "domain/forward.h"
@@ -53,6 +54,8 @@
 #define PAGED(shape)           .status = 200, .is_paged = true, .gives = &(shape)
 
 // What the lists of a kind may be asked for, and what a patch of one may be.
+#define automation_params NULL
+#define automation_patch "{\"enabled\":false}"
 #define channel_params NULL
 #define channel_patch "{\"enabled\":false}"
 #define job_params NULL
@@ -201,10 +204,18 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    { "POST",   "/v1/automations/{id}/run",     OPERATORS, WRITES(automation_run),
+      "Run an automation now, enabled or not", POSTED(run_body_shape), GIVES(202, run_shape),
+      .example = "{\"payload\":{}}", .definition = &definition_automation },
+    { "PUT",    "/v1/automations/{id}/schedules/{schedule}", AUTHORS, WRITES(automation_schedule_put),
+      "Give an automation a schedule, or another", PUT_THERE(automation_schedule_shape), GIVES(200, automation_shape),
+      .example = "{\"cron\":\"0 3 * * *\",\"zone\":\"Europe/Warsaw\"}", .definition = &definition_automation },
+    { "DELETE", "/v1/automations/{id}/schedules/{schedule}", AUTHORS, WRITES(automation_schedule_delete),
+      "Take a schedule of an automation away", GIVES_NOTHING, .definition = &definition_automation },
     DEFINITION_OPERATOR_TABLE(OPERATOR_ROUTES)
     { "POST",   "/v1/jobs/{name}/trigger",      OPERATORS, WRITES(job_trigger),
       "Run a job now, enabled or not; its next run stays where it is", POSTED(run_body_shape), GIVES(202, run_shape),
-      .example = "{\"payload\":{}}" },
+      .example = "{\"payload\":{}}", .definition = &definition_job },
     { "POST",   "/v1/jobs/{name}/enable",       OPERATORS, WRITES(job_enable),
       "Let a job fire again; what fell meanwhile is not made up", BARE, GIVES(200, job_shape), .definition = &definition_job },
     { "POST",   "/v1/jobs/{name}/disable",      OPERATORS, WRITES(job_disable),

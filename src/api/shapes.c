@@ -204,6 +204,7 @@ static const Field run_body_rows[] = {
 const Shape run_body_shape = { .name = "RunBody", SHAPE_ROWS(run_body_rows), .size = sizeof(RunBody) };
 
 static const Field run_rows[] = {
+    { "runId",       FIELD_ID,   SOMETIMES, .help = "Of an automation's: the delivery's" },
     { "executionId", FIELD_TEXT, ALWAYS, .help = "Of its first try" },
     { "deliveryId",  FIELD_ID,   ALWAYS },
 };

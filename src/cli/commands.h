@@ -46,6 +46,7 @@ extern const Command command_tenants;
 
 // jobs.c
 extern const Command command_jobs;
+extern const Command command_automations;
 
 // system.c
 extern const Command command_hold;

@@ -57,6 +57,15 @@ static const Column source_columns[] = {
     { "ENABLED", "enabled" },
     { "VERSION", "version" },
 };
+static const Column automation_columns[] = {
+    { "ID", "id" },
+    { "NAME", "name" },
+    { "ENABLED", "enabled" },
+    { "HANDLER", "handler" },
+    { "LAST RESULT", "lastResult" },
+    { "NEXT RUN", "nextRunAt" },
+};
+
 static const Column job_columns[] = {
     { "NAME", "name" },          { "ENABLED", "enabled" },    { "CRON", "cron" },
     { "ZONE", "zone" },          { "HANDLER", "handler" },    { "LAST RESULT", "lastResult" },
@@ -64,6 +73,7 @@ static const Column job_columns[] = {
 };
 // clang-format off
 static const Noun nouns[] = {
+    { "automations", "automation", "/v1/automations", "id", automation_columns, ARRAY_LEN(automation_columns) },
     { "jobs",     "job",     "/v1/jobs",     "name", job_columns,    ARRAY_LEN(job_columns) },
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },

@@ -245,3 +245,43 @@ const Command command_jobs = {
     .options = jobs_options,
     .verbs = jobs_verbs,
 };
+
+static const CommandVerb automations_verbs[] = {
+    { "list", NULL, 0, 0, "limit cursor", noun_list },
+    { "show", "an ID", 1, 1, "", noun_show },
+    { "create", NULL, 0, 0, "file", noun_create },
+    { "update", "an ID", 1, 1, "file if-version", noun_update },
+    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
+    { "delete", "an ID", 1, 1, "", noun_delete },
+    { "run", "an ID", 1, 1, "entity payload", trigger },
+    { 0 },
+};
+
+static const CommandOption automations_options[] = {
+    { "file", "FILE", "the definition as JSON; - for standard input" },
+    { "if-version", "N", "change it only if it is still at this version" },
+    { "entity", "ENTITY", "what the run is about" },
+    { "payload", "JSON", "what the handler is given" },
+    PAGE_OPTIONS,
+    CLIENT_OPTIONS,
+};
+
+const Command command_automations = {
+    .name = "automations",
+    .usage = "automations [list]\n"
+             "automations show ID\n"
+             "automations create -f FILE\n"
+             "automations update ID -f FILE [--if-version N]\n"
+             "automations set ID NAME=VALUE... [--if-version N]\n"
+             "automations run ID [--entity ENTITY] [--payload JSON]\n"
+             "automations delete ID",
+    .summary = "Run handlers for what triggers find, and by schedules",
+    .details =
+        "set changes the members that it names, as for triggers. See docs/jobs.md.\n"
+        "\n"
+        "Examples:\n"
+        "  echo '{\"id\":\"triage\",\"handler\":\"http:triage\"}' | peal automations create -f -\n"
+        "  peal automations run triage --payload '{\"issue\":7}'",
+    .options = automations_options,
+    .verbs = automations_verbs,
+};

@@ -1,5 +1,6 @@
 #include "domain/definition.h"
 
+#include "domain/automation.h"
 #include "domain/channel.h"
 #include "domain/job.h"
 #include "domain/list.h"
@@ -31,6 +32,12 @@ static Err check_source(Arena *arena, const Json *body, Error *error)
 {
     SourceDefinition source;
     return source_compile(arena, body, &source, error);
+}
+
+static Err check_automation(Arena *arena, const Json *body, Error *error)
+{
+    Trigger automation;
+    return automation_compile(arena, body, &automation, error);
 }
 
 static Err check_job(Arena *arena, const Json *body, Error *error)

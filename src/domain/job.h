@@ -81,8 +81,30 @@ typedef enum JobResult {
 
 const char *job_result_text(JobResult result);
 
+// JOB_SHOWN are the rows that are shown beside what a definition says.
+// clang-format off
+#define JOB_SHOWN                                                                                                      \
+    { "lastResult", FIELD_WORD, FIELD_SHOWN, .words = job_result_words, .help = "of its last run that was tried" },        \
+    { "lastRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "when that began" },                              \
+    { "nextRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "null where nothing is due, or it is disabled" }, \
+    { "dead", FIELD_COUNT, FIELD_SHOWN, .help = "its runs that wait for a person" },                                   \
+    { "missedCount", FIELD_COUNT, FIELD_SHOWN, .help = "occurrences that nobody was there for and that were not made up" }, \
+    { "skippedCount", FIELD_COUNT, FIELD_SHOWN, .help = "those that a run which had not ended was in the way of" },    \
+    { "lastMissedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "the last occurrence of either" },             \
+    { "fault", FIELD_TEXT, FIELD_SHOWN | FIELD_NULLABLE, .help = "why its schedule does not fire; null: it does" }
+// clang-format on
+extern const char *const job_missed_words[], *const job_overlap_words[], *const job_result_words[];
+
 extern const Shape job_shape;
 
 // job_compile and job_parse are as for triggers; ERR_JOB_INVALID lists every problem.
 Err job_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
 Err job_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
+
+// What automations share with jobs (automation.h). job_note_schedule reads the expression, which
+// may be left out, and the zone of a schedule that lies at pointer; job_blank is a definition of
+// which nothing is said; job_finish gives it its job, once all is read.
+Err job_note_schedule(Arena *arena, JobSchedule *schedule, bool has_window, Str pointer,
+                      Error *error) MUST_USE;
+Trigger job_blank(RuleKind kind);
+void job_finish(Arena *arena, Trigger *trigger, Job *job, const Json *payload);

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "domain/job.h"
+#include "domain/automation.h"
 
 static Arena arena;
 
@@ -140,12 +140,35 @@ static void a_job_decides_when_it_is_named(void)
     arena_done(&arena);
 }
 
+static void an_automation_has_many_schedules(void)
+{
+    Trigger trigger = { 0 };
+    Error error = { .arena = &arena };
+    const char *body = "{'id':'triage','name':'Triage','handler':'http:t','schedules':["
+                       "{'name':'a','cron':'@daily'},"
+                       "{'name':'b','cron':'0 3 * * *','zone':'Europe/Warsaw','enabled':false,"
+                       "'missed':'all','overlap':'allow'}]}";
+    CHECK(rule_parse(RULE_AUTOMATION, &arena, quoted(body), &trigger, &error) == ERR_OK);
+    const JobSchedule *schedules = trigger.job->schedules;
+    CHECK(trigger.rule.kind == RULE_AUTOMATION && trigger.job->schedule_count == 2);
+    CHECK(str_eq(schedules[0].name, S("a")) && schedules[0].enabled &&
+          schedules[0].zone == zone_utc && schedules[0].missed == JOB_MISSED_ONCE);
+    CHECK(!schedules[1].enabled && schedules[1].missed_window == SPAN_DAY);
+    CHECK(schedules[1].overlap == JOB_OVERLAP_ALLOW && trigger.rule.retry.max == 3);
+    body =
+        "{'id':'triage','handler':'h','enabled':false,'schedules':[{'name':'a','cron':'@daily'}]}";
+    CHECK(automation_parse(&arena, quoted(body), &trigger, &error) == ERR_OK);
+    CHECK(!trigger.job->schedules[0].enabled);
+    arena_done(&arena);
+}
+
 static const Test tests[] = {
     TEST(a_job_is_compiled),
     TEST(what_is_left_out_has_its_default),
     TEST(a_bad_job_is_refused_with_its_place),
     TEST(a_name_has_an_end),
     TEST(a_job_decides_when_it_is_named),
+    TEST(an_automation_has_many_schedules),
 };
 
 TEST_MAIN(tests)
