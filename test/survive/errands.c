@@ -96,7 +96,7 @@ Err errand_emit(Scenario *scenario, Error *error)
 // Errand is a duty of the engine's, done by itself.
 typedef struct Errand {
     Scenario *scenario;
-    Err (*run)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
+    ErrandDuty *run;
 } Errand;
 
 static Err duty_work(Tx *tx, void *with, Error *error)
@@ -104,15 +104,13 @@ static Err duty_work(Tx *tx, void *with, Error *error)
     const Errand *errand = with;
     Clock *clock = &errand->scenario->clock;
     EngineOptions options = { .clock = clock, .real = clock, .payload_max = EVENT_PAYLOAD_MAX };
-    DutyReport report = { 0 };
+    DutyReport report = { .firing.oldest = INSTANT_NONE };
     scenario_reseed(errand->scenario);
     TRY(tx_sync(tx, error));
     return errand->run(tx, &options, &report, error);
 }
 
-static Err do_duty(Scenario *scenario,
-                   Err (*duty)(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error),
-                   Error *error)
+Err errand_duty(Scenario *scenario, ErrandDuty *duty, Error *error)
 {
     Errand errand = { scenario, duty };
     return writer_run(scenario->writer, duty_work, &errand, error);
@@ -120,20 +118,20 @@ static Err do_duty(Scenario *scenario,
 
 Err errand_drain(Scenario *scenario, Error *error)
 {
-    return do_duty(scenario, drain_run, error);
+    return errand_duty(scenario, drain_run, error);
 }
 
 Err errand_number(Scenario *scenario, Error *error)
 {
-    return do_duty(scenario, sequence_duty_run, error);
+    return errand_duty(scenario, sequence_duty_run, error);
 }
 
 Err errand_seal(Scenario *scenario, Error *error)
 {
-    return do_duty(scenario, seal_run, error);
+    return errand_duty(scenario, seal_run, error);
 }
 
 Err errand_sample(Scenario *scenario, Error *error)
 {
-    return do_duty(scenario, sample_run, error);
+    return errand_duty(scenario, sample_run, error);
 }

@@ -20,7 +20,7 @@
 enum {
     CYCLES = 9,
     CHILDREN_MAX = 3,
-    STEPS_MAX = 256,
+    STEPS_MAX = 320,
     EXIT_GOOD = 40, // of a child: everything acknowledged is there
     EXIT_LOST = 41, // a whole state, but an older one than was acknowledged
     EXIT_BAD = 42,  // anything else

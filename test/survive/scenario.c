@@ -1,10 +1,12 @@
 #include "scenario.h"
 
+#include "domain/run.h"
 #include "engine/sweep.h"
 #include "errands.h"
 #include "store/act.h"
 #include "store/accept.h"
 #include "store/definition.h"
+#include "store/follow.h"
 #include "store/idempotency.h"
 #include "store/key.h"
 #include "store/lane.h"
@@ -13,7 +15,7 @@
 #include "store/operation.h"
 #include "store/tenant.h"
 
-enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 3, MIDDLE_LENGTH = 25 };
+enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 4, MIDDLE_LENGTH = 31 };
 
 #define BEGAN_AT ((Instant) 1778735554 * SPAN_SECOND)
 #define LEASE (15 * SPAN_SECOND)
@@ -244,6 +246,7 @@ static QueueRow held_row(const Held *held)
                        .lane = held->lane,
                        .rule = held->rule,
                        .bytes = held->bytes,
+                       .is_run = run_of_rule(held->trigger->rule.kind),
                        .live = held->live };
 }
 
@@ -313,6 +316,7 @@ static Err renew(const Round *round, Tx *tx, Error *error)
 static Err round_work(Tx *tx, void *with, Error *error)
 {
     Round *round = with;
+    scenario_reseed(round->scenario);
     fill_settles(round, tx);
     find_lane(round, tx);
     TRY(queue_settle(tx, &round->settled, error));
@@ -325,6 +329,7 @@ static Err round_work(Tx *tx, void *with, Error *error)
     send_claim(round, tx);
     TRY(tx_sync(tx, error));
     TRY(queue_settle_check(tx, &round->settled, error));
+    TRY(follow_settled(tx, &round->settled, error));
     TRY(queue_claim_take(tx, &round->claim, error));
     if (round->renews && round->scenario->held_count > 0)
         TRY(renew(round, tx, error));
@@ -531,6 +536,7 @@ static const Act beginning[] = {
     { "bootstrap", bootstrap, 0 },
     { "define", define, 0 },
     { "list", errand_list, 0 },
+    { "job", errand_job, 0 },
 };
 _Static_assert(ARRAY_LEN(beginning) == BEGINNING_LENGTH, "every step is counted");
 
@@ -541,7 +547,10 @@ static const Act middle[] = {
     { "emit", errand_emit, 0 },
     { "drain", errand_drain, 0, true },
     { "notify", errand_notify, 0 },
+    { "fire", errand_fire, 0, true },
+    { "defer", errand_defer, 0 },
     { "claim", claim, 0, true },
+    { "progress", errand_progress, 0 },
     { "renew and claim", renew_and_claim, 0, true },
     { "cancel in flight", cancel_in_flight, 0 },
     { "settle and claim", settle_and_claim, 0, true },
@@ -555,8 +564,11 @@ static const Act middle[] = {
     { "replace", replace, 0 },
     { "hide and make anew", hide, 0 },
     { "carry on again", carry_on, 0, true },
+    { "defer in its stead", errand_defer, 0 },
     { "claim and let lapse", claim, 30 * SPAN_SECOND, true },
     { "sweep", sweep, 60 * SPAN_SECOND, true },
+    { "fire what was missed", errand_fire, 0, true },
+    { "call off", errand_call_off, 0 },
     { "number", errand_number, 0 },
     { "seal", errand_seal, 0 },
     { "sample", errand_sample, 0 },

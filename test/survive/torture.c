@@ -17,7 +17,7 @@
 // On PostgreSQL (PEAL_TEST_STORE) a failing sync is a lost connection, which includes the COMMIT
 // whose reply never came.
 
-enum { STEPS_MAX = 64, CALLS_MAX = 400, PASSES_MAX = 200 };
+enum { STEPS_MAX = 80, CALLS_MAX = 400, PASSES_MAX = 200 };
 
 static char folder[64];
 static const char *postgres_url; // NULL: on SQLite
