@@ -157,12 +157,14 @@ static const Statement attempt_note = {
     " AND ($4 = 0 OR attempt = $4) AND verdict = 3 AND tried_reason = 17"
 
 // ended_tell is for an attempt that was called off while it was under way: nobody knew then what
-// became of it, and whoever made it tells.
+// became of it, and whoever made it tells; the clock may have been put back since.
 static const Statement ended_tell = {
     .name = "ended_tell",
     .scope = STATEMENT_TENANT,
     .params = "iuiiiiiitti",
-    .sql = "UPDATE ended SET finished_at = $5, verdict = $6, tried_reason = $7, code = $8,"
+    .sql = "UPDATE ended SET"
+           " finished_at = CASE WHEN started_at > $5 THEN started_at ELSE $5 END,"
+           " verdict = $6, tried_reason = $7, code = $8,"
            " provider_id = $9, detail = $10, is_captured = $11" CALLED_OFF_UNDER_WAY,
 };
 // ended_untry is for one that was called off while it was claimed and had not begun: nothing was
@@ -430,8 +432,7 @@ static int64_t cause_after(Arena *arena, const Settle *settle)
     if (!settle->has_attempt)
         return cause_of(settle->lane, settle->to.reason, 0, STR_NONE);
     int64_t tried_in = settle->from_lane ? settle->from_lane : settle->lane;
-    return cause_of(tried_in, outcome->reason, outcome->code,
-                    cause_sample(arena, outcome->detail));
+    return cause_of(tried_in, outcome->reason, outcome->code, cause_sample(arena, outcome->detail));
 }
 
 Err queue_settle(Tx *tx, SettleBatch *batch, Error *error)

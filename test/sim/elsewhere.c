@@ -119,12 +119,19 @@ void elsewhere_on_left(Sim *sim, const Track *track, const Row *was, const Row *
                (long long) ((is->lease_until - send->told_at) / SPAN_MILLISECOND));
 }
 
-static bool is_what_he_said(const Row *is, Verdict told)
+// is_failed: it may be tried again, or a person must decide; or its job's next occurrence comes.
+static bool is_failed(const Track *track, const Row *is)
 {
-    if (told == VERDICT_DELIVERED)
+    return is->state == DELIVERY_RETRYING || is->state == DELIVERY_PARKED ||
+           (is->state == DELIVERY_EXPIRED && job_may_be_overtaken(track));
+}
+
+static bool is_what_he_said(const Track *track, const Row *is)
+{
+    if (track->told == VERDICT_DELIVERED)
         return is->state == DELIVERY_DELIVERED;
     return is->state == DELIVERY_PARKED ||
-           (told == VERDICT_TRANSIENT && is->state == DELIVERY_RETRYING);
+           (track->told == VERDICT_TRANSIENT && is_failed(track, is));
 }
 
 // elsewhere_on_settle: it ends by what he said, by what a person did, or with his lease.
@@ -135,13 +142,13 @@ void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row
     if (is_called_off)
         return;
     if (track->reported == was->attempt) {
-        if (!is_what_he_said(is, track->told) && track->by_hand == 0)
+        if (!is_what_he_said(track, is) && track->by_hand == 0)
             broken(sim, "I42", "track %d is %s, which nobody said", name_of(sim, track),
                    delivery_state_text(is->state));
         return;
     }
     bool is_over = was->lease_until <= clock_now(&node->clock);
-    if (!is_over || (is->state != DELIVERY_RETRYING && is->state != DELIVERY_PARKED))
+    if (!is_over || !is_failed(track, is))
         broken(sim, "I42", "track %d is %s, %lld ms before his lease is over", name_of(sim, track),
                delivery_state_text(is->state),
                (long long) ((was->lease_until - clock_now(&node->clock)) / SPAN_MILLISECOND));

@@ -14,6 +14,8 @@
 //      queue, or is counted as missed or skipped. What policy wants made is made.
 // I53: unless overlap is allowed, one run of a schedule goes on at a time.
 // I54: the end of a run is told once, and of no run that has not ended.
+// I56: an occurrence is tried again before the next one, and not after it; what makes up for one
+//      that was missed, whenever that may be.
 
 enum { TRIGGERS_PERCENT = 70 };
 #define ON_TIME ((Span) 5 * SPAN_SECOND) // what nobody was late for, in the words of the law
@@ -271,6 +273,39 @@ static void i53_overlap(Sim *sim, const Pattern *pattern)
     }
 }
 
+// next_of is the occurrence that takes the place of a retry.
+static Instant next_of(const Track *track, Instant now)
+{
+    const Pattern *pattern = track->pattern;
+    Instant next = track->scheduled_for + pattern->period;
+    bool is_skipped = next <= now && pattern->overlap == JOB_OVERLAP_SKIP;
+    return is_skipped ? last_before(pattern, now) + pattern->period : next;
+}
+
+static bool makes_up(const Track *track)
+{
+    return track->scheduled_for + track->pattern->period <= track->made_at;
+}
+
+bool job_may_be_overtaken(const Track *track)
+{
+    return is_scheduled(track) && !makes_up(track);
+}
+
+// I56: other nodes may not know yet that the job was switched on.
+static void i56_overtaken(Sim *sim, const Pattern *pattern)
+{
+    Instant now = clock_now(&sim->nodes[0].clock);
+    for (size_t i = 0; i < sim->track_count && sim->node_count == 1; i++) {
+        const Track *track = &sim->tracks[i];
+        if (track->pattern == pattern && track->moved == sim->commits && track->by_hand == 0 &&
+            job_may_be_overtaken(track) && track->row.state == DELIVERY_RETRYING &&
+            track->row.due_at >= next_of(track, now))
+            broken(sim, "I56", "track %d is retried after its next occurrence",
+                   name_of(sim, track));
+    }
+}
+
 static void begin_ledger(Table *table)
 {
     table->base = table->last_for;
@@ -293,8 +328,10 @@ static void look_at(Sim *sim, const Pattern *pattern)
     bool was_off = was.next_at == INSTANT_NONE; // saved as it was, it counts from now all the same
     if (table->version != was.version || was_off)
         begin_ledger(table);
-    else
+    else {
         i52_wanted(sim, pattern, &was, table);
+        i56_overtaken(sim, pattern);
+    }
     i52_ledger(sim, pattern, table);
     i53_overlap(sim, pattern);
 }

@@ -482,8 +482,9 @@ void elsewhere_on_settle(Sim *sim, const Track *track, const Row *was, const Row
 
 // job.c
 Err job_publish(Tx *tx, Sim *sim, const Pattern *pattern, bool is_enabled, Error *error);
-void job_ask(Sim *sim, Node *node);    // one is run by hand, or saved
-void job_retire(Sim *sim, Node *node); // all are switched off
+void job_ask(Sim *sim, Node *node);            // one is run by hand, or saved
+void job_retire(Sim *sim, Node *node);         // all are switched off
+bool job_may_be_overtaken(const Track *track); // by the next occurrence, before its retry
 void job_on_made(Sim *sim, const Track *track);
 void job_on_end(Sim *sim, Uuid event, Uuid run, bool is_chained); // an event tells so
 void job_look(Sim *sim);

@@ -453,6 +453,21 @@ static void what_is_outside_can_be_called_off_and_told_of(void)
     }
 }
 
+// The clock was put back since he had it: an attempt does not end before it began.
+static void what_was_called_off_is_told_of_by_a_clock_put_back(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    visit(&store);
+    Claim claim = pull(&store, 1);
+    Uuid id = claim.claimed[0].promise.id;
+    CHECK(act(&store, TENANT, id, DELIVERY_ACTION_CANCEL, NULL) == ERR_OK);
+    clock_set(&store.clock, now(&store) - SPAN_MINUTE);
+    CHECK(report(&store, &claim.claimed[0], VERDICT_DELIVERED).is_stale);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM ended WHERE verdict = 0"
+                          " AND finished_at = started_at") == 1);
+}
+
 static void some_targets_may_be_elsewhere(void)
 {
     STORE(store);
@@ -549,6 +564,7 @@ static const Test tests[] = {
     TEST(what_a_node_sends_is_not_reported_from_outside),
     TEST(a_sign_of_life_keeps_the_lease),
     TEST(what_is_outside_can_be_called_off_and_told_of),
+    TEST(what_was_called_off_is_told_of_by_a_clock_put_back),
     TEST(some_targets_may_be_elsewhere),
     TEST(a_held_store_is_not_pulled_from),
     TEST(a_claim_reads_past_no_long_lease),
