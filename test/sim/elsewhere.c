@@ -30,9 +30,8 @@ static const ChannelType channel_hand = { .type = "hand",
                                           .url = "url",
                                           .request = request,
                                           .judge = judge };
-static const ChannelType channel_pull = { .type = "pull", .carrier = CARRIER_PULLED };
 const ChannelType *const channel_types_here[] = { &channel_http, &channel_email, &channel_hand,
-                                                  &channel_pull, NULL };
+                                                  &channel_worker, NULL };
 
 static bool is_elsewhere(const Track *track)
 {

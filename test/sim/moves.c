@@ -67,7 +67,7 @@ const Pattern patterns[] = {
       .max = 2 },
     { .id = "pulled",
       .kind = "g",
-      .json = "{'id':'pulled','eventKind':'g','channel':'pull:0',"
+      .json = "{'id':'pulled','eventKind':'g','channel':'worker:0',"
               "'retry':{'policy':'fixed','interval':'4s','max':3}}",
       .lane = PULLED_LANE,
       .wait = 4 * SPAN_SECOND,
@@ -114,7 +114,7 @@ const Pattern patterns[] = {
       .overlap = JOB_OVERLAP_ALLOW,
       .missed_window = 40 * SPAN_SECOND },
     { .id = "queued",
-      .json = "'handler':'pull:0','cron':'*/12 * * * * *','missed':'skip','overlap':'queue',"
+      .json = "'handler':'worker:0','cron':'*/12 * * * * *','missed':'skip','overlap':'queue',"
               "'maxRetries':1,'payload':{'key':0}",
       .lane = PULLED_LANE,
       .wait = SPAN_MINUTE,
@@ -390,7 +390,7 @@ static Str config_of(Sim *sim, const Lane *lane)
                           "'from':'peal@peal.test'}",
                           lane->host, lane->key);
     if (lane == &sim->lanes[PULLED_LANE])
-        return S("'type':'pull','config':{}");
+        return S("'type':'worker','config':{}");
     return str_format(&sim->arena, "'type':'%s','config':{'url':'http://far%d.test/%s'}",
                       lane == &sim->lanes[HANDED_LANE] ? "hand" : "http", lane->host, lane->key);
 }

@@ -44,7 +44,7 @@
 
 enum {
     OUR_TENANT = 1,
-    NODES_MAX = 3,
+    NODES_MAX = 4,
     LANES_MAX = 7,
     ORDERED_LANE = 3,
     MAIL_LANE = 4,
