@@ -54,7 +54,7 @@ static const char *const item_words[] = { "created", "skipped", "failed", "unmat
 static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
 #define OPERATION_WORDS "retry", "discard", "cancel", "replay"
 const char *const operation_words[] = { OPERATION_WORDS, NULL };
-static const char *const operation_shown_words[] = { OPERATION_WORDS, "verify", NULL };
+static const char *const operation_shown_words[] = { OPERATION_WORDS, "verify", "hand-over", NULL };
 #undef OPERATION_WORDS
 
 // A reason is null where none is needed: the first of its words is empty.

@@ -1,7 +1,10 @@
 #include "store/handover.h"
 
 #include "domain/run.h"
+#include "store/operation.h"
 #include "store/rule.h"
+
+#define BEGUN_BY S("its handler is another")
 
 // Step 1 is a send's, and state 1 means that it is under way.
 static const Statement waiting = {
@@ -13,6 +16,30 @@ static const Statement waiting = {
               " AND step = 1 AND state <> 1 ORDER BY due_at, id LIMIT $4) AS q"
               " WHERE q.tenant = $1 AND q.rule = $3 ORDER BY q.id",
 };
+static const Statement beyond = {
+    .name = "handover_beyond",
+    .scope = STATEMENT_TENANT,
+    .params = "iii",
+    .sql = "SELECT 1 FROM (SELECT tenant FROM queue WHERE lane = $2 AND step = 1 AND state <> 1"
+           " ORDER BY due_at, id LIMIT 1 OFFSET $3) AS q WHERE q.tenant = $1",
+};
+static const Statement has_run = {
+    .name = "handover_has_run",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .sql = "SELECT 1 FROM delivery WHERE tenant = $1 AND rule = $2 LIMIT 1",
+};
+static const Statement standing = {
+    .name = "handover_standing",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = "SELECT " STANDING_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
+                                            " AND q.step = 1 AND q.state <> 1",
+    .postgres = "SELECT " STANDING_COLUMNS(
+        "q.") " FROM unnest($1, $2) AS u (tenant, id) JOIN queue q ON q.tenant = u.tenant"
+              " AND q.id = u.id AND q.step = 1 AND q.state <> 1 ORDER BY q.id",
+};
 static const Statement promise = {
     .name = "handover_promise",
     .scope = STATEMENT_TENANT,
@@ -23,7 +50,9 @@ static const Statement promise = {
                 " (tenant, id, lane) WHERE d.tenant = s.tenant AND d.id = s.id",
 };
 
-const Statement *const handover_statements[] = { &waiting, &promise, NULL };
+const Statement *const handover_statements[] = {
+    &waiting, &beyond, &has_run, &standing, &promise, NULL,
+};
 
 static int64_t lane_of(const Registry *registry, int64_t tenant, RuleKind kind, Str id)
 {
@@ -63,42 +92,6 @@ static void send_to(Settle *settle, int64_t lane)
     settle->lane = lane;
 }
 
-Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
-{
-    const Rule *rule = &saved->rule;
-    const RegistryTrigger *last = registry_rule(tx->registry, tenant, rule->kind, rule->id);
-    Rule now = { .tenant = tenant, .kind = rule->kind, .id = rule->id };
-    if (!last)
-        return ERR_OK;
-    now.number = last->rule;
-    TRY(rule_place(tx, &now, saved->channel, error));
-    if (now.lane == last->lane)
-        return ERR_OK;
-    Rows rows;
-    Value args[] = { value_i64(tenant), value_i64(last->lane), value_i64(last->rule),
-                     value_i64(HANDOVER_LOOK) };
-    TRY(tx_query(tx, &waiting, args, &rows, error));
-    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows.count + 1),
-                          .count = rows.count };
-    for (size_t i = 0; i < rows.count; i++) {
-        QueueRow row = { .is_run = true };
-        queue_read(rows_at(&rows, i), &row);
-        batch.rows[i] = settle_from(&row, delivery_pass_on(&row.live));
-        batch.rows[i].is_run = true;
-        send_to(&batch.rows[i], now.lane);
-    }
-    promise_lanes(tx, &batch);
-    return queue_settle_now(tx, &batch, error);
-}
-
-// goes_back: it stands in its lane afterwards, for whoever claims from that.
-static bool goes_back(const Settle *settle)
-{
-    const Live *live = &settle->to.live;
-    return settle->is_run && live->step == STEP_SEND &&
-           (live->state == DELIVERY_PENDING || live->state == DELIVERY_RETRYING);
-}
-
 // Place is where the runs of a rule go now.
 typedef struct Place {
     int64_t tenant, rule, lane;
@@ -115,6 +108,106 @@ static Err find_place(Tx *tx, const Settle *settle, Place *place, Error *error)
     if (name.id.at)
         place->lane = lane_of(tx->registry, settle->tenant, name.kind, name.id);
     return ERR_OK;
+}
+
+// move lets runs that wait go to a lane, or with 0 each to that of its handler.
+static Err move(Tx *tx, const Rows *rows, int64_t lane, size_t *ret_moved, Error *error)
+{
+    Place place = { 0 };
+    SettleBatch batch = { .rows = ARENA_ARRAY(&tx->arena, Settle, rows->count + 1) };
+    for (size_t i = 0; i < rows->count; i++) {
+        QueueRow row;
+        Settle *settle = &batch.rows[batch.count];
+        queue_read(rows_at(rows, i), &row);
+        if (row.is_unsound)
+            continue; // whoever claims it parks it
+        *settle = settle_from(&row, delivery_pass_on(&row.live));
+        settle->is_run = true;
+        if (!lane)
+            TRY(find_place(tx, settle, &place, error));
+        send_to(settle, lane ? lane : place.lane);
+        batch.count += settle->from_lane != 0;
+    }
+    *ret_moved = batch.count;
+    promise_lanes(tx, &batch);
+    return queue_settle_now(tx, &batch, error);
+}
+
+Err handover_these(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, size_t *ret_moved,
+                   Error *error)
+{
+    Rows rows;
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 2 + 1);
+    for (size_t i = 0; i < count; i++) {
+        values[i * 2] = value_i64(tenant);
+        values[i * 2 + 1] = value_uuid(&ids[i]);
+    }
+    *ret_moved = 0;
+    if (count == 0)
+        return ERR_OK;
+    db_send_many(tx->db, &tx->arena, &standing, values, count, &rows);
+    TRY(tx_sync(tx, error));
+    return move(tx, &rows, 0, ret_moved, error);
+}
+
+// hand_over_later leaves it to an operation, which finds the runs wherever they wait.
+static void hand_over_later(Tx *tx, const Rule *rule)
+{
+    Buf filter = buf_new(&tx->arena, BUF_WHOLE);
+    JsonOut out = json_out(&filter);
+    json_open(&out, '{');
+    if (rule->kind == RULE_JOB)
+        json_put_str(&out, S("job"), rule->id);
+    json_close(&out, '}');
+    operation_add(tx, &(Operation){ .tenant = rule->tenant,
+                                    .id = uuid_new(tx->now, tx->random),
+                                    .kind = OPERATION_HANDOVER,
+                                    .filter = buf_str(&filter),
+                                    .reason = BEGUN_BY,
+                                    .created_at = tx->now });
+}
+
+// hand_over_first hands over what waits in front of a lane; whether more waits there is told.
+static Err hand_over_first(Tx *tx, const Rule *rule, int64_t from, bool *ret_more, Error *error)
+{
+    Rows rows, behind;
+    size_t moved;
+    Value args[] = { value_i64(rule->tenant), value_i64(from), value_i64(rule->number),
+                     value_i64(HANDOVER_LOOK) };
+    Value place[] = { args[0], args[1], args[3] };
+    TRY(tx_query(tx, &beyond, place, &behind, error));
+    *ret_more = behind.count > 0;
+    TRY(tx_query(tx, &waiting, args, &rows, error));
+    return move(tx, &rows, rule->lane, &moved, error);
+}
+
+Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
+{
+    const Rule *rule = &saved->rule;
+    const RegistryTrigger *last = registry_rule(tx->registry, tenant, rule->kind, rule->id);
+    Rule now = { .tenant = tenant, .kind = rule->kind, .id = rule->id };
+    bool has_more = false;
+    now.number = last ? last->rule : 0;
+    TRY(rule_place(tx, &now, saved->channel, error));
+    if (last && now.lane != last->lane)
+        TRY(hand_over_first(tx, &now, last->lane, &has_more, error));
+    if (!last) {
+        Rows runs;
+        Value args[] = { value_i64(tenant), value_i64(now.number) };
+        TRY(tx_query(tx, &has_run, args, &runs, error));
+        has_more = runs.count > 0;
+    }
+    if (has_more)
+        hand_over_later(tx, &now);
+    return ERR_OK;
+}
+
+// goes_back: it stands in its lane afterwards, for whoever claims from that.
+static bool goes_back(const Settle *settle)
+{
+    const Live *live = &settle->to.live;
+    return settle->is_run && live->step == STEP_SEND &&
+           (live->state == DELIVERY_PENDING || live->state == DELIVERY_RETRYING);
 }
 
 Err handover_settles(Tx *tx, SettleBatch *batch, Error *error)

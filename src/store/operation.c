@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/act.h"
+#include "store/handover.h"
 #include "store/inbox.h"
 
 #define OPERATION_COLUMNS                                                                          \
@@ -55,6 +56,7 @@ const Statement *const operation_statements[] = { &add, &one, &next, &advance, &
 static const char *const kind_texts[] = {
     [OPERATION_REPLAY] = "replay",
     [OPERATION_VERIFY] = "verify",
+    [OPERATION_HANDOVER] = "hand-over",
 };
 
 bool operation_action(Str text, Operation *ret)
@@ -139,7 +141,11 @@ static Err filter_of(const Operation *operation, const Json *source, Wanted *ret
 {
     if (operation->kind == OPERATION_REPLAY)
         return inbox_filter_read(source, S("/filter"), &ret->rows, error);
-    return operation_filter(operation->action, source, &ret->deliveries, error);
+    if (operation->kind != OPERATION_HANDOVER)
+        return operation_filter(operation->action, source, &ret->deliveries, error);
+    TRY(operation_filter(DELIVERY_ACTION_CANCEL, source, &ret->deliveries, error)); // live ones
+    ret->deliveries.is_run = !ret->deliveries.job.at;
+    return ERR_OK;
 }
 
 Err operation_check(const Operation *operation, const Json *source, Error *error)
@@ -313,14 +319,18 @@ static Err count_slice(Tx *tx, Operation *operation, const Wanted *filter, Error
 static Err act(Tx *tx, Operation *operation, const IdsSeen *found, Error *error)
 {
     int64_t done = 0;
+    size_t moved = 0;
     Acted *acted = ARENA_ARRAY(&tx->arena, Acted, found->count + 1);
     if (operation->kind == OPERATION_REPLAY)
         TRY(inbox_replay(tx, operation->tenant, found->ids, found->count, &done, error));
+    else if (operation->kind == OPERATION_HANDOVER)
+        TRY(handover_these(tx, operation->tenant, found->ids, found->count, &moved, error));
     else
         TRY(act_all(tx, operation->tenant, found->ids, found->count, operation->action,
                     operation->reason, acted, error));
-    for (size_t i = 0; i < found->count && operation->kind != OPERATION_REPLAY; i++)
+    for (size_t i = 0; i < found->count && operation->kind == OPERATION_ACT; i++)
         done += acted[i].err == ERR_OK;
+    done += (int64_t) moved;
     operation->done += done;
     operation->skipped += (int64_t) found->count - done;
     return ERR_OK;

@@ -24,9 +24,10 @@ enum {
 
 // OperationKind is what an operation is about.
 typedef enum OperationKind {
-    OPERATION_ACT,    // deliveries
-    OPERATION_REPLAY, // rows of the outbox (store/inbox.h)
-    OPERATION_VERIFY, // the audit chain
+    OPERATION_ACT,      // deliveries
+    OPERATION_REPLAY,   // rows of the outbox (store/inbox.h)
+    OPERATION_VERIFY,   // the audit chain
+    OPERATION_HANDOVER, // runs that wait (store/handover.h); nobody asks for it, a saved job does
 } OperationKind;
 
 typedef enum OperationState {
@@ -54,7 +55,7 @@ typedef struct Operation {
     AuditHead outside;    // the chain's head as it stood outside when it began
 } Operation;
 
-// operation_action reads "retry", "discard", "cancel", "replay" or "verify" into ret;
+// operation_action reads "retry", "discard", "cancel", "replay", "verify" or "hand-over" into ret;
 // operation_text is its word.
 bool operation_action(Str text, Operation *ret);
 const char *operation_text(const Operation *operation);

@@ -2,6 +2,7 @@
 import threading
 
 from harness import equal, eventually, like, main
+from job_steps import pages
 from steps import advance, captured, deliveries, delivery, make_channel, make_tenant, make_user, moment, settle
 
 
@@ -182,6 +183,44 @@ def test_an_edited_handler_takes_what_waits(ctx):
     for id in waiting:
         like(delivery(ctx.peal, id), {"state": "delivered", "channel": "memory:new", "attemptCount": 1})
     like(delivery(ctx.peal, others), {"state": "delivered", "channel": "memory:default"})
+
+
+def make_worker(peal, key):
+    peal.post("/v1/channels", {"key": key, "type": "worker", "config": {}}, expect=201)
+
+
+def waiting_for(peal, key):
+    return {row["id"] for row in pages(peal, f"/v1/deliveries?channel={key}&state=pending")}
+
+
+def test_however_many_wait_for_a_worker_are_handed_over(ctx):
+    for key in ("worker:old", "worker:new"):
+        make_worker(ctx.peal, key)
+    make_job(ctx.peal, handler="worker:old", cron="* * * * *", overlap="allow")
+    make_job(ctx.peal, "other", handler="worker:old")
+    others = {trigger(ctx.peal, "other")["deliveryId"]}
+    for day in (1, 2):  # a save moves the first thousand by itself
+        ctx.peal.post("/v1/jobs/rates/backfill", {"from": f"2026-05-0{day}T00:00:00Z", "to": f"2026-05-0{day}T15:00:00Z"},
+                      expect=202)
+    runs = waiting_for(ctx.peal, "worker:old") - others
+    equal(len(runs), 2 * 901)
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "worker:new"}, expect=200)
+    settle(ctx.peal)
+    equal(waiting_for(ctx.peal, "worker:old"), others)
+    equal(waiting_for(ctx.peal, "worker:new"), runs)
+
+
+def test_what_waits_goes_to_a_job_that_is_made_anew(ctx):
+    for key in ("worker:old", "worker:new"):
+        make_worker(ctx.peal, key)
+    make_job(ctx.peal, handler="worker:old")
+    make_job(ctx.peal, "other", handler="worker:old")
+    runs, others = {trigger(ctx.peal)["deliveryId"]}, {trigger(ctx.peal, "other")["deliveryId"]}
+    ctx.peal.delete("/v1/jobs/rates", expect=204)
+    equal(waiting_for(ctx.peal, "worker:old"), runs | others)
+    make_job(ctx.peal, handler="worker:new")
+    settle(ctx.peal)
+    equal((waiting_for(ctx.peal, "worker:new"), waiting_for(ctx.peal, "worker:old")), (runs, others))
 
 
 def test_a_run_that_is_retried_goes_to_the_new_handler(ctx):
