@@ -207,12 +207,14 @@ static Err decide(Firing *firing, Error *error)
     return ERR_OK;
 }
 
-// remember notes the run of an item with its schedule, the last one of several.
-static void remember(Firing *firing, const AcceptItem *item, ScheduleRow *row)
+// remember notes the run of an item with its schedule; of several that were made together, the
+// first: the others are found from there on.
+static void remember(Firing *firing, const AcceptItem *item, bool is_first, ScheduleRow *row)
 {
     DutyReport *report = firing->report;
-    row->run =
-        item->is_duplicate ? delivery_id_of(item->identity.holder, 1) : item->pairs[0].delivery;
+    if (is_first)
+        row->run =
+            item->is_duplicate ? delivery_id_of(item->identity.holder, 1) : item->pairs[0].delivery;
     row->has_run = true;
     report->tally.fired += !item->is_duplicate;
     report->firing.oldest = earlier(report->firing.oldest, item->event.occurred_at);
@@ -232,7 +234,8 @@ static Err make(Firing *firing, Error *error)
     TRY(accept_decide(&accept, tx->registry, tx->random, error));
     TRY(accept_write(tx, accepts, 1, error));
     for (size_t i = 0; i < accept.count; i++)
-        remember(firing, &accept.items[i], firing->made_by[i]);
+        remember(firing, &accept.items[i], i == 0 || firing->made_by[i] != firing->made_by[i - 1],
+                 firing->made_by[i]);
     return tx_sync(tx, error); // what was sent refers to the rules
 }
 

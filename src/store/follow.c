@@ -121,7 +121,7 @@ static Err wake(Tx *tx, const SettleBatch *batch, const RunRow *runs, Error *err
         bool is_success;
         bool is_deferred = is_told(settle, &is_success) && runs[told++].source == RUN_DEFERRED;
         if (is_over(settle) && !is_deferred)
-            ends[count++] = (ScheduleEnd){ settle->tenant, settle->rule, settle->id };
+            ends[count++] = (ScheduleEnd){ settle->tenant, settle->rule };
     }
     return count > 0 ? schedules_ended(tx, ends, count, error) : ERR_OK;
 }

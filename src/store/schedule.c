@@ -45,15 +45,28 @@ static const Statement take_share = {
                 " AND next_at <= u.until ORDER BY next_at LIMIT u.share FOR UPDATE SKIP LOCKED) s",
 };
 // Whether a run has ended is asked once its schedule is ours: whoever ends it waits for us, and
-// then finds what was queued meanwhile.
+// then finds what was queued meanwhile. run is the oldest that was not known to have ended; others
+// may have been made since, by hand or together with it, and the oldest of those that go on is the
+// one to wait for. The index delivery_rule has them in their order. What was deferred, backfilled
+// or made by another schedule is among them and counts as nobody's, so SINCE_MAX are looked at.
+#define SINCE_MAX "1000"
+#define SINCE(tenant_, rule_, run_, name_)                                                         \
+    "(SELECT tenant, id, event FROM delivery WHERE rule = " rule_ " AND id >= " run_               \
+    " AND tenant = " tenant_ " ORDER BY id LIMIT " SINCE_MAX ") AS d"                              \
+    " CROSS JOIN queue q CROSS JOIN event e WHERE q.tenant = d.tenant AND q.id = d.id"             \
+    " AND e.tenant = d.tenant AND e.id = d.event AND e.topic IS NULL AND (e.source = 'manual' OR"  \
+    " e.source = 'schedule' AND (" name_ " = '' OR"                                                \
+    " substr(e.identity, length(e.identity) - length(" name_ ")) = ':' || " name_ "))"             \
+    " ORDER BY d.id LIMIT 1"
 static const Statement running = {
     .name = "schedule_running",
     .scope = STATEMENT_TENANT,
-    .params = "iui",
+    .params = "iiuti",
     .many = true,
-    .sql = "SELECT $3 FROM queue WHERE tenant = $1 AND id = $2",
-    .postgres = "SELECT u.n FROM unnest($1, $2, $3) AS u (tenant, id, n)"
-                " JOIN queue q ON q.tenant = u.tenant AND q.id = u.id",
+    .sql = "SELECT $5, d.id FROM " SINCE("$1", "$2", "$3", "$4"),
+    .postgres = "SELECT u.n, l.id FROM unnest($1, $2, $3, $4, $5) AS u (tenant, rule, run, name, n)"
+                " CROSS JOIN LATERAL (SELECT d.id FROM " SINCE("u.tenant", "u.rule", "u.run",
+                                                               "u.name") ") AS l",
 };
 static const Statement settle = {
     .name = "schedule_settle",
@@ -121,28 +134,34 @@ static const Statement retire = {
            " WHERE tenant = $1 AND kind = $2 AND id = $3)",
 };
 
-// One that is still going on stays the one that is waited for.
+// One that is still going on stays the one that is waited for, unless it is younger: others are
+// looked for from there on.
 static const Statement ran = {
     .name = "schedule_ran",
     .scope = STATEMENT_TENANT,
     .params = "iiu",
-    .sql = "UPDATE schedule SET run = $3 WHERE tenant = $1 AND rule = $2 AND NOT EXISTS"
-           " (SELECT 1 FROM queue q WHERE q.tenant = schedule.tenant AND q.id = schedule.run)",
+    .sql = "UPDATE schedule SET run = $3 WHERE tenant = $1 AND rule = $2 AND (run > $3 OR"
+           " NOT EXISTS (SELECT 1 FROM queue q"
+           " WHERE q.tenant = schedule.tenant AND q.id = schedule.run))",
 };
 // Overlap 2 is JOB_OVERLAP_QUEUE. The row is written whether or not something is queued: who looks
-// at it right now may be about to queue something, and is waited for.
+// at it right now may be about to queue something, and is waited for. Whose run it was is not
+// asked: he may be about to wait for another. They are locked in one order, as several may end.
 _Static_assert(JOB_OVERLAP_QUEUE == 2, "the SQL names it by number");
 static const Statement ended = {
     .name = "schedule_ended",
     .scope = STATEMENT_TENANT,
-    .params = "iiui",
+    .params = "iii",
     .many = true,
-    .sql = "UPDATE schedule SET next_at = CASE WHEN queued_for IS NULL THEN next_at ELSE $4 END"
-           " WHERE tenant = $1 AND rule = $2 AND run = $3 AND overlap = 2 RETURNING queued_for",
-    .postgres = "UPDATE schedule s SET next_at = CASE WHEN s.queued_for IS NULL THEN s.next_at"
-                " ELSE u.now END FROM unnest($1, $2, $3, $4) AS u (tenant, rule, run, now)"
-                " WHERE s.tenant = u.tenant AND s.rule = u.rule AND s.run = u.run"
-                " AND s.overlap = 2 RETURNING s.queued_for",
+    .sql = "UPDATE schedule SET next_at = CASE WHEN queued_for IS NULL THEN next_at ELSE $3 END"
+           " WHERE tenant = $1 AND rule = $2 AND overlap = 2 RETURNING queued_for",
+    .postgres = "WITH held AS MATERIALIZED (SELECT c.tenant, c.rule, c.name FROM"
+                " (SELECT DISTINCT tenant, rule FROM unnest($1, $2) AS v (tenant, rule)) u"
+                " JOIN schedule c ON c.tenant = u.tenant AND c.rule = u.rule AND c.overlap = 2"
+                " ORDER BY 1, 2, 3 FOR UPDATE OF c)"
+                " UPDATE schedule s SET next_at = CASE WHEN s.queued_for IS NULL THEN s.next_at"
+                " ELSE ($3)[1] END FROM held h WHERE s.tenant = h.tenant AND s.rule = h.rule"
+                " AND s.name = h.name RETURNING s.queued_for",
 };
 
 #define SUMS                                                                                       \
@@ -202,23 +221,28 @@ static Err take_fairly(Tx *tx, size_t max, Rows *ret, Error *error)
     return tx_sync(tx, error);
 }
 
-// find_running says of which rows the last run has not ended.
+// find_running says of which rows a run has not ended, and which is the oldest of those.
 static Err find_running(Tx *tx, ScheduleRow *rows, size_t count, Error *error)
 {
     Rows found = { 0 };
     size_t asked = 0;
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3 + 1);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 5 + 1);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].has_run)
             continue;
-        values[asked * 3] = value_i64(rows[i].tenant);
-        values[asked * 3 + 1] = value_uuid(&rows[i].run);
-        values[asked++ * 3 + 2] = value_i64((int64_t) i);
+        values[asked * 5] = value_i64(rows[i].tenant);
+        values[asked * 5 + 1] = value_i64(rows[i].rule);
+        values[asked * 5 + 2] = value_uuid(&rows[i].run);
+        values[asked * 5 + 3] = value_text(rows[i].name);
+        values[asked++ * 5 + 4] = value_i64((int64_t) i);
     }
     db_send_many(tx->db, &tx->arena, &running, values, asked, &found);
     TRY(tx_sync(tx, error));
-    for (size_t i = 0; i < found.count; i++)
-        rows[value_to_i64(rows_at(&found, i))].is_running = true;
+    for (size_t i = 0; i < found.count; i++) {
+        ScheduleRow *row = &rows[value_to_i64(rows_at(&found, i))];
+        row->is_running = true;
+        row->run = value_to_uuid(&rows_at(&found, i)[1]);
+    }
     return ERR_OK;
 }
 
@@ -384,12 +408,11 @@ void schedule_ran(Tx *tx, int64_t tenant, int64_t rule, Uuid run)
 Err schedules_ended(Tx *tx, const ScheduleEnd *ends, size_t count, Error *error)
 {
     Rows rows = { 0 };
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 4 + 1);
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3 + 1);
     for (size_t i = 0; i < count; i++) {
-        values[i * 4] = value_i64(ends[i].tenant);
-        values[i * 4 + 1] = value_i64(ends[i].rule);
-        values[i * 4 + 2] = value_uuid(&ends[i].run);
-        values[i * 4 + 3] = value_i64(tx->now);
+        values[i * 3] = value_i64(ends[i].tenant);
+        values[i * 3 + 1] = value_i64(ends[i].rule);
+        values[i * 3 + 2] = value_i64(tx->now);
     }
     db_send_many(tx->db, &tx->arena, &ended, values, count, &rows);
     TRY(tx_sync(tx, error));

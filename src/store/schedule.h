@@ -22,11 +22,11 @@ typedef struct ScheduleRow {
     Instant next_at;    // when it is to be looked at; INSTANT_NONE: never
     Instant last_for;   // as in ScheduleState
     Instant queued_for; // likewise
-    Uuid run;           // the last one that it made, or that a person did; none
+    Uuid run;           // the oldest that it, or a person, made and that may go on; none
     Str fault;          // why it does not fire; none: it does
 
     bool has_run;
-    bool is_running;         // that run has not ended
+    bool is_running;         // that one, or one made since, has not ended
     int64_t missed, skipped; // to settle: so many more
     Instant passed_for;      // the last of them; INSTANT_NONE
 } ScheduleRow;
@@ -58,7 +58,6 @@ void schedule_ran(Tx *tx, int64_t tenant, int64_t rule, Uuid run);
 // schedules_ended tells of runs that ended: an occurrence that waited for one is due.
 typedef struct ScheduleEnd {
     int64_t tenant, rule;
-    Uuid run;
 } ScheduleEnd;
 Err schedules_ended(Tx *tx, const ScheduleEnd *ends, size_t count, Error *error) MUST_USE;
 

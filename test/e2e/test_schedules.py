@@ -2,7 +2,7 @@
 import threading
 
 from harness import equal, eventually, like, main, only
-from steps import advance, deliveries, make_tenant, problems, set_clock, tick
+from steps import act, advance, deliveries, make_tenant, problems, set_clock, tick
 
 
 def day(time, date=14):
@@ -177,6 +177,44 @@ def test_a_run_by_hand_moves_no_occurrence_and_holds_one_back(ctx):
     equal(receiver.count(), 1)
     gate.set()
     receiver.wait_for(2)
+
+
+def begin_two(ctx, overlap):
+    """An occurrence's run and one by hand, which nobody takes; answers both."""
+    ctx.peal.post("/v1/channels", {"key": "worker:nobody", "type": "worker", "config": {}}, expect=201)
+    make_job(ctx.peal, cron="0 * * * *", handler="worker:nobody", overlap=overlap)
+    advance(ctx.peal, "1h")
+    [first] = deliveries(ctx.peal)
+    return first["id"], ctx.peal.post("/v1/jobs/rates/trigger", {}, expect=202).json["deliveryId"]
+
+
+def test_an_occurrence_is_skipped_until_all_runs_have_ended(ctx):
+    first, second = begin_two(ctx, "skip")
+    act(ctx.peal, first, "cancel")
+    advance(ctx.peal, "1h")
+    equal((len(deliveries(ctx.peal)), job(ctx.peal)["skippedCount"]), (2, 1))
+    act(ctx.peal, second, "cancel")
+    advance(ctx.peal, "1h")
+    equal(runs(ctx.peal)[-1], day("08:00:00"))
+
+
+def test_an_occurrence_waits_for_all_runs_to_end(ctx):
+    first, second = begin_two(ctx, "queue")
+    advance(ctx.peal, "1h")
+    act(ctx.peal, first, "cancel")
+    tick(ctx.peal)
+    equal(len(deliveries(ctx.peal)), 2)
+    act(ctx.peal, second, "cancel")
+    tick(ctx.peal)
+    equal(runs(ctx.peal)[-1], day("07:00:00"))
+
+
+def test_an_occurrence_is_skipped_until_all_that_was_made_up_for_has_ended(ctx):
+    ctx.peal.post("/v1/channels", {"key": "worker:nobody", "type": "worker", "config": {}}, expect=201)
+    peal = missed(ctx, missed="all", handler="worker:nobody")
+    act(peal, deliveries(peal)[0]["id"], "cancel")
+    advance(peal, "1h")
+    equal((len(deliveries(peal)), job(peal)["skippedCount"]), (4, 1))
 
 
 def test_a_range_is_made_by_hand(ctx):
