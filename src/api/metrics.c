@@ -113,6 +113,11 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_QUEUE_AGE, NULL, NULL);
     metric_put_series(out, METRIC_ATTEMPT, label_type, NULL);
     metric_put_series(out, METRIC_ATTEMPTS, label_type_verdict, NULL);
+    metric_put_series(out, METRIC_SCHEDULE_FIRED, NULL, NULL);
+    metric_put_series(out, METRIC_SCHEDULE_MISSED, NULL, NULL);
+    metric_put_series(out, METRIC_SCHEDULE_LAG, NULL, NULL);
+    metric_put_series(out, METRIC_WORKER_CLAIMS, NULL, NULL);
+    metric_put_series(out, METRIC_WORKER_CLAIMED, NULL, NULL);
     metric_put_series(out, METRIC_MISSING, NULL, NULL);
     metric_put_series(out, METRIC_AUDIT_FAILURES, NULL, NULL);
     if (!call->key)
@@ -152,8 +157,6 @@ static void put_engine(Call *call, Buf *out)
     put_alone(out, METRIC_PAUSES, (double) health.pauses);
     put_alone(out, METRIC_ROUNDS_FAILED, (double) health.failed);
     put_alone(out, METRIC_WORKERS_WAITING, (double) engine_pullers(engine));
-    metric_put_series(out, METRIC_WORKER_CLAIMS, NULL, NULL);
-    metric_put_series(out, METRIC_WORKER_CLAIMED, NULL, NULL);
     put_alone(out, METRIC_LAST_GOOD_ROUND, seconds(health.since_good));
     put_alone(out, METRIC_WRITER_WAITING, (double) writer_waiting(api_writer(call->api)));
     put_alone(out, METRIC_HELD, call->registry->is_held);

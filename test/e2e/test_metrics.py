@@ -5,7 +5,7 @@ import subprocess
 import threading
 
 from harness import Cluster, equal, eventually, main, only
-from steps import ingest, make_tenant, make_trigger, make_user, settle, visit
+from steps import advance, ingest, make_tenant, make_trigger, make_user, settle, visit
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "metrics.md"
 OF_SITES = {"peal_site_backlog"}  # only `peal site` tells of it
@@ -122,6 +122,15 @@ def test_figures_follow_what_happens(ctx):
     equal(after.sum("peal_store_up"), 1)
     assert after.sum("process_resident_memory_bytes") > 1 << 20, after.text
     assert 5 < after.sum("process_open_fds") < after.sum("process_max_fds"), after.text
+
+
+def test_what_schedules_do_is_counted(ctx):
+    ctx.peal.post("/v1/jobs", {"name": "rates", "cron": "*/15 * * * *", "handler": "memory:default"}, expect=201)
+    before = Scrape(ctx.peal)
+    advance(ctx.peal, "45m")
+    after = Scrape(ctx.peal)
+    for name, count in (("fired_total", 3), ("missed_total", 0), ("lag_seconds_count", 3)):
+        equal(after.sum(f"peal_schedule_{name}") - before.sum(f"peal_schedule_{name}"), count, name)
 
 
 def test_the_oldest_send_is_told_by_channel(ctx):
