@@ -43,7 +43,7 @@ typedef struct Program {
     Str hint;    // what to try where it does not start; none
     StoreUp store;
     char away[ERROR_DETAIL_MAX]; // why the store was away, as it was told last
-    Warden warden; // of what it runs
+    Warden warden;               // of what it runs
     Carriers carriers;
     Transport transport;
     Engine *engine;

@@ -182,7 +182,7 @@ static void draw_lanes(Sim *sim)
     static const struct {
         const char *key;
         int host; // two share one
-    } ways[] = { { "http:0", 0 },  { "http:1", 1 }, { "http:2", 1 }, { "http:3", 2 },
+    } ways[] = { { "http:0", 0 },  { "http:1", 1 }, { "http:2", 1 },  { "http:3", 2 },
                  { "email:0", 3 }, { "hand:0", 4 }, { "worker:0", 5 } };
     sim->lane_count = LANES_MAX;
     for (int i = 0; i < sim->lane_count; i++) {
