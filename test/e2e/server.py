@@ -26,6 +26,12 @@ def peal_program():
     return str(path)
 
 
+def is_sanitized():
+    """The program was built with a sanitizer, which suffers no library before it."""
+    program = pathlib.Path(peal_program()).read_bytes()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
 class Response(NamedTuple):
     status: int
     json: object  # the parsed body; its text when it is not JSON; None when there is none

@@ -7,12 +7,11 @@ import collections
 import datetime
 import glob
 import itertools
-import os
 import threading
 import time
 
 from harness import Deadline, equal, eventually, like, main, only, run_peal
-from server import ADMIN_KEY
+from server import ADMIN_KEY, is_sanitized
 from steps import (attempts, deliveries, delivery, make_trigger, make_user, settle,
                    trigger_body, visit)
 
@@ -394,7 +393,7 @@ def faked(offset):
 
 
 def can_fake_time():
-    return FAKETIME and not any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
+    return FAKETIME and not is_sanitized()
 
 
 def seconds_apart(node):
