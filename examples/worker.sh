@@ -1,7 +1,7 @@
 #!/bin/sh
 # worker.sh - a worker in the shell, with curl and jq.
 #
-#     PEAL_URL=http://127.0.0.1:7400 PEAL_KEY=pk_… ./worker.sh worker:rates
+#     PEAL_URL=http://127.0.0.1:7325 PEAL_KEY=pk_… ./worker.sh worker:rates
 #
 # It claims work and waits for it, does it in work(), sends heartbeats meanwhile, and reports what
 # became of it. On SIGTERM it finishes what it has and ends. Put your own work into work().

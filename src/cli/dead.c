@@ -1,5 +1,7 @@
 // Dead letters: runs of jobs that used up their retries, or that nobody handles.
 
+#include "cli/dead.h"
+
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -14,16 +16,25 @@ static const Column dead_columns[] = {
     { "LAST ERROR", "lastError" },
 };
 
-static int list(CommandArgs *args)
+int dead_print(CommandArgs *args, const char *job)
 {
+    Client client = client_open(args);
+    Str path = S("/v1/dead");
+    if (job)
+        path = client_with(&client, path, S("job"), str_from(job));
     ClientList wanted = {
-        .path = S("/v1/dead"),
-        .options = "job",
+        .path = path,
+        .options = "",
         .columns = dead_columns,
         .column_count = ARRAY_LEN(dead_columns),
         .noun = "dead letters",
     };
     return client_list(args, &wanted);
+}
+
+static int list(CommandArgs *args)
+{
+    return dead_print(args, args_option(args, "job"));
 }
 
 static int retry(CommandArgs *args)

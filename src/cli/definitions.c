@@ -349,7 +349,7 @@ static int create_key(CommandArgs *args)
     Answer answer = { 0 };
     if (!args_option(args, "role"))
         return args_usage(args, "The key's role is missing: --role admin, operator, author, "
-                                "ingest, worker, site, read or audit-export");
+                                "ingest, worker, site, read, audit-export or operations");
     Buf body = buf_new(client.arena, BODY_BYTES_MAX);
     JsonOut out = json_out(&body);
     json_open(&out, '{');
@@ -448,8 +448,8 @@ static const CommandVerb channels_verbs[] = {
 static const CommandVerb keys_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", noun_list },
     { "show", "an ID", 1, 1, "", noun_show },
-    { "create", NULL, 0, 0, "role site tenant name expires-at", create_key },
-    { "set", "an ID", 1, 1, "role site name expires-at", set_key },
+    { "create", NULL, 0, 0, "role site handlers tenant name expires-at", create_key },
+    { "set", "an ID", 1, 1, "role site handlers name expires-at", set_key },
     { "delete", "an ID", 1, 1, "", noun_delete },
     { 0 },
 };
@@ -606,12 +606,15 @@ const Command command_keys = {
     .name = "keys",
     .usage = "keys [list]\n"
              "keys show ID\n"
-             "keys create --role ROLE [--site NAME] [--tenant ID] [--name NAME] [--expires-at T]\n"
-             "keys set ID [--role ROLE] [--site NAME] [--name NAME] [--expires-at T|never]\n"
+             "keys create --role ROLE [--site NAME] [--handlers KEYS] [--tenant ID] [--name NAME] "
+             "[--expires-at T]\n"
+             "keys set ID [--role ROLE] [--site NAME] [--handlers KEYS] [--name NAME] "
+             "[--expires-at T|never]\n"
              "keys delete ID",
     .summary = "Make, change and revoke keys",
     .details = "Examples:\n"
                "  peal keys create --role ingest --name shop\n"
+               "  peal keys create --role worker --handlers worker:rates,worker:mail\n"
                "  peal keys set 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --expires-at never\n"
                "  peal keys delete 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = key_options,

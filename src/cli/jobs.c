@@ -2,6 +2,7 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/dead.h"
 #include "cli/definitions.h"
 
 enum { JOB_BODY_MAX = 1 << 20 };
@@ -14,8 +15,9 @@ static Str path_of(CommandArgs *args, const char *tail)
     return client_path(args_arena(args), base, args_word(args, 0), tail);
 }
 
-// ask posts to something of the job, and prints the members of the answer behind a sentence.
-static int ask(CommandArgs *args, const char *tail, Str body, const char *done)
+// ask posts to something of the job and says so, with the members of the answer that are named, by
+// blanks.
+static int ask(CommandArgs *args, const char *tail, Str body, const char *done, const char *members)
 {
     Client client = client_open(args);
     Answer answer = { 0 };
@@ -27,7 +29,14 @@ static int ask(CommandArgs *args, const char *tail, Str body, const char *done)
         output_json(answer.text);
         return EXIT_DONE;
     }
-    printf("%s %.*s.\n", done, STR_ARG(output_clean(client.arena, str_from(args_word(args, 0)))));
+    printf("%s %.*s", done, STR_ARG(output_clean(client.arena, str_from(args_word(args, 0)))));
+    const char *mark = ":";
+    for (Str rest = str_from(members); rest.len > 0; mark = ",") {
+        Str name = str_cut(&rest, ' ');
+        Str value = output_value(client.arena, json_get(answer.json, name));
+        printf("%s %.*s %.*s", mark, STR_ARG(name), STR_ARG(value));
+    }
+    printf(".\n");
     return EXIT_DONE;
 }
 
@@ -95,12 +104,13 @@ static int trigger(CommandArgs *args)
         return args_usage(args, "--payload must be a JSON object");
     json_close(&out, '}');
     bool is_job = str_eq(str_from(args_command(args)->name), S("jobs"));
-    return ask(args, is_job ? "trigger" : "run", buf_str(&body), "Asked for a run of");
+    return ask(args, is_job ? "trigger" : "run", buf_str(&body), "Asked for a run of",
+               "executionId");
 }
 
 static int enable(CommandArgs *args)
 {
-    return ask(args, "enable", STR_NONE, "Enabled job");
+    return ask(args, "enable", STR_NONE, "Enabled job", "");
 }
 
 static int disable(CommandArgs *args)
@@ -110,7 +120,7 @@ static int disable(CommandArgs *args)
     json_open(&out, '{');
     put_text(&out, args, "reason", "reason");
     json_close(&out, '}');
-    return ask(args, "disable", buf_str(&body), "Disabled job");
+    return ask(args, "disable", buf_str(&body), "Disabled job", "");
 }
 
 static int backfill(CommandArgs *args)
@@ -123,7 +133,7 @@ static int backfill(CommandArgs *args)
     put_text(&out, args, "from", "from");
     put_text(&out, args, "to", "to");
     json_close(&out, '}');
-    return ask(args, "backfill", buf_str(&body), "Asked for the occurrences of");
+    return ask(args, "backfill", buf_str(&body), "Asked for the occurrences of", "made repeated");
 }
 
 static int next(CommandArgs *args)
@@ -158,23 +168,9 @@ static int executions(CommandArgs *args)
                                             .noun = "executions" });
 }
 
-static const Column dead_columns[] = {
-    { "ID", "id" },           { "JOB", "job" },           { "ENTITY", "entity" },
-    { "FAILED", "failedAt" }, { "ATTEMPTS", "attempts" }, { "LAST ERROR", "lastError" },
-};
-
 static int dead(CommandArgs *args)
 {
-    const char *job = args_word(args, 0);
-    Client client = client_open(args);
-    Str path = S("/v1/dead");
-    if (job)
-        path = client_with(&client, path, S("job"), str_from(job));
-    return client_list(args, &(ClientList){ .path = path,
-                                            .options = "",
-                                            .columns = dead_columns,
-                                            .column_count = ARRAY_LEN(dead_columns),
-                                            .noun = "dead letters" });
+    return dead_print(args, args_word(args, 0));
 }
 
 static const CommandVerb jobs_verbs[] = {
@@ -234,7 +230,7 @@ const Command command_jobs = {
              "jobs delete NAME",
     .summary = "Run handlers by the clock, by hand or later",
     .details = "set changes the members that it names, as for triggers. A dead letter is tried\n"
-               "again, or given up, by `peal deliveries retry|discard ID`. See docs/jobs.md.\n"
+               "again, or given up, by `peal dead retry|discard ID`. See docs/jobs.md.\n"
                "\n"
                "Examples:\n"
                "  peal jobs create rates --cron '15 12 * * *' --zone Europe/Warsaw --handler "
@@ -275,7 +271,7 @@ const Command command_automations = {
              "automations set ID NAME=VALUE... [--if-version N]\n"
              "automations run ID [--entity ENTITY] [--payload JSON]\n"
              "automations delete ID",
-    .summary = "Run handlers for what triggers find, and by schedules",
+    .summary = "Run handlers by several schedules each, or by hand",
     .details =
         "set changes the members that it names, as for triggers. See docs/jobs.md.\n"
         "\n"

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "test.h"
 #include "run.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -304,12 +304,36 @@ static void bad_recipes_are_refused(void)
     }
 }
 
+// print_idle prints the options that no verb of their command looks at.
+static int print_idle(CommandArgs *args)
+{
+    const Command *command;
+    for (size_t i = 0; (command = args_listed(args, i)) != NULL; i++)
+        for (const CommandOption *option = command->options;
+             command->verbs && option && option->name; option++) {
+            bool is_taken = false;
+            for (const CommandVerb *verb = command->verbs; verb->name; verb++)
+                is_taken |= verb_takes(verb, option->name);
+            if (!is_taken)
+                printf("peal %s --%s\n", command->name, option->name);
+        }
+    return EXIT_DONE;
+}
+
+static void every_option_is_some_verbs(void)
+{
+    static const Command idle = { .name = "idle", .summary = "", .run = print_idle };
+    run_with(&ran, "peal idle", &idle, 1);
+    CHECK_AT(ran.out, ran.exit == EXIT_DONE && ran.out[0] == '\0');
+}
+
 static const Test tests[] = {
     TEST(words_and_options_are_parsed), TEST(misuse_is_explained),
     TEST(help_lists_every_command),     TEST(help_of_a_command_shows_its_options),
     TEST(the_nearest_name_is_near),     TEST(the_version_is_printed),
     TEST(filters_are_tried_on_events),  TEST(a_false_filter_says_why),
     TEST(dedup_keys_are_printed),       TEST(bad_recipes_are_refused),
+    TEST(every_option_is_some_verbs),
 };
 
 TEST_MAIN(tests)
