@@ -165,10 +165,10 @@ CREATE TABLE list_waste (
 ) {STRICT_KEYED};
 CREATE INDEX list_waste_due ON list_waste (due_at);
 
--- When a cron expression of a job or automation is looked at next, and how far it has come: name is ''
--- for a job's own; last_for is the last occurrence that was dealt with, or when it was saved; run is
--- the last delivery it made, and queued_for the occurrence that waits for its end. next_at is NULL for
--- one that is switched off, or that is never due again. fault says why one cannot be fired.
+-- When a cron expression of a job or automation is looked at next, and how far it has come: name is
+-- '' for a job's own; last_for is the last occurrence that was dealt with, or when it was saved; run
+-- is the last delivery it made, and queued_for the occurrence that waits for its end. next_at is
+-- NULL for one that is switched off, or that is never due again. fault says why one cannot be fired.
 CREATE TABLE schedule (
     tenant {I64} NOT NULL,
     rule {I64} NOT NULL,
@@ -601,8 +601,9 @@ CREATE TABLE idempotency (
 ) {STRICT_KEYED};
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- A bulk action: counted, then carried out, in slices; position is the last delivery it came to. One that verifies the audit has its place in the chain instead,
--- the chain's head as it stood outside, and the first bad row with what is wrong with it (domain/audit.h).
+-- A bulk action: counted, then carried out, in slices; position is the last delivery it came to.
+-- One that verifies the audit has its place in the chain instead, the chain's head as it stood
+-- outside, and the first bad row with what is wrong with it (domain/audit.h).
 CREATE TABLE operation (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,

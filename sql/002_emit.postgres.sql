@@ -1,6 +1,6 @@
 -- What an application calls inside its own transaction, on PostgreSQL: emit, emit_many, cancel,
--- notify, defer, cancel_deferred. Each puts rows into the inbox, which roll back with the caller or are delivered when it
--- commits. docs/outbox.md says how they are used.
+-- notify, defer, cancel_deferred. Each puts rows into the inbox, which roll back with the caller or
+-- are delivered when it commits. docs/outbox.md and docs/deferred.md say how they are used.
 --
 -- They run with the rights of their owner, so that the caller needs no right but to call them;
 -- allow() says who may, for which tenant. Their search_path is fixed, or nothing in them is looked
@@ -318,8 +318,8 @@ BEGIN
     END IF;
 END $$;
 
--- inbox_defer puts a run of a job off, by the rules of domain/defer.c, and returns the run's id: that
--- of the row's first delivery. A moment before 1970 is one that is past.
+-- inbox_defer puts a run of a job off, by the rules of domain/defer.c, and returns the run's id:
+-- that of the row's first delivery. A moment before 1970 is one that is past.
 CREATE FUNCTION inbox_defer(job TEXT, entity TEXT, run_at TIMESTAMPTZ, payload JSONB, replaces BOOLEAN,
                             tenant TEXT)
 RETURNS UUID LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include "api/api.h"
+#include "api/work.h"
 #include "app/config.h"
 #include "app/descriptors.h"
 #include "app/serve.h"
@@ -9,10 +10,12 @@
 #include "base/time.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
+#include "domain/automation.h"
 #include "domain/cause.h"
 #include "domain/channel.h"
 #include "domain/cron.h"
 #include "domain/dedup.h"
+#include "domain/defer.h"
 #include "domain/event.h"
 #include "domain/filter.h"
 #include "domain/forward.h"
@@ -33,6 +36,7 @@
 #include "store/key.h"
 #include "store/node.h"
 #include "store/operation.h"
+#include "store/progress.h"
 #include "store/purge.h"
 #include "store/registry.h"
 #include "store/ring.h"
@@ -229,10 +233,15 @@ static void print_definitions(void)
         count(CRON_TEXT_MAX), count(CRON_PREVIEW_MAX));
     row("schedules",
         "after an outage `all` makes up %s at most, and what was missed is counted to %s at a "
-        "time; "
-        "a backfill %s occurrences; %s are looked at in one transaction, shared among tenants",
+        "time; a backfill %s occurrences; %s are looked at in one transaction, shared among "
+        "tenants",
         count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
         count(FIRE_MAX));
+    row("jobs, automations",
+        "a name %s characters, an automation %s schedules; `maxRetries` up to %s, `timeout` up to "
+        "%s; a run is deferred up to %s ahead",
+        count(JOB_NAME_MAX), count(AUTOMATION_SCHEDULES_MAX), count(JOB_RETRIES_MAX),
+        span(JOB_TIMEOUT_MAX), span(DEFERRAL_AHEAD_MAX));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",
@@ -275,9 +284,12 @@ static void print_sending(void)
         bytes(EXEC_OUTPUT), bytes(EXEC_OUTPUT_MAX));
     row("lease of a handler outside",
         "after a 202, and of a pull worker: %s unless its channel says otherwise, up to %s, from "
-        "its "
-        "last sign of life on",
+        "its last sign of life on",
         span(CHANNEL_LEASE), span(CHANNEL_LEASE_MAX));
+    row("one claim of a worker", "%s deliveries and %s of payload; it waits up to %s",
+        count(WORK_MAX), bytes(WORK_BYTES_MAX), span(WORK_WAIT_MAX));
+    row("progress of a run", "%s lines of %s bytes each, over all its tries",
+        count(PROGRESS_LINES_MAX), count(PROGRESS_MESSAGE_MAX));
     row("answer of a receiver kept",
         "%s; one that breaks off is no answer (it is retried), but its status is noted with the "
         "attempt",

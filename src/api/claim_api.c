@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "domain/channel.h"
-#include "engine/engine.h"
 #include "domain/run.h"
+#include "engine/engine.h"
 #include "store/follow.h"
 #include "store/rate.h"
 
@@ -16,9 +16,6 @@
 // for whom nothing is claimed. What is claimed in the moment in which a client goes comes back when
 // the lease ends. A call with an Idempotency-Key does not wait: the answer of its first look is
 // kept.
-
-// Payloads of one claim: of more, the rest waits for the next one.
-enum { CLAIM_BYTES_MAX = 8 << 20 };
 
 // How long a lane is left alone that is due and gives nothing: others have its rows locked.
 #define CLAIM_PAUSE ((Span) 50 * SPAN_MILLISECOND)
@@ -144,7 +141,7 @@ static Err send_claim(Tx *tx, Call *call, bool *ret_refused, Error *error)
     }
     TRY(take_rate(tx, claiming, lane, &free, error));
     bool is_enabled = lane->channel->definition.enabled;
-    claiming->lane = (ClaimLane){ .lane = lane->lane, .free = free, .bytes = CLAIM_BYTES_MAX };
+    claiming->lane = (ClaimLane){ .lane = lane->lane, .free = free, .bytes = WORK_BYTES_MAX };
     claiming->now = tx->now;
     claiming->next = (QueueNext){ .lanes = &claiming->lane.lane,
                                   .lane_count = is_enabled,

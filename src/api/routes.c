@@ -8,8 +8,8 @@
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/notification.h"
-#include "domain/source.h"
 #include "domain/preference.h"
+#include "domain/source.h"
 #include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))

@@ -6,9 +6,9 @@
 #include "domain/decision.h"
 #include "domain/delivery.h"
 #include "domain/event.h"
-#include "domain/list.h"
 #include "domain/forward.h"
 #include "domain/inbox.h"
+#include "domain/list.h"
 #include "domain/role.h"
 #include "domain/run.h"
 #include "domain/template.h"
@@ -16,8 +16,8 @@
 #include "store/key.h"
 #include "store/list.h"
 #include "store/message.h"
-#include "store/site.h"
 #include "store/operation.h"
+#include "store/site.h"
 #include "store/tenant.h"
 
 #define ALWAYS FIELD_ALWAYS

@@ -5,7 +5,11 @@
 
 #include "api/handlers.h"
 
-enum { WORK_MAX = 1000, WORK_WORKER_MAX = 200 }; // deliveries of one claim; bytes of a name
+enum {
+    WORK_MAX = 1000,          // deliveries of one claim …
+    WORK_BYTES_MAX = 8 << 20, // … and of their payloads: the rest waits for the next one
+    WORK_WORKER_MAX = 200,    // bytes of a worker's name
+};
 #define WORK_WAIT_MAX SPAN_MINUTE
 
 typedef struct ClaimBody {

@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
 #include "cli/input.h"
+#include "cli/pages.h"
 #include "domain/trigger.h"
 
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024, TREE_LINES_MAX = 20, STORY_ROWS = 500 };

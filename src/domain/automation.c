@@ -25,12 +25,7 @@ static const Field schedule_fields[] = {
     { "cron", FIELD_TEXT, FIELD_NEEDED | FIELD_LINES, AT(schedule.text), .max = CRON_TEXT_MAX, .help = "five fields, or six with seconds first" },
     { "zone", FIELD_TEXT, AT(schedule.zone_name), .max = ZONE_NAME_MAX, .help = "an IANA time zone; UTC unless said" },
     { "enabled", FIELD_BOOL, AT(schedule.enabled), .given = offsetof(Given, has_enabled), .help = "a disabled one fires nothing" },
-    { "missed", FIELD_WORD, AT(schedule.missed), .words = job_missed_words, .noun = "a policy",
-      .help = "what is made up of what fell while nothing ran; once unless said" },
-    { "missedWindow", FIELD_SPAN, AT(schedule.missed_window), .given = offsetof(Given, has_window),
-      .min = SPAN_SECOND, .max = 365 * SPAN_DAY, .help = "what is older is skipped; 1d for all, none for once unless said" },
-    { "overlap", FIELD_WORD, AT(schedule.overlap), .words = job_overlap_words, .noun = "a policy",
-      .help = "what is done where the last run still goes on; skip unless said" },
+    JOB_POLICIES(Given, 0),
 };
 #undef AT
 const Shape automation_schedule_shape = { "AutomationSchedule", SHAPE_ROWS(schedule_fields), .size = sizeof(Given),

@@ -1,5 +1,4 @@
-// automation.h - an automation: a handler that is run for what triggers found, by hand, or by any
-// number of schedules.
+// automation.h - an automation: a handler that is run by any number of schedules, or by hand.
 //
 // It is a job under another name (job.h), and compiled to the same form: what differs is that it
 // may have several schedules, each by its name, and what its runs are told (channels/channel.h).

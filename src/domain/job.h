@@ -81,8 +81,16 @@ typedef enum JobResult {
 
 const char *job_result_text(JobResult result);
 
-// JOB_SHOWN are the rows that are shown beside what a definition says.
+// JOB_POLICIES are the rows of a schedule's policies, of a struct with the members schedule and
+// has_window; JOB_SHOWN those that are shown beside what a definition says.
 // clang-format off
+#define JOB_POLICIES(of, flags)                                                                                        \
+    { "missed", FIELD_WORD, flags, .offset = offsetof(of, schedule.missed), .words = job_missed_words, .noun = "a policy", \
+      .help = "what is made up of what fell while nothing ran; once unless said" },                                    \
+    { "missedWindow", FIELD_SPAN, .offset = offsetof(of, schedule.missed_window), .given = offsetof(of, has_window),   \
+      .min = SPAN_SECOND, .max = 365 * SPAN_DAY, .help = "what is older is skipped; 1d for all, none for once unless said" }, \
+    { "overlap", FIELD_WORD, flags, .offset = offsetof(of, schedule.overlap), .words = job_overlap_words, .noun = "a policy", \
+      .help = "what is done where the last run still goes on; skip unless said" }
 #define JOB_SHOWN                                                                                                      \
     { "lastResult", FIELD_WORD, FIELD_SHOWN, .words = job_result_words, .help = "of its last run that was tried" },        \
     { "lastRunAt", FIELD_TIME, FIELD_SHOWN | FIELD_NULLABLE, .help = "when that began" },                              \

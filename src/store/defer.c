@@ -1,7 +1,7 @@
 #include "store/defer.h"
 
-#include "store/run.h"
 #include "store/rule.h"
+#include "store/run.h"
 
 // take names the job of an item. What the deferral does not say, the job does.
 static void take(Accept *accept, AcceptItem *item, const Trigger *job)

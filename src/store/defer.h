@@ -1,5 +1,4 @@
-// defer.h - the jobs that deferrals are for, as rules that the door can decide by; and what is
-// still to run of them.
+// defer.h - the jobs that deferrals are for, as rules that the door can decide by.
 //
 // A deferral (domain/defer.h) comes in by any door: a call, a row of the inbox, a row of a site.
 // Whoever decides an Accept names the rules of its deferrals first. A job that nobody has defined

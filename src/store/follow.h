@@ -13,6 +13,6 @@
 
 Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error) MUST_USE;
 
-// follow_settle_now decides about what recurs (recur.h), settles, syncs, checks, and has follow what
-// follows.
+// follow_settle_now is all that whoever settles at once does: it decides about what recurs
+// (recur.h), hands over (handover.h), settles, syncs, checks, and makes what follows.
 Err follow_settle_now(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;

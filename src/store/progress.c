@@ -8,25 +8,24 @@ _Static_assert(PROGRESS_LINES_MAX == 1000, "the SQL names it by number");
 // and are counted on from the last one that stands; two transactions that count from the same line
 // clash, and the later one is replayed.
 #define LAST(tenant, delivery)                                                                     \
-    "SELECT p.n FROM progress p WHERE p.tenant = " tenant " AND p.delivery = " delivery            \
-    " ORDER BY p.n DESC LIMIT 1"
+    "COALESCE((SELECT p.n FROM progress p WHERE p.tenant = " tenant " AND p.delivery = " delivery  \
+    " ORDER BY p.n DESC LIMIT 1), 0)"
+#define LAST_ALONE LAST("$1", "$2")
+#define LAST_OF_EACH LAST("u.tenant", "u.delivery")
 static const Statement insert = {
     .name = "progress_insert",
     .scope = STATEMENT_TENANT,
     .params = "iuiiti",
     .many = true,
     .sql = "INSERT INTO progress (tenant, delivery, attempt, at, message, n)"
-           " SELECT $1, $2, $3, $4, $5, l.n + 1 FROM"
-           " (SELECT COALESCE((" LAST("$1", "$2") "), 0) AS n) AS l WHERE l.n < 1000 AND $6 >= 0",
+           " SELECT $1, $2, $3, $4, $5, l.n + 1 FROM (SELECT " LAST_ALONE " AS n) AS l"
+           " WHERE l.n < 1000 AND $6 >= 0",
     .postgres = "INSERT INTO progress (tenant, delivery, attempt, at, message, n)"
                 " SELECT s.tenant, s.delivery, s.attempt, s.at, s.message, s.n FROM"
-                " (SELECT u.*, COALESCE((" LAST(
-                    "u.tenant", "u.delivery") "), 0)"
-                                              "  + ROW_NUMBER() OVER (PARTITION BY u.tenant, "
-                                              "u.delivery ORDER BY u.place) AS n"
-                                              "  FROM unnest($1, $2, $3, $4, $5, $6)"
-                                              " AS u (tenant, delivery, attempt, at, message, "
-                                              "place)) AS s WHERE s.n <= 1000",
+                " (SELECT u.*, " LAST_OF_EACH " + ROW_NUMBER()"
+                " OVER (PARTITION BY u.tenant, u.delivery ORDER BY u.place) AS n"
+                " FROM unnest($1, $2, $3, $4, $5, $6)"
+                " AS u (tenant, delivery, attempt, at, message, place)) AS s WHERE s.n <= 1000",
 };
 #define LINES "SELECT p.tenant, p.delivery, p.attempt, p.at, p.message, p.n FROM "
 static const Statement find = {

@@ -114,6 +114,8 @@ def test_a_stuck_outbox(ctx):
 
 def test_a_stuck_schedule(ctx):
     make_trigger(ctx.peal)
+    ctx.peal.post("/v1/jobs", {"name": "rates", "cron": "15 12 * * *", "handler": "memory:default",
+                               "enabled": False, "reason": "the bank is closed"}, expect=201)
     ctx.peal.post("/v1/hold", {"reason": "the relay moves"}, expect=200)
     ingest(ctx.peal, visit())
     Desk(ctx).read("A stuck schedule")
