@@ -141,6 +141,10 @@ static void print_connections(void)
         "counted (429). Loopback is not limited",
         count(SERVER_CONNECTIONS_MAX), count(SERVER_CONNECTIONS_PER_ADDRESS_MAX),
         count(REMOTE_PREFIX_BITS));
+    row("claims that wait for work",
+        "three quarters of the connections (%s of %s), then 503 `busy` for one that finds nothing. "
+        "Of a client that has hung up it is noticed within a second or two",
+        count(SERVER_CONNECTIONS_MAX / 4 * 3), count(SERVER_CONNECTIONS_MAX));
     row("connections in reserve",
         "%s more, for one request each that comes within %s: `/livez`, `/readyz`, `/metrics`, and "
         "calls with a key of role admin or operator. Others are told 503 `busy`. Half of it is "

@@ -62,6 +62,7 @@ typedef struct Api {
     const EpochGuard *guard; // by which a release vouches for the store
     size_t payload_max;      // bytes of one event
     size_t body_max;         // bytes of a request to the routes that take large ones
+    size_t waiting_max;      // calls that wait for work
     const Site *site;        // what makes it one (site.h); NULL: it is none
     const char *version;
     Instant started_at;

@@ -276,6 +276,11 @@ static void tell_engine(const Call *call)
     engine_pulled(call->api->engine, &pulled);
 }
 
+static bool is_gone(const Puller *puller)
+{
+    return !exchange_is_alive(((const Waiter *) puller)->call->exchange);
+}
+
 // call_worker goes on with a call that was parked: it looks, or has waited in vain.
 static void call_worker(Puller *puller, bool is_over)
 {
@@ -284,13 +289,13 @@ static void call_worker(Puller *puller, bool is_over)
     if (!call_unpark(call))
         return;
     claiming->count = 0;
-    bool is_gone = !is_over && !exchange_is_alive(call->exchange);
-    if (is_gone) // another gets what this one was called for
+    bool has_left = !is_over && is_gone(puller);
+    if (has_left) // another gets what this one was called for
         engine_pulled(call->api->engine, &(Pulled){ .lane = puller->lane,
                                                     .lease_until = INSTANT_NONE,
                                                     .due_at = claiming->now,
                                                     .count = puller->max });
-    if (is_over || is_gone)
+    if (is_over || has_left)
         call_tell(call, answer_claim);
     else
         call_write(call);
@@ -307,9 +312,18 @@ static void begin_wait(Call *call)
         .puller = { .max = claiming->body.max,
                     .until = clock_monotonic(clock) + wait,
                     .until_clock = clock->is_manual ? clock_now(clock) + wait : INSTANT_NONE,
+                    .is_gone = is_gone,
                     .call = call_worker },
         .call = call,
     };
+}
+
+// is_crowded: so many wait that whoever only wants to tell something would not get in.
+static bool is_crowded(const Call *call)
+{
+    const Claiming *claiming = call->with;
+    return !claiming->has_begun &&
+           engine_pullers(call->api->engine) >= (int64_t) call->api->waiting_max;
 }
 
 // stay_claim parks a claim that found nothing.
@@ -321,6 +335,11 @@ static bool stay_claim(Call *call)
     tell_engine(call);
     if (claiming->count > 0 || !waits(call))
         return false;
+    if (is_crowded(call)) {
+        Error crowd = { .arena = call->arena };
+        call_refuse(call, fail(&crowd, ERR_BUSY, "too many wait for work already"), &crowd);
+        return false;
+    }
     if (!claiming->has_begun)
         begin_wait(call);
     claiming->waiter.puller.lane = claiming->lane.lane;

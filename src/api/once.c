@@ -76,6 +76,13 @@ static void add_line(Buf *text, Str name, Str value)
     buf_add(text, value);
 }
 
+// add_limits: what was answered to one key is not for another that is limited otherwise.
+static void add_limits(Buf *text, const Call *call)
+{
+    if (call->key && call->key->handlers.at)
+        add_line(text, S("handlers"), call->key->handlers);
+}
+
 // add_headers adds them by name: proxies reorder them, and write their names as they like.
 static void add_headers(Buf *text, Call *call)
 {
@@ -103,6 +110,7 @@ void once_hash(Served *served)
     for (size_t i = 0; exchange_query_next(exchange, i, &query); i++)
         add_line(&text, query.name, query.value);
     add_headers(&text, call);
+    add_limits(&text, call);
     buf_add_bytes(&text, body.b, sizeof body.b);
     assert(!text.overflowed);
     served->request = sha256(buf_str(&text));

@@ -246,6 +246,7 @@ static Err open_program(Program *program, Error *error)
                           .guard = &config->guard,
                           .payload_max = config->payload_max,
                           .body_max = config->body_max,
+                          .waiting_max = program->descriptors.connections_max / 4 * 3,
                           .version = PEAL_VERSION,
                           .started_at = clock_now(&program->real) };
     return open_server(program, error);

@@ -78,6 +78,8 @@ struct Puller {
     int max;             // that it takes at once
     Instant until;       // monotonic: it waits no longer …
     Instant until_clock; // … and not past this, where the clock is moved by hand; INSTANT_NONE
+    // is_gone says whether whoever waited has left; NULL: nobody does. On the engine's thread.
+    bool (*is_gone)(const Puller *puller);
     // call runs once, on the engine's thread; where the engine is stopping at once, on the
     // caller's. There may be something due: it looks, and tells by engine_pulled(). Or its time is
     // over.

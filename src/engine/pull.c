@@ -8,8 +8,10 @@
 // anybody knew, each that found more calls two.
 //
 // When the waits end is looked at no more often than ENDS_EVERY: a list of all is enough for that.
+// Who has left is looked for every LOOK_EVERY: it holds a connection that others need.
 
 #define ENDS_EVERY ((Span) 50 * SPAN_MILLISECOND)
+#define LOOK_EVERY SPAN_SECOND
 
 static void enlist(PullerList *list, Puller *puller)
 {
@@ -65,6 +67,12 @@ static void leaves(Engine *engine, LaneState *lane, Puller *puller)
         lane_opens(engine, lane);
 }
 
+// looks_until is when a waiter has to be looked at next.
+static Instant looks_until(const Engine *engine, const Puller *puller)
+{
+    return puller->is_gone ? earlier(puller->until, engine->looked_at + LOOK_EVERY) : puller->until;
+}
+
 void pulls_take(Engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
@@ -76,7 +84,7 @@ void pulls_take(Engine *engine)
         next = puller->next;
         enlist(&lane->pullers, puller);
         engine->puller_count++;
-        engine->ends_at = earlier(engine->ends_at, puller->until);
+        engine->ends_at = earlier(engine->ends_at, looks_until(engine, puller));
         engine->ends_by_clock = earlier(engine->ends_by_clock, puller->until_clock);
         if (lane->pullers.first == puller)
             lane_opens(engine, lane);
@@ -101,21 +109,25 @@ void pull_call(Engine *engine, LaneState *lane)
 
 static void end_of_lane(Engine *engine, LaneState *lane, Instant monotonic, Instant now)
 {
+    bool looks = engine->looked_at == monotonic;
     for (Puller *puller = lane->pullers.first, *next; puller; puller = next) {
         next = puller->next;
-        if (puller->until <= monotonic || puller->until_clock <= now) {
+        bool has_left = looks && puller->is_gone && puller->is_gone(puller);
+        if (has_left || puller->until <= monotonic || puller->until_clock <= now) {
             leaves(engine, lane, puller);
             puller->call(puller, true);
             continue;
         }
-        engine->ends_at = earlier(engine->ends_at, puller->until);
+        engine->ends_at = earlier(engine->ends_at, looks_until(engine, puller));
         engine->ends_by_clock = earlier(engine->ends_by_clock, puller->until_clock);
     }
 }
 
-// end_where ends those whose time is over by the one or by the other.
+// end_where ends those whose time is over by the one or by the other, or who have left.
 static void end_where(Engine *engine, Instant monotonic, Instant now)
 {
+    if (engine->looked_at + LOOK_EVERY <= monotonic)
+        engine->looked_at = monotonic;
     engine->ends_at = engine->ends_by_clock = INSTANT_NONE;
     for (size_t number = 0; number < engine->lanes.room; number++)
         if (engine->lanes.at[number] && engine->lanes.at[number]->pullers.first)

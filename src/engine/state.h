@@ -270,6 +270,7 @@ struct Engine {
     size_t fire_max;      // schedules at a time, after a failure; 0: as many as ever (fire.c)
     Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
     Instant ends_at, ends_by_clock; // when the first who waits outside has waited enough (pull.c)
+    Instant looked_at;              // monotonic: for who has left, likewise
     EngineCommand *command;
     Tally tally;
     Said said;

@@ -155,17 +155,19 @@ static Execution read_execution(const Value *at)
     return execution;
 }
 
-// add_progress gives each its lines. Those of a run are of all its tries.
+// add_progress gives each its lines. Those of a run are of all its tries. ret is how many have all
+// of theirs: the newest ones.
 static Err add_progress(Db *db, Arena *arena, int64_t tenant, Execution *rows, size_t count,
-                        Error *error)
+                        size_t *ret, Error *error)
 {
+    bool is_cut;
     Uuid *ids = ARENA_ARRAY(arena, Uuid, count + 1);
     size_t runs = 0, line_count;
     Progress *lines;
     for (size_t i = 0; i < count; i++)
         if (i == 0 || uuid_cmp(rows[i - 1].delivery, rows[i].delivery) != 0)
             ids[runs++] = rows[i].delivery;
-    TRY(progress_load(db, arena, tenant, ids, runs, &lines, &line_count, error));
+    TRY(progress_load(db, arena, tenant, ids, runs, &lines, &line_count, &is_cut, error));
     for (size_t from = 0, to; from < line_count; from = to) {
         const Progress *first = &lines[from];
         for (to = from; to < line_count && lines[to].attempt == first->attempt &&
@@ -179,6 +181,10 @@ static Err add_progress(Db *db, Arena *arena, int64_t tenant, Execution *rows, s
             rows[i].progress_count = to - from;
         }
     }
+    *ret = count;
+    for (size_t i = count; is_cut && i-- > 0;)
+        if (uuid_cmp(rows[i].delivery, lines[line_count - 1].delivery) <= 0)
+            *ret = i > 0 ? i : 1;
     return ERR_OK;
 }
 
@@ -196,6 +202,18 @@ static Seen seen_of(Arena *arena, const Walk *walk, const Rows *rows, const IdsS
     return seen;
 }
 
+// end_after has a page end after so many.
+static void end_after(Arena *arena, const Execution *shown, size_t count, Seen *seen)
+{
+    if (count == seen->count)
+        return;
+    const Execution *last = &shown[count - 1];
+    *seen = (Seen){ .count = count,
+                    .has_more = true,
+                    .is_cut = true,
+                    .next = place_text(arena, (Place){ last->delivery, last->number }) };
+}
+
 Err execution_page(Db *db, Arena *arena, int64_t tenant, int64_t rule, const Walk *walk,
                    Execution **ret, Seen *ret_seen, Error *error)
 {
@@ -211,5 +229,8 @@ Err execution_page(Db *db, Arena *arena, int64_t tenant, int64_t rule, const Wal
         shown[i] = read_execution(rows_at(&rows, i));
     *ret_seen = seen_of(arena, walk, &rows, &found, shown);
     *ret = shown;
-    return add_progress(db, arena, tenant, shown, ret_seen->count, error);
+    size_t whole;
+    TRY(add_progress(db, arena, tenant, shown, ret_seen->count, &whole, error));
+    end_after(arena, shown, whole, ret_seen);
+    return ERR_OK;
 }

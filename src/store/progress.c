@@ -36,7 +36,7 @@ static const Statement find = {
     .sql = LINES "progress p WHERE p.tenant = $1 AND p.delivery = $2 ORDER BY p.n",
     .postgres = LINES "unnest($1, $2) AS u (tenant, delivery) JOIN progress p"
                       " ON p.tenant = u.tenant AND p.delivery = u.delivery"
-                      " ORDER BY p.delivery, p.n",
+                      " ORDER BY p.delivery DESC, p.n",
 };
 
 const Statement *const progress_statements[] = { &insert, &find, NULL };
@@ -59,23 +59,24 @@ void progress_add(Tx *tx, const Progress *rows, size_t count)
     db_send_rows(tx->db, &tx->arena, &insert, &columns, lines, count, NULL);
 }
 
-static int by_delivery(const void *a, const void *b)
+static int newest_first(const void *a, const void *b)
 {
-    return uuid_cmp(((const Progress *) a)->delivery, ((const Progress *) b)->delivery);
+    return uuid_cmp(((const Progress *) b)->delivery, ((const Progress *) a)->delivery);
 }
 
 Err progress_load(Db *db, Arena *arena, int64_t tenant, const Uuid *deliveries, size_t count,
-                  Progress **ret, size_t *ret_count, Error *error)
+                  Progress **ret, size_t *ret_count, bool *ret_cut, Error *error)
 {
     Rows rows = { 0 };
     Progress *of = ARENA_ARRAY(arena, Progress, count + 1);
     for (size_t i = 0; i < count; i++)
         of[i] = (Progress){ .tenant = tenant, .delivery = deliveries[i] };
-    qsort(of, count, sizeof *of, by_delivery);
+    qsort(of, count, sizeof *of, newest_first);
     db_page(db);
     db_send_rows(db, arena, &find, &asked, of, count, &rows);
     TRY(db_sync(db, error));
     *ret_count = rows.count;
+    *ret_cut = rows.is_cut;
     *ret = ARENA_ARRAY(arena, Progress, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         columns_read(&columns, rows_at(&rows, i), &(*ret)[i]);

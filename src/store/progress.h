@@ -26,9 +26,10 @@ typedef struct Progress {
 // out.
 void progress_add(Tx *tx, const Progress *rows, size_t count);
 
-// progress_load reads all lines of deliveries, by delivery and n. More than a page holds (db_page)
-// is not read.
+// progress_load reads all lines of deliveries, the newest delivery first, each by n. More than a
+// page holds (db_page) is not read: ret_cut then, and lines of the last delivery may be missing. A
+// page holds those of several.
 Err progress_load(Db *db, Arena *arena, int64_t tenant, const Uuid *deliveries, size_t count,
-                  Progress **ret, size_t *ret_count, Error *error) MUST_USE;
+                  Progress **ret, size_t *ret_count, bool *ret_cut, Error *error) MUST_USE;
 
 extern const Statement *const progress_statements[]; // ends with NULL

@@ -369,6 +369,24 @@ def test_one_that_talks_without_end_is_not_listened_to(ctx):
     equal(len(progress(peal)), 1000)
 
 
+def test_what_was_said_is_there_on_every_page(ctx):
+    commands = Commands(ctx)
+    commands.add("talks", "yes \"progress: $(head -c 990 /dev/zero | tr '\\0' x)\" | head -n 1000")
+    peal = start(ctx, commands)
+    make_job(peal, "talks")
+    for _ in range(10):
+        trigger_job(peal)
+        settle(peal)
+    found, cursor, pages = [], "", 0
+    while cursor is not None:
+        page = peal.get(f"/v1/jobs/Rates/executions?limit=500{cursor}", expect=200).json
+        found += page["items"]
+        cursor, pages = page["next"] and f"&cursor={page['next']}", pages + 1
+    equal([len(one["progress"]) for one in found], [1000] * 10)
+    equal(len({one["executionId"] for one in found}), 10)
+    assert pages < 5, f"{pages} pages"
+
+
 def test_a_job_bounds_its_command(ctx):
     commands = Commands(ctx)
     commands.add("hangs", "echo half; exec sleep 1000")

@@ -324,6 +324,17 @@ def test_an_idempotency_key_gives_the_same_claim(ctx):
         equal(answers[0].json.get("repeated"), answers[1].json.get("repeated"))
 
 
+def test_an_idempotency_key_is_no_way_around_the_handlers(ctx):
+    start(ctx, 1)
+    made = ctx.peal.post("/v1/keys", {"role": "worker", "handlers": ["worker:other"]}, expect=201).json
+    body, headers = {"handler": HANDLER}, {"Idempotency-Key": "k"}
+    work = ctx.peal.post("/v1/work/claim", body, headers=headers, expect=200).json["items"][0]
+    limited = ctx.peal.with_key(made["key"])
+    refused = limited.post("/v1/work/claim", body, headers=headers)
+    equal((refused.status, work["id"] in refused.text), (409, False))
+    limited.post("/v1/work/claim", body, headers={"Idempotency-Key": "other"}, expect=403)
+
+
 def test_a_rate_is_kept_over_all_workers(ctx):
     ctx.peal.post("/v1/channels", {"key": HANDLER, "type": "worker",
                                    "rate": {"per": "1m", "max": 5}}, expect=201)
@@ -447,15 +458,15 @@ def test_nobody_is_called_while_it_is_held(ctx):
     equal([item["id"] for item in waiter.got()], [id])
 
 
-def hang_up(peal, **members):
-    """Asks for work, waits until that is parked, and goes."""
+def hang_up(peal, waiting=1, **members):
+    """Asks for work, waits until that is parked as the last of so many, and goes."""
     host, port = peal.host.split(":")
     body = json.dumps({"handler": HANDLER, "wait": "60s", **members})
     with socket.create_connection((host, int(port))) as line:
         line.sendall(f"POST /v1/work/claim HTTP/1.1\r\nHost: {peal.host}\r\n"
                      f"Authorization: Bearer {peal.key}\r\nContent-Type: application/json\r\n"
                      f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
-        parked(peal, 1)
+        parked(peal, waiting)
 
 
 def test_who_has_hung_up_gets_nothing(ctx):
@@ -464,6 +475,33 @@ def test_who_has_hung_up_gets_nothing(ctx):
     id = ask_for(ctx.peal, 1)[0]
     parked(ctx.peal, 0)
     like(claim_one(ctx.peal), {"id": id, "fence": 1, "attempt": 1})
+
+
+def test_who_has_hung_up_gives_its_connection_back(ctx):
+    start(ctx, 0)
+    patient = Waiter(ctx.peal)
+    parked(ctx.peal, 1)
+    hang_up(ctx.peal, 2)
+    parked(ctx.peal, 1)  # though nothing came
+    id = ask_for(ctx.peal, 1)[0]
+    equal([item["id"] for item in patient.got()], [id])
+
+
+def test_who_waits_leaves_connections_to_others(ctx):
+    peal = ctx.start(files_max=256)  # 48 connections
+    start(ctx, 0)
+    producer = make_user(peal, "ingest")
+    worker = make_user(peal, "worker")
+    waiters = []
+    for count in range(36):
+        waiters.append(Waiter(worker, max=1))
+        parked(peal, count + 1)
+    for _ in range(3):
+        equal(worker.post("/v1/work/claim", {"handler": HANDLER, "wait": "60s"}, expect=503).json["code"],
+              "busy")
+    equal(claim(worker), [])
+    ids = ask_for(producer, 36)
+    equal(sorted(waiter.got()[0]["id"] for waiter in waiters), sorted(ids))
 
 
 def test_who_waits_is_answered_at_a_stop(ctx):

@@ -6,6 +6,7 @@
 typedef struct Worker {
     Puller puller; // first: a Puller * is a Worker *
     int looks, ends;
+    bool has_left;
 } Worker;
 
 enum { MANY = 1000 };
@@ -15,6 +16,11 @@ static void called(Puller *puller, bool is_over)
     Worker *worker = (Worker *) puller;
     worker->looks += !is_over;
     worker->ends += is_over;
+}
+
+static bool has_left(const Puller *puller)
+{
+    return ((const Worker *) puller)->has_left;
 }
 
 // open_pulled has a worker's channel, and a trigger that listens to x.
@@ -36,6 +42,7 @@ static void wait_for(Rig *rig, int64_t lane, Worker *worker, int max, Span span)
                                .max = max,
                                .until = clock_monotonic(&rig->store.clock) + span,
                                .until_clock = INSTANT_NONE,
+                               .is_gone = has_left,
                                .call = called };
     engine_pull(rig->engine, &worker->puller);
 }
@@ -138,6 +145,22 @@ static void who_waits_in_vain_is_told(void)
     CHECK(early.looks == 0 && late.looks == 1);
 }
 
+static void who_has_left_is_let_go(void)
+{
+    RIG(rig);
+    Worker gone = { 0 }, patient = { 0 };
+    int64_t lane = open_pulled(&rig, "");
+    wait_for(&rig, lane, &gone, 1, SPAN_HOUR);
+    wait_for(&rig, lane, &patient, 1, SPAN_HOUR);
+    lapse(&rig, 3 * SPAN_SECOND);
+    CHECK(engine_pullers(rig.engine) == 2);
+    gone.has_left = true;
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(gone.ends == 1 && gone.looks == 0 && engine_pullers(rig.engine) == 1);
+    lapse(&rig, 5 * SPAN_SECOND);
+    CHECK(patient.ends == 0 && patient.looks == 0);
+}
+
 static void who_waits_costs_no_round(void)
 {
     RIG(rig);
@@ -175,6 +198,7 @@ static const Test tests[] = {
     TEST(what_came_before_calls_who_comes),
     TEST(what_falls_due_later_calls_then),
     TEST(who_waits_in_vain_is_told),
+    TEST(who_has_left_is_let_go),
     TEST(who_waits_costs_no_round),
     TEST(the_end_of_a_lease_is_known),
 };

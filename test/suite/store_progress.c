@@ -43,8 +43,9 @@ static Progress line(Store *store, Uuid delivery, int attempt, const char *messa
 static size_t lines_of(Store *store, int64_t tenant, const Uuid *ids, size_t count, Progress **ret)
 {
     size_t found;
-    MUST(store,
-         progress_load(store->db, &store->arena, tenant, ids, count, ret, &found, &store->error));
+    bool is_cut;
+    MUST(store, progress_load(store->db, &store->arena, tenant, ids, count, ret, &found, &is_cut,
+                              &store->error));
     return found;
 }
 
@@ -61,10 +62,10 @@ static void lines_are_kept_in_their_order(void)
     say(&store, (Progress[]){ line(&store, ids[1], 2, "once more") }, 1);
     say(&store, NULL, 0);
     CHECK(lines_of(&store, TENANT, ids, 3, &lines) == 4);
-    CHECK(same_id(lines[0].delivery, ids[0]) && is_text(lines[0].message, "alone"));
+    CHECK(same_id(lines[3].delivery, ids[0]) && is_text(lines[3].message, "alone"));
     static const char *const said[] = { "fetching", "fetched", "once more" };
     for (int i = 0; i < 3; i++) {
-        const Progress *at = &lines[i + 1];
+        const Progress *at = &lines[i];
         CHECK(same_id(at->delivery, ids[1]) && at->n == i + 1 && is_text(at->message, said[i]));
         CHECK(at->attempt == (i == 2 ? 2 : 1) && at->at == now(&store));
     }
