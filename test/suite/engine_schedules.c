@@ -1,8 +1,6 @@
 #include "rig.h"
 
 #include "base/time.h"
-#include "store/definition.h"
-#include "store/lane.h"
 #include "store/run.h"
 #include "store/schedule.h"
 
@@ -10,46 +8,9 @@
 // one run at its time, whatever ends, restarts or jumps meanwhile, and nobody is held up by
 // another.
 
-// Saving is a job on its way into the store, as the API saves one.
-typedef struct Saving {
-    int64_t tenant;
-    Str body;
-} Saving;
-
-static Err apply_save(Tx *tx, void *with, Error *error)
-{
-    const Saving *saving = with;
-    Trigger job;
-    Definition made;
-    Error missing = { 0 };
-    TRY(job_parse(&tx->arena, saving->body, &job, error));
-    TRY(lane_ensure(tx, saving->tenant, job.channel, error));
-    Err err = definition_replace(tx, saving->tenant, DEFINITION_JOB, job.rule.id,
-                                 DEFINITION_ANY_VERSION, saving->body, &made, &missing);
-    if (err == ERR_NOT_FOUND)
-        err = definition_create(tx, saving->tenant, DEFINITION_JOB, job.rule.id, saving->body,
-                                &made, error);
-    return err == ERR_OK ? schedule_follow(tx, saving->tenant, &job, error) : err;
-}
-
-static void job_of(Store *store, int64_t tenant, const char *name, const char *members)
-{
-    Str body = str_format(&store->arena, "{'name':'%s','handler':'http:do'%s}", name, members);
-    Saving saving = { tenant, json_compact(store, body.at) };
-    MUST(store, writer_run(store->writer, apply_save, &saving, &store->error));
-}
-
 static void job(Store *store, const char *name, const char *members)
 {
     job_of(store, TENANT, name, members);
-}
-
-// begin opens a rig whose handler answers with a status at once; 0: when a test says so.
-static void begin(Rig *rig, int status)
-{
-    rig->status = status;
-    channel_of(&rig->store, TENANT,
-               "{'key':'http:do','type':'http','config':{'url':'http://do.test/'}}");
 }
 
 static int runs(Store *store)
@@ -93,7 +54,7 @@ static void spend(Rig *rig, Span span)
 static void an_occurrence_becomes_a_run_when_it_is_due(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     job(&rig.store, "minutely", ",'cron':'* * * * *','payload':{'a':1}");
     turn(&rig);
     spend(&rig, SPAN_MINUTE - SPAN_SECOND);
@@ -107,7 +68,7 @@ static void an_occurrence_becomes_a_run_when_it_is_due(void)
 static void a_tick_costs_what_is_due(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     for (int i = 0; i < 300; i++)
         job(&rig.store, str_format(&rig.store.arena, "yearly%d", i).at, ",'cron':'@yearly'");
     job(&rig.store, "minutely", ",'cron':'* * * * *'");
@@ -134,7 +95,7 @@ static void what_is_missed_goes_by_its_policy(void)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         RIG(rig);
-        begin(&rig, 200);
+        handler(&rig, 200);
         Str members = str_format(&rig.store.arena, ",'cron':'* * * * *'%s", cases[i].members);
         job(&rig.store, "minutely", members.at);
         turn(&rig);
@@ -157,7 +118,7 @@ static void a_run_that_goes_on_holds_the_next_one_back(void)
     } cases[] = { { "skip", 1, 1, 3 }, { "allow", 4, 4, 0 }, { "queue", 1, 2, 2 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         RIG(rig);
-        begin(&rig, 0);
+        handler(&rig, 0);
         Str members =
             str_format(&rig.store.arena, ",'cron':'* * * * *','overlap':'%s'", cases[i].overlap);
         job(&rig.store, "minutely", members.at);
@@ -175,7 +136,7 @@ static void a_run_that_goes_on_holds_the_next_one_back(void)
 static void what_is_queued_is_the_latest(void)
 {
     RIG(rig);
-    begin(&rig, 0);
+    handler(&rig, 0);
     job(&rig.store, "minutely", ",'cron':'* * * * *','overlap':'queue'");
     spend(&rig, 3 * SPAN_MINUTE + SPAN_SECOND);
     CHECK(of_schedule(&rig.store, "queued_for") == BEGINNING + 3 * SPAN_MINUTE);
@@ -188,7 +149,7 @@ static void what_is_queued_is_the_latest(void)
 static void a_run_that_nobody_has_claimed_counts_as_running(void)
 {
     RIG(rig);
-    begin(&rig, 0);
+    handler(&rig, 0);
     channel_of(&rig.store, TENANT,
                "{'key':'http:do','type':'http','ordered':true,'config':{'url':'http://do.test/'}}");
     job(&rig.store, "a", ",'cron':'* * * * *'");
@@ -220,7 +181,7 @@ static Err apply_ran(Tx *tx, void *with, Error *error)
 static void a_run_by_hand_holds_the_next_one_back(void)
 {
     RIG(rig);
-    begin(&rig, 0);
+    handler(&rig, 0);
     job(&rig.store, "late", ",'cron':'5 * * * *'");
     MUST(&rig.store, writer_run(rig.store.writer, apply_ran, NULL, &rig.store.error));
     spend(&rig, 6 * SPAN_MINUTE);
@@ -231,7 +192,7 @@ static void a_run_by_hand_holds_the_next_one_back(void)
 static void the_clock_of_the_machine_fires_nothing_twice(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     job(&rig.store, "minutely", ",'cron':'* * * * *'");
     spend(&rig, 5 * SPAN_MINUTE + SPAN_SECOND);
     CHECK(runs(&rig.store) == 5);
@@ -245,7 +206,7 @@ static void the_clock_of_the_machine_fires_nothing_twice(void)
 static void an_hour_that_is_skipped_is_missed(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     job(&rig.store, "minutely", ",'cron':'* * * * *','missed':'skip'");
     spend(&rig, SPAN_MINUTE + SPAN_SECOND);
     jump(&rig, SPAN_HOUR);
@@ -259,7 +220,7 @@ static void a_schedule_follows_its_definition(void)
 {
     RIG(rig);
     Store *store = &rig.store;
-    begin(&rig, 200);
+    handler(&rig, 200);
     job(store, "j", ",'cron':'0 * * * *'");
     Instant created = now(store);
     clock_pass(&store->clock, 30 * SPAN_MINUTE);
@@ -293,7 +254,7 @@ static Err apply_lose(Tx *tx, void *with, Error *error)
 static void one_that_cannot_be_read_stops_nobody(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     job(&rig.store, "bad", ",'cron':'* * * * *'");
     job(&rig.store, "good", ",'cron':'* * * * *'");
     MUST(&rig.store, writer_run(rig.store.writer, apply_lose, NULL, &rig.store.error));
@@ -311,7 +272,7 @@ static void one_that_cannot_be_read_stops_nobody(void)
 static void a_store_that_refuses_runs_is_tried_again(void)
 {
     RIG(rig);
-    begin(&rig, 200);
+    handler(&rig, 200);
     for (int i = 0; i < 20; i++)
         job(&rig.store, str_format(&rig.store.arena, "j%d", i).at, ",'cron':'* * * * *'");
     rig.broken = "schedule_settle";

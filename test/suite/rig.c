@@ -1,5 +1,10 @@
 #include "rig.h"
 
+#include "store/definition.h"
+#include "store/lane.h"
+#include "store/run.h"
+#include "store/schedule.h"
+
 enum { TURN_MAX = 200 };
 
 static void start(void *with, const Transfer *transfer, TransferDone *done, void *done_with)
@@ -237,4 +242,40 @@ int attempts(Rig *rig)
 {
     return (int) ask_i64(&rig->store, "SELECT COUNT(*) FROM (SELECT number FROM attempt UNION ALL"
                                       " SELECT attempt FROM ended WHERE verdict IS NOT NULL) AS a");
+}
+
+// Saving is a job on its way into the store, as the API saves one.
+typedef struct Saving {
+    int64_t tenant;
+    Str body;
+} Saving;
+
+static Err apply_save(Tx *tx, void *with, Error *error)
+{
+    const Saving *saving = with;
+    Trigger job;
+    Definition made;
+    Error missing = { 0 };
+    TRY(job_parse(&tx->arena, saving->body, &job, error));
+    TRY(lane_ensure(tx, saving->tenant, job.channel, error));
+    Err err = definition_replace(tx, saving->tenant, DEFINITION_JOB, job.rule.id,
+                                 DEFINITION_ANY_VERSION, saving->body, &made, &missing);
+    if (err == ERR_NOT_FOUND)
+        err = definition_create(tx, saving->tenant, DEFINITION_JOB, job.rule.id, saving->body,
+                                &made, error);
+    return err == ERR_OK ? schedule_follow(tx, saving->tenant, &job, error) : err;
+}
+
+void job_of(Store *store, int64_t tenant, const char *name, const char *members)
+{
+    Str body = str_format(&store->arena, "{'name':'%s','handler':'http:do'%s}", name, members);
+    Saving saving = { tenant, json_compact(store, body.at) };
+    MUST(store, writer_run(store->writer, apply_save, &saving, &store->error));
+}
+
+void handler(Rig *rig, int status)
+{
+    rig->status = status;
+    channel_of(&rig->store, TENANT,
+               "{'key':'http:do','type':'http','config':{'url':'http://do.test/'}}");
 }

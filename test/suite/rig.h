@@ -77,6 +77,11 @@ void http_of(Rig *rig, int64_t tenant, const char *name, const char *members,
              const char *trigger_members);
 void visits_of(Rig *rig, int64_t tenant, const char *kind, int count);
 
+// job_of saves a job as the API does, run by http:do; handler makes that, which answers with a
+// status at once; 0: when a test says so.
+void job_of(Store *store, int64_t tenant, const char *name, const char *members);
+void handler(Rig *rig, int status);
+
 // state_is counts the deliveries in a state, wherever they stand.
 int in_state(Rig *rig, DeliveryState state);
 int attempts(Rig *rig); // that are on record
