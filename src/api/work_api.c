@@ -180,6 +180,9 @@ static Err refusal_of(const Report *report, Error *error)
         return fail(error, ERR_NOT_FOUND, "there is no such delivery");
     if (report->is_barred)
         return fail(error, ERR_FORBIDDEN, "the key is for other handlers");
+    if (report->is_early)
+        return fail(error, ERR_BUSY,
+                    "its request is under way: answer it with 202, and tell again");
     if (report->is_stale && !report->is_repeated)
         return fail(error, ERR_CONFLICT, "the fence is stale: the delivery is %s",
                     delivery_state_text(report->to.live.state));

@@ -148,6 +148,7 @@ static Err pick(Tx *tx, const Wave *wave, Subject **ret, size_t *ret_count, Erro
     for (size_t i = 0; i < wave->count; i++) {
         wave->at[i]->is_stale = true;
         wave->at[i]->is_missing = wave->at[i]->is_barred = wave->at[i]->is_repeated = false;
+        wave->at[i]->is_early = false;
     }
     *ret = subjects;
     *ret_count = 0;
@@ -174,10 +175,11 @@ static void learn_past(const Tx *tx, Report *report, const Past *found)
         report->is_barred = true;
         return;
     }
+    bool is_named = names(tx, report, found->lane, found->fence, found->attempt);
     report->by_attempt = !goes_by_fence(tx, found->lane);
+    report->is_early = report->by_attempt && found->state == DELIVERY_SENDING && is_named;
     report->is_repeated = !report->is_renewal && !is_off && found->state != DELIVERY_SENDING &&
-                          found->verdict == report->outcome.verdict &&
-                          names(tx, report, found->lane, found->fence, found->attempt);
+                          found->verdict == report->outcome.verdict && is_named;
 }
 
 // ask_past finds out what stale reports are about.
@@ -291,7 +293,7 @@ static void tell_stale(Tx *tx, const Wave *wave)
     for (size_t i = 0; i < wave->count; i++) {
         const Report *report = wave->at[i];
         if (!report->is_stale || report->is_repeated || report->is_renewal || report->is_missing ||
-            report->is_barred)
+            report->is_barred || report->is_early)
             continue;
         queue_tell(
             tx,

@@ -24,6 +24,7 @@ typedef struct Report {
     bool is_missing;  // result: there is no such delivery
     bool is_barred;   // result: it is in none of his lanes
     bool is_stale;    // result: it is not his any more, or never was
+    bool is_early;    // result: it is stale because the request that he was asked by is still open
     bool is_repeated; // result: it is stale because so it was told before, of the same claim
     Settlement to;    // result: where the delivery stands now; stale or repeated, its state alone
     bool by_attempt;  // private: number is an attempt's

@@ -2,6 +2,7 @@
 followed by done or fail under the lease."""
 import base64
 import hmac
+import threading
 
 from harness import eventually, equal, like, main
 from steps import advance, attempts, delivery, ingest_one, make_trigger, moment, problems, settle
@@ -129,6 +130,29 @@ def test_done_follows_under_the_lease(ctx):
     report(ctx.peal, id, "fail", 1, error="after all", expect=409)
     like(ctx.peal.get("/v1/jobs/Rates/executions", expect=200).json["items"],
          [{"executionId": f"{id}-1", "succeeded": True, "message": "34 rates", "progress": [{"message": "half of it"}]}])
+
+
+def test_what_comes_before_the_202_is_to_be_told_again(ctx):
+    receiver, answered = ctx.receiver(), threading.Event()
+    peal = ctx.start(clock="system")
+    make_job(peal, receiver)
+    receiver.answer(202, hold=answered)
+    id = peal.post("/v1/jobs/Rates/trigger", expect=202).json["deliveryId"]
+    receiver.wait_for(1)
+    for verb, words in (("done", {}), ("fail", {"error": "no"}), ("heartbeat", {})):
+        equal(report(peal, id, verb, 1, expect=503, **words)["code"], "busy")
+    body = {"items": [{"id": id, "fence": 1}]}
+    for _ in range(2):
+        items = peal.post("/v1/work/done", body, headers={"Idempotency-Key": "k"}, expect=200).json["items"]
+        equal(items[0]["status"], 503)
+    once = {"Idempotency-Key": "one"}
+    peal.post(f"/v1/work/{id}/done", {"fence": 1}, headers=once, expect=503)
+    report(peal, id, "done", 2, expect=409)
+    answered.set()
+    told = eventually(lambda: (answer := peal.post(f"/v1/work/{id}/done", {"fence": 1}, headers=once)).status
+                      == 200 and answer.json)
+    like(told, {"state": "delivered", "repeated": False})
+    equal(len(attempts(peal, id)), 1)
 
 
 def test_fail_follows_under_the_lease(ctx):

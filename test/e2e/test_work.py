@@ -195,6 +195,17 @@ def test_a_jobs_run_tells_its_job_entity_and_progress(ctx):
     like(claim_one(ctx.peal), {"job": "RateSync", "entity": "12345"})
 
 
+def test_a_claim_holds_so_many_bytes(ctx):
+    start(ctx, 0)
+    ids = []
+    for _ in range(12):
+        items = ingest(ctx.peal, *(visit(text="x" * 240_000) for _ in range(3)))["items"]
+        ids += [item["deliveries"][0]["deliveryId"] for item in items]
+    first = [item["id"] for item in claim(ctx.peal, 1000)]
+    assert 30 < len(first) < 36, f"{len(first)} of 8.6 MB"
+    equal(first + [item["id"] for item in claim(ctx.peal, 1000)], ids)
+
+
 def test_two_workers_never_hold_one_claim(ctx):
     ids = start(ctx, 60)
     got, lock = [], threading.Lock()
@@ -228,7 +239,8 @@ def test_a_cancelled_delivery_is_told_of_and_stays_cancelled(ctx):
     work = claim_one(ctx.peal)
     ctx.peal.post(f"/v1/deliveries/{id}/cancel", {"reason": "not needed"}, expect=200)
     tell(ctx.peal, work, "heartbeat", expect=409)
-    tell(ctx.peal, work, "done", message="it was done all the same", expect=409)
+    for _ in range(2):
+        tell(ctx.peal, work, "done", message="it was done all the same", expect=409)
     like(delivery(ctx.peal, id), {"state": "cancelled"})
     like(attempts(ctx.peal, id), [{"detail": "it was done all the same"}])
 
@@ -475,6 +487,15 @@ def test_who_has_hung_up_gets_nothing(ctx):
     id = ask_for(ctx.peal, 1)[0]
     parked(ctx.peal, 0)
     like(claim_one(ctx.peal), {"id": id, "fence": 1, "attempt": 1})
+
+
+def test_what_was_for_who_has_hung_up_goes_to_the_next(ctx):
+    start(ctx, 0)
+    hang_up(ctx.peal)
+    next_one = Waiter(ctx.peal)
+    eventually(lambda: metric(ctx.peal, "peal_worker_claims_total") == 2)
+    id = ask_for(ctx.peal, 1)[0]
+    equal([item["id"] for item in next_one.got()], [id])
 
 
 def test_who_has_hung_up_gives_its_connection_back(ctx):
