@@ -40,37 +40,41 @@ Err deferral_post_read(Call *call, Error *error)
     return event_check_size(event, call->api->payload_max, error);
 }
 
-static Err answer_deferral(Call *call, Error *error)
+static void tell_made(Call *call, const Deferring *deferring)
 {
-    const Deferring *deferring = call->with;
     const AcceptItem *item = &deferring->accept.items[0];
-    (void) error;
     assert(item->pair_count == 1);
     JsonOut *json = call_json(call, 202);
     json_open(json, '{');
     json_put_id(json, S("id"), item->pairs[0].delivery);
     json_put_time(json, S("runAt"), deferring->deferral.run_at);
     json_close(json, '}');
+}
+
+static void tell_cancelled(Call *call, const Deferring *deferring)
+{
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    json_put_i64(json, S("cancelled"), (int64_t) deferring->accept.items[0].called_off);
+    json_close(json, '}');
+}
+
+static Err answer_deferral(Call *call, Error *error)
+{
+    const Deferring *deferring = call->with;
+    (void) error;
+    (deferring->deferral.cancels ? tell_cancelled : tell_made)(call, deferring);
     return ERR_OK;
 }
 
+// Those that make and those that cancel are one set: what a transaction calls off is locked at
+// once, so that no two nodes wait for each other (store/recall.h).
 const RouteSet deferral_set = {
     .weigh = posting_weigh,
     .decide = posting_decide,
     .write = posting_write,
     .answer = answer_deferral,
 };
-
-static Err tell_cancelled(Call *call, Error *error)
-{
-    const Deferring *deferring = call->with;
-    (void) error;
-    JsonOut *json = call_json(call, 200);
-    json_open(json, '{');
-    json_put_i64(json, S("cancelled"), (int64_t) deferring->accept.items[0].called_off);
-    json_close(json, '}');
-    return ERR_OK;
-}
 
 enum { OF_ENTITY };
 
@@ -88,21 +92,15 @@ static Err read_entity(const Call *call, Str *ret, Error *error)
     return fail(error, ERR_NOT_FOUND, "no entity is named: ?entity= says whose runs");
 }
 
-Err deferred_cancel(Call *call, Tx *tx, Error *error)
+Err deferred_cancel_read(Call *call, Error *error)
 {
     Deferring *deferring = begin(call);
     Deferral *deferral = &deferring->deferral;
-    Accept *accept = &deferring->accept;
     deferral->cancels = true;
     deferral->run_at = INSTANT_NONE;
     TRY(read_entity(call, &deferral->entity, error));
     TRY(deferral_check(deferral, error));
-    TRY(deferral_event(call->arena, deferral, &accept->items[0].event, error));
-    TRY(deferrals_name_now(tx, accept, error));
-    TRY(accept_decide(accept, tx->registry, tx->random, error));
-    TRY(accept_write(tx, &accept, 1, error));
-    call_later(call, tell_cancelled);
-    return ERR_OK;
+    return deferral_event(call->arena, deferral, &deferring->accept.items[0].event, error);
 }
 
 static bool is_deferred(const DeliveryView *view, const void *with)

@@ -21,7 +21,7 @@ Err definition_delete(Call *call, Tx *tx, Error *error);
 Err deferral_post_read(Call *call, Error *error);
 extern const RouteSet deferral_set;
 extern const Param deferred_params[];
-Err deferred_cancel(Call *call, Tx *tx, Error *error);
+Err deferred_cancel_read(Call *call, Error *error);
 Err deferred_list(Call *call, Db *db, Error *error);
 
 // messages_api.c

@@ -36,6 +36,7 @@
 // TAKES is for events: read and decided ahead of the transaction, written in sets.
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
 #define REPORTS(reader) { .work = WORK_WRITE, .think = reader, .set = &report_set }
+#define DEFERS(reader) { .work = WORK_WRITE, .think = reader, .set = &deferral_set }
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
 // What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
@@ -230,14 +231,14 @@ const Route routes[] = {
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),
       .example = "{\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\"}" },
-    { "POST",   "/v1/jobs/{name}/defer",        SENDERS | OPERATORS, { .work = WORK_WRITE, .think = deferral_post_read, .set = &deferral_set },
+    { "POST",   "/v1/jobs/{name}/defer",        SENDERS | OPERATORS, DEFERS(deferral_post_read),
       "Put a run of a job off, for an entity", EVENTS_IN(MEDIA_JSON, deferral_body_shape), GIVES(202, deferral_taken_shape),
       .example = "{\"entity\":\"12345\",\"delay\":\"15m\"}" },
     { "GET",    "/v1/jobs/{name}/deferred",     OPERATORS, READS(deferred_list),
       "List what is still to run of a job, newest first", PAGE(deferred_shape) },
-    { "DELETE", "/v1/jobs/{name}/deferred/{entity}", SENDERS | OPERATORS, WRITES(deferred_cancel),
+    { "DELETE", "/v1/jobs/{name}/deferred/{entity}", SENDERS | OPERATORS, DEFERS(deferred_cancel_read),
       "Call off the runs of an entity that have not begun", GIVES(200, deferrals_cancelled_shape) },
-    { "DELETE", "/v1/jobs/{name}/deferred",     SENDERS | OPERATORS, WRITES(deferred_cancel),
+    { "DELETE", "/v1/jobs/{name}/deferred",     SENDERS | OPERATORS, DEFERS(deferred_cancel_read),
       "The same for an entity that no path can hold, such as one with a slash", .params = deferred_params, GIVES(200, deferrals_cancelled_shape) },
     { "GET",    "/v1/messages",                 LOOKERS,   READS(message_list),
       "List messages, or those of an entity, newest first; addresses are masked", .params = message_params, PAGE(message_shape) },

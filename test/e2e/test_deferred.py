@@ -435,5 +435,28 @@ def test_one_of_very_many_is_cancelled_by_a_look_up(ctx):
     assert datetime.datetime.now() - started < datetime.timedelta(seconds=1)
 
 
+@only("postgres")
+def test_nodes_that_replace_and_cancel_at_once_wait_in_no_circle(ctx):
+    nodes = [ctx.start(clock="system") for _ in range(2)]
+    make_checkout(nodes[0])
+
+    def storm(number):
+        for turn in range(40):
+            node, entity = nodes[(number + turn) % 2], f"order-{(number * 7 + turn * 5) % 4}"
+            if (number + turn) % 3:
+                defer(node, entity, replace=True)
+            else:
+                cancel(node, entity)
+
+    threads = [threading.Thread(target=storm, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(pending(nodes[0])) <= 4, pending(nodes[0])
+    equal([node.stop() for node in nodes], [0, 0])
+    equal(ctx.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), [["0"]])
+
+
 if __name__ == "__main__":
     main()
