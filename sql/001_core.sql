@@ -167,8 +167,9 @@ CREATE INDEX list_waste_due ON list_waste (due_at);
 
 -- When a cron expression of a job or automation is looked at next, and how far it has come: name is
 -- '' for a job's own; last_for is the last occurrence that was dealt with, or when it was saved; run
--- is the last delivery it made, and queued_for the occurrence that waits for its end. next_at is
--- NULL for one that is switched off, or that is never due again. fault says why one cannot be fired.
+-- is the oldest run that may still go on, and queued_for the occurrence that waits for the end of
+-- all of them. next_at is NULL for one that is switched off, or that is never due again. fault says
+-- why one cannot be fired.
 CREATE TABLE schedule (
     tenant {I64} NOT NULL,
     rule {I64} NOT NULL,

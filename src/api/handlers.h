@@ -49,12 +49,11 @@ Err automation_schedule_put(Call *call, Tx *tx, Error *error);
 Err automation_schedule_delete(Call *call, Tx *tx, Error *error);
 
 // jobs_api.c
-Err automation_run(Call *call, Tx *tx, Error *error);
 Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
              Error *error);
 void job_tell(Call *call, const void *known, Str id);
 extern const Param job_next_params[];
-Err job_trigger(Call *call, Tx *tx, Error *error);
+Err run_now(Call *call, Tx *tx, Error *error);
 Err job_enable(Call *call, Tx *tx, Error *error);
 Err job_disable(Call *call, Tx *tx, Error *error);
 Err job_times(Call *call, Db *db, Error *error);

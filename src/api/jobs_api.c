@@ -41,8 +41,8 @@ static Err read_run(Call *call, Run *ret, Error *error)
     return ERR_OK;
 }
 
-// run_now makes a run of what the path names.
-static Err run_now(Call *call, Tx *tx, Error *error)
+// run_now makes a run of what the path names, a job or an automation.
+Err run_now(Call *call, Tx *tx, Error *error)
 {
     Str name = call->params[0];
     RuleKind kind = kind_of(call);
@@ -67,16 +67,6 @@ static Err run_now(Call *call, Tx *tx, Error *error)
     call->with = arena_copy(call->arena, &item.pairs[0].delivery, sizeof(Uuid));
     call_later(call, tell_run);
     return ERR_OK;
-}
-
-Err job_trigger(Call *call, Tx *tx, Error *error)
-{
-    return run_now(call, tx, error);
-}
-
-Err automation_run(Call *call, Tx *tx, Error *error)
-{
-    return run_now(call, tx, error);
 }
 
 // change switches a job on or off.

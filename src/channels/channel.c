@@ -90,7 +90,8 @@ bool message_is_run(const Message *message)
     return run_of_rule(message->rule_kind);
 }
 
-void message_put_run(JsonOut *out, const Message *message)
+// put_run writes what is told of a run alone.
+static void put_run(JsonOut *out, const Message *message)
 {
     DEFER(arena_done) Arena arena = { 0 };
     char id[UUID_TEXT_LEN + 1];
@@ -157,7 +158,7 @@ Str message_json(Arena *arena, const Message *message)
     json_put_str(&out, S("url"), message->url);
     json_put_time(&out, S("occurredAt"), message->occurred_at);
     if (message_is_run(message))
-        message_put_run(&out, message);
+        put_run(&out, message);
     json_put_raw(&out, S("payload"), message->payload);
     put_content(&out, &message->content);
     json_close(&out, '}');

@@ -92,9 +92,7 @@ void parcel_hide(Parcel *parcel, const Transfer *transfer);
 void parcel_redact(const Parcel *parcel);
 
 // message_is_run: it is a run of a job or an automation, and tells of it more than others do.
-// message_put_run writes that; claims of pulled work use the same words.
 bool message_is_run(const Message *message);
-void message_put_run(JsonOut *out, const Message *message);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);

@@ -4,9 +4,9 @@
 // When a job's handler is edited, what waits in its last lane is handed over with the save
 // (handover_all): that also reaches the lanes of workers, which no node claims from. A million of
 // other jobs' runs may stand in that lane: HANDOVER_LOOK rows of it are looked at, and what lies
-// behind is left to an operation (operation.h), which hands it over in slices. What was under way at
-// that moment is handed over when it comes back to its lane (handover_settles), and a node that has
-// claimed such a run gives it back for that (handover_lane). No attempt is spent.
+// behind is left to an operation (operation.h), which hands it over in slices. What was under way
+// at that moment is handed over when it comes back to its lane (handover_settles), and a node that
+// has claimed such a run gives it back for that (handover_lane). No attempt is spent.
 //
 // A job that is deleted has no handler any more: its runs stay where they are, until one of its
 // name is made.

@@ -49,14 +49,15 @@ static const Statement take_share = {
 // may have been made since, by hand or together with it, and the oldest of those that go on is the
 // one to wait for. The index delivery_rule has them in their order. What was deferred, backfilled
 // or made by another schedule is among them and counts as nobody's, so SINCE_MAX are looked at.
+// Whose a run is its identity says (run.c: identity_of).
 #define SINCE_MAX "1000"
 #define SINCE(tenant_, rule_, run_, name_)                                                         \
     "(SELECT tenant, id, event FROM delivery WHERE rule = " rule_ " AND id >= " run_               \
     " AND tenant = " tenant_ " ORDER BY id LIMIT " SINCE_MAX ") AS d"                              \
     " CROSS JOIN queue q CROSS JOIN event e WHERE q.tenant = d.tenant AND q.id = d.id"             \
     " AND e.tenant = d.tenant AND e.id = d.event AND e.topic IS NULL AND (e.source = 'manual' OR"  \
-    " e.source = 'schedule' AND (" name_ " = '' OR"                                                \
-    " substr(e.identity, length(e.identity) - length(" name_ ")) = ':' || " name_ "))"             \
+    " e.source = 'schedule' AND (" name_ " = '' OR e.identity = CAST(" rule_ " AS TEXT) || ':' ||" \
+    " CAST(e.occurred_at AS TEXT) || ':' || " name_ "))"                                           \
     " ORDER BY d.id LIMIT 1"
 static const Statement running = {
     .name = "schedule_running",

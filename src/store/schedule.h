@@ -55,7 +55,8 @@ Instant schedules_due_take(const Rows *rows);
 // schedule_ran notes a run that a person asked for: while it goes on, occurrences overlap with it.
 void schedule_ran(Tx *tx, int64_t tenant, int64_t rule, Uuid run);
 
-// schedules_ended tells of runs that ended: an occurrence that waited for one is due.
+// schedules_ended tells of runs that ended: an occurrence that waited for one is due, and waits on
+// where others go on.
 typedef struct ScheduleEnd {
     int64_t tenant, rule;
 } ScheduleEnd;

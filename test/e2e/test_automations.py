@@ -1,6 +1,6 @@
 """W12: automations are kept, run by hand, and by their schedules."""
 from harness import equal, like, main
-from steps import advance, captured, deliveries, delivery, make_tenant, make_user, settle
+from steps import act, advance, captured, deliveries, delivery, make_tenant, make_user, settle
 
 
 def automation_body(id="triage", **members):
@@ -72,6 +72,22 @@ def test_schedules_of_one_moment_are_a_run_each(ctx):
                                          {"name": "b", "cron": "0 6 * * *", "overlap": "allow"}])
     advance(ctx.peal, "1h")
     equal(len(deliveries(ctx.peal)), 2)
+
+
+def test_a_schedule_waits_for_its_own_runs_alone(ctx):
+    ctx.peal.post("/v1/channels", {"key": "worker:slow", "type": "worker", "config": {}}, expect=201)
+    make_automation(ctx.peal, handler="worker:slow")
+    put_schedule(ctx.peal, "nightly", cron="0 * * * *")
+    put_schedule(ctx.peal, "eu:nightly", cron="30 * * * *")
+    advance(ctx.peal, "78m")  # from 05:12: 05:30, 06:00, 06:30 (skipped)
+    [eu, own] = sorted(deliveries(ctx.peal), key=lambda row: row["triggeredAt"])
+    act(ctx.peal, eu["id"], "cancel")
+    act(ctx.peal, own["id"], "cancel")
+    advance(ctx.peal, "1h")  # 07:00 and 07:30
+    [second] = [row for row in deliveries(ctx.peal) if row["triggeredAt"].startswith("2026-05-14T07:00")]
+    act(ctx.peal, second["id"], "cancel")
+    advance(ctx.peal, "30m")
+    equal(deliveries(ctx.peal)[0]["triggeredAt"], "2026-05-14T08:00:00.000Z")
 
 
 def test_a_bad_automation_is_refused_by_its_field(ctx):
