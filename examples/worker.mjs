@@ -68,5 +68,6 @@ while (!isStopping) {
     if (!isStopping) await sleep(1); // away, stopping, or the handler is not there yet
     continue;
   }
-  for (const item of (await answer.json()).items) await run(item);
+  const { items } = await answer.json().catch(() => ({ items: [] })); // what was cut off comes back with its lease
+  for (const item of items) await run(item);
 }

@@ -6,6 +6,7 @@
 It claims work and waits for it, does it in work(), sends heartbeats meanwhile, and reports what
 became of it. On SIGTERM it finishes what it has and ends. Put your own work into work().
 """
+import http.client
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import urllib.request
 
 URL, KEY = os.environ["PEAL_URL"], os.environ["PEAL_KEY"]
 LEASE = float(os.environ.get("LEASE", "60"))  # seconds; a heartbeat goes after a third of them
+LOST = (OSError, http.client.HTTPException, ValueError)  # no answer, or not all of it
 stopping = threading.Event()
 
 
@@ -52,7 +54,7 @@ def report(item, what, **members):
             if error.code < 500 and error.code != 429:
                 print(f"{item['id']}: {what} was refused ({error.code})", file=sys.stderr)
                 return None  # 409: the lease ended, and it is somebody else's
-        except OSError:
+        except LOST:
             pass  # Peal is away; the lease decides how long that may be
         time.sleep(1)
 
@@ -86,7 +88,7 @@ def main():
         try:
             items = post("claim", {"handler": handler, "max": 1, "wait": "5s",
                                    "lease": f"{LEASE:.0f}s", "worker": f"python-{os.getpid()}"})
-        except OSError as error:  # away, stopping, or the handler is not there yet
+        except LOST as error:  # away, stopping, or the handler is not there yet
             print(f"claim: {error}", file=sys.stderr)
             stopping.wait(1)
             continue

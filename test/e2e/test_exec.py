@@ -3,6 +3,7 @@ that they do holds up Peal or outlives it."""
 import json
 import os
 import pathlib
+import shutil
 
 from harness import eventually, equal, like, main, only, run_peal
 from steps import (advance, attempts, deliveries, delivery, ingest, ingest_one, make_tenant, make_trigger, problems, settle,
@@ -219,10 +220,14 @@ def test_only_the_operator_says_what_runs(ctx):
     (commands.folder / "within").symlink_to("fine")
     (commands.folder / "out").symlink_to("/bin/true")
     (commands.folder / "nowhere").symlink_to("nothing")
+    beside = ctx.folder / "commands-of-others"
+    beside.mkdir()
+    (commands.folder / "beside").symlink_to(shutil.copy("/bin/true", beside))
+    commands.add("-n", "true")
     (commands.folder / "folder").mkdir()
     peal = start(ctx, commands)
     for command in ("../fine", "/bin/true", "fine/", "..", ".", "", "-x", "a b", "missing", "plain", "open", "out",
-                    "nowhere", "folder", "x" * 101):
+                    "nowhere", "folder", "beside", "-n", "x" * 101):
         answer = peal.post("/v1/channels", channel_body([command]), expect=422)
         assert {path.split("/")[2] for path, _ in problems(answer)} == {"command"}, (command, answer.json)
     for config in ({}, {"command": []}, {"command": "fine", "timeout": "2d"}, {"command": "fine", "outputMax": -1},

@@ -195,6 +195,19 @@ def test_a_jobs_run_tells_its_job_entity_and_progress(ctx):
     like(claim_one(ctx.peal), {"job": "RateSync", "entity": "12345"})
 
 
+def test_progress_is_of_the_try_that_told_it(ctx):
+    make_worker(ctx.peal)
+    ctx.peal.post("/v1/jobs", {"name": "RateSync", "handler": HANDLER}, expect=201)
+    ctx.peal.post("/v1/jobs/RateSync/trigger", expect=202)
+    for said in ("one", "two"):
+        work = claim_one(ctx.peal)
+        tell(ctx.peal, work, "progress", message=said)
+        tell(ctx.peal, work, "fail", error="no")
+        advance(ctx.peal, "1h")
+    tries = ctx.peal.get("/v1/jobs/RateSync/executions", expect=200).json["items"]
+    equal({one["retry"]: [line["message"] for line in one["progress"]] for one in tries}, {0: ["one"], 1: ["two"]})
+
+
 def test_a_claim_holds_so_many_bytes(ctx):
     start(ctx, 0)
     ids = []

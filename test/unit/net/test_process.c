@@ -201,6 +201,7 @@ static void what_cannot_run_is_told_with_its_reason(void)
         { "NUL", S("/bin/true"), S("a\0b"), STR_NONE, S("NUL"), { { 0 } } },
         { "=", S("/bin/true"), S(""), STR_NONE, S("environment"), { S("A=B"), S("") } },
         { "no name", S("/bin/true"), S(""), STR_NONE, S("environment"), { S(""), S("") } },
+        { "NUL in it", S("/bin/true"), S(""), STR_NONE, S("environment"), { S("A"), S("b\0c") } },
     };
     begin();
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -584,6 +585,25 @@ static void a_warden_that_was_ended_is_done_without(void)
     CHECK(!has_children());
 }
 
+// A number that the warden keeps may be a stranger's group when Peal is killed.
+static void the_warden_is_told_of_every_end(void)
+{
+    int fds[2];
+    pid_t told[3] = { 0 };
+    CHECK(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0);
+    Warden warden = { .fd = fds[1], .pid = getpid() };
+    begin();
+    processes_guard(processes, &warden);
+    DEFER(run_done) Run run = { 0 };
+    start(&run, "exit 4", (Process){ 0 });
+    finish();
+    CHECK(read(fds[0], told, sizeof told) == 2 * sizeof *told);
+    CHECK(told[0] > 1 && told[1] == -told[0]);
+    end();
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void over_the_limit_nothing_is_tried(void)
 {
     static const ProcessEnd ends[] = { PROCESS_EXITED, PROCESS_EXITED, PROCESS_NOT_TRIED };
@@ -657,6 +677,7 @@ static const Test tests[] = {
     TEST(a_stop_ends_those_that_run),
     TEST(no_program_outlives_a_peal_that_was_killed),
     TEST(a_warden_that_was_ended_is_done_without),
+    TEST(the_warden_is_told_of_every_end),
     TEST(lines_are_told_as_they_come),
     TEST(input_is_fed_without_waiting),
     TEST(many_run_at_once_and_leave_nothing),
