@@ -53,10 +53,6 @@ static Err make(Call *call, Tx *tx, const Trigger *rule, const Instant *at, size
 {
     Backfill *done = ARENA_NEW(call->arena, Backfill);
     AcceptItem *items = ARENA_ARRAY(call->arena, AcceptItem, count + 1);
-    Accept accept = {
-        .arena = call->arena, .tenant = call->tenant, .items = items, .count = count, .now = tx->now
-    };
-    Accept *accepts[] = { &accept };
     for (size_t i = 0; i < count; i++) {
         Run run = { .source = RUN_SCHEDULED,
                     .due_at = at[i],
@@ -64,8 +60,7 @@ static Err make(Call *call, Tx *tx, const Trigger *rule, const Instant *at, size
                     .is_backfill = true };
         TRY(run_item(call->arena, rule, &run, &items[i], error));
     }
-    TRY(accept_decide(&accept, tx->registry, tx->random, error));
-    TRY(accept_write(tx, accepts, 1, error));
+    TRY(runs_make(tx, call->arena, call->tenant, items, count, error));
     *done = (Backfill){ 0 };
     for (size_t i = 0; i < count; i++)
         *(items[i].is_duplicate ? &done->repeated : &done->made) += 1;

@@ -56,12 +56,7 @@ Err run_now(Call *call, Tx *tx, Error *error)
     TRY(run_rule(tx, call->arena, call->tenant, kind, name, &rule, error));
     TRY(run_item(call->arena, rule, &run, &item, error));
     TRY(event_check_size(&item.event, call->api->payload_max, error));
-    Accept accept = {
-        .arena = call->arena, .tenant = call->tenant, .items = &item, .count = 1, .now = tx->now
-    };
-    Accept *accepts[] = { &accept };
-    TRY(accept_decide(&accept, tx->registry, tx->random, error));
-    TRY(accept_write(tx, accepts, 1, error));
+    TRY(runs_make(tx, call->arena, call->tenant, &item, 1, error));
     assert(item.created_count == 1); // a run has no filter and no key
     schedule_ran(tx, call->tenant, rule->rule.number, item.pairs[0].delivery);
     call->with = arena_copy(call->arena, &item.pairs[0].delivery, sizeof(Uuid));

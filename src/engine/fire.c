@@ -16,8 +16,8 @@
 // fire. Which one the store does not take is found by taking fewer, as settles do.
 
 enum {
-    FIRE_RUNS_MAX = 2000, // runs, past which no other schedule is looked at
-    SAID_MAX = 20,        // schedules that missed something, by name in the log
+    FIRE_RUNS_MAX = 2000,   // runs, past which no other schedule is looked at
+    MISSED_LOGGED_MAX = 20, // schedules that missed something, by name in the log
 };
 
 #define ASIDE SPAN_MINUTE
@@ -130,7 +130,7 @@ static void say_missed(const Firing *firing, const Trigger *rule, const Schedule
     char text[TIME_TEXT_MAX];
     FireReport *report = &firing->report->firing;
     report->missed += plan->missed;
-    if (plan->missed > 0 && report->missed_by++ < SAID_MAX)
+    if (plan->missed > 0 && report->missed_by++ < MISSED_LOGGED_MAX)
         log_warn("schedule.missed", "tenant=%lld job=%s occurrences=%lld%s last=%.*s",
                  (long long) firing->tenant, log_quote(rule->rule.id), (long long) plan->missed,
                  plan->missed == SCHEDULE_COUNT_MAX ? "+" : "",
@@ -223,18 +223,11 @@ static void remember(Firing *firing, const AcceptItem *item, bool is_first, Sche
 static Err make(Firing *firing, Error *error)
 {
     Tx *tx = firing->tx;
-    Accept accept = { .arena = &tx->arena,
-                      .tenant = firing->tenant,
-                      .items = firing->items,
-                      .count = firing->item_count,
-                      .now = tx->now };
-    Accept *accepts[] = { &accept };
-    if (accept.count == 0)
+    if (firing->item_count == 0)
         return ERR_OK;
-    TRY(accept_decide(&accept, tx->registry, tx->random, error));
-    TRY(accept_write(tx, accepts, 1, error));
-    for (size_t i = 0; i < accept.count; i++)
-        remember(firing, &accept.items[i], i == 0 || firing->made_by[i] != firing->made_by[i - 1],
+    TRY(runs_make(tx, &tx->arena, firing->tenant, firing->items, firing->item_count, error));
+    for (size_t i = 0; i < firing->item_count; i++)
+        remember(firing, &firing->items[i], i == 0 || firing->made_by[i] != firing->made_by[i - 1],
                  firing->made_by[i]);
     return tx_sync(tx, error); // what was sent refers to the rules
 }

@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "store/definition.h"
 #include "store/follow.h"
-#include "store/handover.h"
-#include "store/recur.h"
 
 // What became of an attempt goes to the store, once, in the next round. A round that fails leaves
 // its settles owed: they go back among the finished and are tried again, for as long as it takes,
@@ -37,9 +35,7 @@ bool settle_ask(Engine *engine, Round *round)
 
 Err settle_apply(Tx *tx, Round *round, Error *error)
 {
-    TRY(recurs_decide(tx, &round->settles, error));
-    TRY(handover_settles(tx, &round->settles, error));
-    return queue_settle(tx, &round->settles, error);
+    return follow_settle(tx, &round->settles, error);
 }
 
 // disable_gone switches off the channels whose far side says, for good, that it is gone.

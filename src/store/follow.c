@@ -151,10 +151,17 @@ Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error)
     return tell(tx, endings, runs, count, error);
 }
 
-Err follow_settle_now(Tx *tx, SettleBatch *batch, Error *error)
+Err follow_settle(Tx *tx, SettleBatch *batch, Error *error)
 {
     TRY(recurs_decide(tx, batch, error));
     TRY(handover_settles(tx, batch, error));
-    TRY(queue_settle_now(tx, batch, error));
+    return queue_settle(tx, batch, error);
+}
+
+Err follow_settle_now(Tx *tx, SettleBatch *batch, Error *error)
+{
+    TRY(follow_settle(tx, batch, error));
+    TRY(tx_sync(tx, error));
+    TRY(queue_settle_check(tx, batch, error));
     return follow_settled(tx, batch, error);
 }

@@ -13,6 +13,9 @@
 
 Err follow_settled(Tx *tx, const SettleBatch *batch, Error *error) MUST_USE;
 
-// follow_settle_now is all that whoever settles at once does: it decides about what recurs
-// (recur.h), hands over (handover.h), settles, syncs, checks, and makes what follows.
+// follow_settle sends settles as they go out everywhere: what recurs is decided (recur.h), and what
+// goes back to its lane goes to that of its handler (handover.h).
+Err follow_settle(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;
+
+// follow_settle_now does so, syncs, checks, and makes what follows.
 Err follow_settle_now(Tx *tx, SettleBatch *batch, Error *error) MUST_USE;

@@ -5,8 +5,12 @@ _Static_assert(DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7, "the SQL names sta
 // What was tried has an attempt; what had no handler, or was overtaken, ended without one and
 // counts as failed all the same. Both databases walk the index delivery_rule from its end: SQLite
 // has no LATERAL, but what it selects from comes in its order.
-#define NEWEST(rule)                                                                               \
-    "(SELECT d.tenant, d.id FROM delivery d WHERE d.rule = " rule " ORDER BY d.id DESC LIMIT "
+#define NEWEST(rule, most)                                                                         \
+    "(SELECT d.tenant, d.id FROM delivery d WHERE d.rule = " rule                                  \
+    " ORDER BY d.id DESC LIMIT " most ") AS d"
+#define RULE_ALONE "(SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)"
+#define NEWEST_ALONE NEWEST(RULE_ALONE, "$5")
+#define NEWEST_OF_EACH NEWEST("r.rule", "u.most")
 #define TRIED                                                                                      \
     " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
@@ -20,15 +24,12 @@ static const Statement last = {
     .scope = STATEMENT_TENANT,
     .params = "iitii",
     .many = true,
-    .sql = "SELECT $4" RESULT " FROM " NEWEST(
-        "(SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)") "$5) AS d" TRIED
-                                                                               " LIMIT 1",
+    .sql = "SELECT $4" RESULT " FROM " NEWEST_ALONE TRIED " LIMIT 1",
     .postgres = "SELECT u.n, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
                 " AS u (tenant, kind, id, n, most)"
                 " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
-                " CROSS JOIN LATERAL (SELECT d.id" RESULT
-                " FROM " NEWEST("r.rule") "u.most) AS d" TRIED
-                                          " ORDER BY d.id DESC LIMIT 1) AS l (id, state, at)",
+                " CROSS JOIN LATERAL (SELECT d.id" RESULT " FROM " NEWEST_OF_EACH TRIED
+                " ORDER BY d.id DESC LIMIT 1) AS l (id, state, at)",
 };
 
 // Each writer has rows of its own: the index is walked from writer to writer.
@@ -36,6 +37,8 @@ static const Statement last = {
     "WITH RECURSIVE w (writer) AS (SELECT MIN(writer) FROM counter WHERE tenant = " tenant_        \
     " UNION ALL SELECT (SELECT MIN(c.writer) FROM counter c WHERE c.tenant = " tenant_             \
     " AND c.writer > w.writer) FROM w WHERE w.writer IS NOT NULL) "
+#define WRITERS_ALONE WRITERS("$1")
+#define WRITERS_OF_ALL WRITERS("($1)[1]")
 #define PARKED " AND c.writer = w.writer AND c.state = 4"
 
 static const Statement dead = {
@@ -43,17 +46,14 @@ static const Statement dead = {
     .scope = STATEMENT_TENANT,
     .params = "iiti",
     .many = true,
-    .sql =
-        WRITERS("$1") "SELECT $4, COALESCE(SUM(c.n), 0) FROM w CROSS JOIN counter c"
-                      " WHERE c.tenant = $1 AND c.rule ="
-                      " (SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)" PARKED,
-    .postgres =
-        WRITERS("($1)[1]") "SELECT u.n, CAST(SUM(c.n) AS BIGINT)"
-                           " FROM unnest($1, $2, $3, $4) AS u (tenant, kind, id, n)"
-                           " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind"
-                           " AND r.id = u.id CROSS JOIN w"
-                           " JOIN counter c ON c.tenant = u.tenant AND c.rule = r.rule" PARKED
-                           " GROUP BY u.n",
+    .sql = WRITERS_ALONE "SELECT $4, COALESCE(SUM(c.n), 0) FROM w CROSS JOIN counter c"
+                         " WHERE c.tenant = $1 AND c.rule = " RULE_ALONE PARKED,
+    .postgres = WRITERS_OF_ALL "SELECT u.n, CAST(SUM(c.n) AS BIGINT)"
+                               " FROM unnest($1, $2, $3, $4) AS u (tenant, kind, id, n)"
+                               " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind"
+                               " AND r.id = u.id CROSS JOIN w"
+                               " JOIN counter c ON c.tenant = u.tenant AND c.rule = r.rule" PARKED
+                               " GROUP BY u.n",
 };
 
 const Statement *const job_statements[] = { &last, &dead, NULL };

@@ -27,8 +27,8 @@ static const Statement find = {
 };
 
 // The locks are taken in one order, so that nobody waits in a circle. They are by a hash: two keys
-// that share one wait for each other, and nothing worse. No
-// row is touched. SQLite has one writer and needs none.
+// that share one wait for each other, and nothing worse. No row is touched. SQLite has one writer
+// and needs none.
 static const Statement lock = {
     .name = "recall_lock",
     .scope = STATEMENT_SYSTEM,

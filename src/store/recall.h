@@ -15,7 +15,7 @@
 
 typedef struct RecallKey {
     int64_t tenant;
-    Uuid key;      // dedup_key() of the rule's number and the match values
+    Uuid key;      // dedup_key() of the rule's number and the match values, or deferral_key()
     Uuid delivery; // when filed
     bool is_deferral;
     size_t *called; // of a call: where it is told how many were cancelled; NULL

@@ -95,6 +95,16 @@ Err run_item(Arena *arena, const Trigger *rule, const Run *run, AcceptItem *ret,
     return ERR_OK;
 }
 
+Err runs_make(Tx *tx, Arena *arena, int64_t tenant, AcceptItem *items, size_t count, Error *error)
+{
+    Accept accept = {
+        .arena = arena, .tenant = tenant, .items = items, .count = count, .now = tx->now
+    };
+    Accept *accepts[] = { &accept };
+    TRY(accept_decide(&accept, tx->registry, tx->random, error));
+    return accept_write(tx, accepts, 1, error);
+}
+
 // RunFound is a row as it is read.
 typedef struct RunFound {
     int64_t place; // in what was asked

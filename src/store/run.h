@@ -8,7 +8,9 @@
 //     TRY(run_rule(tx, arena, tenant, RULE_JOB, name, &job, error));
 //     TRY(run_item(arena, job, &(Run){ .source = RUN_MANUAL, .due_at = tx->now }, &item, error));
 //
-// and then accept_decide(), accept_write(). The delivery is the item's first pair's. The event is
+//     TRY(runs_make(tx, arena, tenant, &item, 1, error));
+//
+// The delivery is the item's first pair's. The event is
 // of kind "job" and says who asked (its source) and which moment it is for (occurredAt), before
 // which the run is not due.
 //
@@ -41,6 +43,10 @@ const Trigger *run_of(Arena *arena, const RegistryTrigger *known);
 // it however many nodes fire it: its job, its moment and, where that has a name, its schedule.
 Err run_item(Arena *arena, const Trigger *rule, const Run *run, AcceptItem *ret,
              Error *error) MUST_USE;
+
+// runs_make has the door decide and write the items of runs, all of one tenant.
+Err runs_make(Tx *tx, Arena *arena, int64_t tenant, AcceptItem *items, size_t count,
+              Error *error) MUST_USE;
 
 typedef struct RunRow {
     int64_t tenant;

@@ -59,15 +59,16 @@ static const Statement take_share = {
     " e.source = 'schedule' AND (" name_ " = '' OR e.identity = CAST(" rule_ " AS TEXT) || ':' ||" \
     " CAST(e.occurred_at AS TEXT) || ':' || " name_ "))"                                           \
     " ORDER BY d.id LIMIT 1"
+#define SINCE_ALONE SINCE("$1", "$2", "$3", "$4")
+#define SINCE_OF_EACH SINCE("u.tenant", "u.rule", "u.run", "u.name")
 static const Statement running = {
     .name = "schedule_running",
     .scope = STATEMENT_TENANT,
     .params = "iiuti",
     .many = true,
-    .sql = "SELECT $5, d.id FROM " SINCE("$1", "$2", "$3", "$4"),
+    .sql = "SELECT $5, d.id FROM " SINCE_ALONE,
     .postgres = "SELECT u.n, l.id FROM unnest($1, $2, $3, $4, $5) AS u (tenant, rule, run, name, n)"
-                " CROSS JOIN LATERAL (SELECT d.id FROM " SINCE("u.tenant", "u.rule", "u.run",
-                                                               "u.name") ") AS l",
+                " CROSS JOIN LATERAL (SELECT d.id FROM " SINCE_OF_EACH ") AS l",
 };
 static const Statement settle = {
     .name = "schedule_settle",

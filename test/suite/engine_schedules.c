@@ -168,12 +168,7 @@ static Err apply_ran(Tx *tx, void *with, Error *error)
     (void) with;
     TRY(run_rule(tx, &tx->arena, TENANT, RULE_JOB, S("late"), &rule, error));
     TRY(run_item(&tx->arena, rule, &run, &item, error));
-    Accept accept = {
-        .arena = &tx->arena, .tenant = TENANT, .items = &item, .count = 1, .now = tx->now
-    };
-    Accept *accepts[] = { &accept };
-    TRY(accept_decide(&accept, tx->registry, tx->random, error));
-    TRY(accept_write(tx, accepts, 1, error));
+    TRY(runs_make(tx, &tx->arena, TENANT, &item, 1, error));
     schedule_ran(tx, TENANT, rule->rule.number, item.pairs[0].delivery);
     return tx_sync(tx, error);
 }
