@@ -208,11 +208,10 @@ def test_an_unknown_job_is_taken_and_waits_for_its_handler(ctx):
     like(delivery(ctx.peal, early), {"state": "parked",
                                      "rule": {"id": "payment-timeout", "version": 0}})
     make_checkout(ctx.peal)
+    settle(ctx.peal)
+    equal([one["at"] for one in captured(ctx.peal, early)], [moment(hours=1)])
     advance(ctx.peal, "1h")
     equal([one["at"] for one in captured(ctx.peal, late)], [moment(hours=2)])
-    ctx.peal.post(f"/v1/dead/{early}/retry", expect=200)
-    settle(ctx.peal)
-    equal(delivery(ctx.peal, early)["state"], "delivered")
 
 
 def test_a_cancel_and_the_run_race_and_one_of_them_wins(ctx):
