@@ -209,6 +209,25 @@ def test_an_occurrence_waits_for_all_runs_to_end(ctx):
     equal(runs(ctx.peal)[-1], day("07:00:00"))
 
 
+def test_an_occurrence_that_waits_is_not_lost_by_an_edit(ctx):
+    first, second = begin_two(ctx, "queue")
+    advance(ctx.peal, "1h")
+    ctx.peal.patch("/v1/jobs/rates", {"payload": {"base": "USD"}}, expect=200)
+    for run in (first, second):
+        act(ctx.peal, run, "cancel")
+    tick(ctx.peal)
+    equal(runs(ctx.peal)[-1], day("07:00:00"))
+
+
+def test_a_run_of_a_range_holds_no_occurrence_back(ctx):
+    first, second = begin_two(ctx, "skip")
+    equal(backfill(ctx.peal, day("05:00:00"), day("05:00:00")).json["made"], 1)
+    for run in (first, second):
+        act(ctx.peal, run, "cancel")
+    advance(ctx.peal, "1h")
+    equal(runs(ctx.peal)[-1], day("07:00:00"))
+
+
 def test_an_occurrence_is_skipped_until_all_that_was_made_up_for_has_ended(ctx):
     ctx.peal.post("/v1/channels", {"key": "worker:nobody", "type": "worker", "config": {}}, expect=201)
     peal = missed(ctx, missed="all", handler="worker:nobody")
