@@ -246,6 +246,31 @@ static Err apply_lose(Tx *tx, void *with, Error *error)
     return tx_sync(tx, error);
 }
 
+static Err apply_find(Tx *tx, void *with, Error *error)
+{
+    static const Statement find = { .name = "find",
+                                    .params = "",
+                                    .sql = "UPDATE schedule SET version = 1 WHERE rule = 1" };
+    (void) with;
+    db_send(tx->db, &tx->arena, &find, NULL, NULL);
+    return tx_sync(tx, error);
+}
+
+static void one_that_can_be_read_again_fires_again(void)
+{
+    RIG(rig);
+    handler(&rig, 200);
+    job(&rig.store, "bad", ",'cron':'* * * * *'");
+    MUST(&rig.store, writer_run(rig.store.writer, apply_lose, NULL, &rig.store.error));
+    spend(&rig, 2 * SPAN_MINUTE + SPAN_SECOND);
+    CHECK(runs(&rig.store) == 0);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM schedule WHERE fault IS NOT NULL") == 1);
+    MUST(&rig.store, writer_run(rig.store.writer, apply_find, NULL, &rig.store.error));
+    spend(&rig, 2 * SPAN_MINUTE);
+    CHECK(runs(&rig.store) == 2);
+    CHECK(ask_i64(&rig.store, "SELECT COUNT(*) FROM schedule WHERE fault IS NOT NULL") == 0);
+}
+
 static void one_that_cannot_be_read_stops_nobody(void)
 {
     RIG(rig);
@@ -316,6 +341,7 @@ static const Test tests[] = {
     TEST(an_hour_that_is_skipped_is_missed),
     TEST(a_schedule_follows_its_definition),
     TEST(one_that_cannot_be_read_stops_nobody),
+    TEST(one_that_can_be_read_again_fires_again),
     TEST(a_store_that_refuses_runs_is_tried_again),
     TEST(one_tenant_does_not_hold_up_another),
 };
