@@ -413,35 +413,20 @@ static int create_tenant(CommandArgs *args)
 }
 
 static const CommandVerb triggers_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", noun_list },
-    { "show", "an ID", 1, 1, "", noun_show },
-    { "create", NULL, 0, 0, "file", noun_create },
-    { "update", "an ID", 1, 1, "file if-version", noun_update },
-    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
-    { "delete", "an ID", 1, 1, "", noun_delete },
+    NOUN_VERBS("an ID"),
     { "enable", "an ID", 1, 1, "", enable },
     { "disable", "an ID", 1, 1, "", disable },
     { 0 },
 };
 
 static const CommandVerb templates_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", noun_list },
-    { "show", "an ID", 1, 1, "", noun_show },
-    { "create", NULL, 0, 0, "file", noun_create },
-    { "update", "an ID", 1, 1, "file if-version", noun_update },
-    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
-    { "delete", "an ID", 1, 1, "", noun_delete },
+    NOUN_VERBS("an ID"),
     { 0 },
 };
 
 static const CommandVerb channels_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", noun_list },
-    { "show", "a KEY", 1, 1, "", noun_show },
-    { "create", NULL, 0, 0, "file", noun_create },
-    { "update", "a KEY", 1, 1, "file if-version", noun_update },
-    { "set", "a KEY and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
+    NOUN_VERBS("a KEY"),
     { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
-    { "delete", "a KEY", 1, 1, "", noun_delete },
     { 0 },
 };
 

@@ -14,3 +14,14 @@ int noun_create_of(CommandArgs *args, Str body);
 int noun_update(CommandArgs *args);
 int noun_set(CommandArgs *args);
 int noun_delete(CommandArgs *args);
+
+// NOUN_VERBS are their rows, for what is kept from a file; what names one, such as "an ID".
+// clang-format off
+#define NOUN_VERBS(what)                                                                           \
+    { "list", NULL, 0, 0, "limit cursor", noun_list },                                             \
+    { "show", what, 1, 1, "", noun_show },                                                         \
+    { "create", NULL, 0, 0, "file", noun_create },                                                 \
+    { "update", what, 1, 1, "file if-version", noun_update },                                      \
+    { "set", what " and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },     \
+    { "delete", what, 1, 1, "", noun_delete }
+// clang-format on

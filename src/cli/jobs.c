@@ -243,12 +243,7 @@ const Command command_jobs = {
 };
 
 static const CommandVerb automations_verbs[] = {
-    { "list", NULL, 0, 0, "limit cursor", noun_list },
-    { "show", "an ID", 1, 1, "", noun_show },
-    { "create", NULL, 0, 0, "file", noun_create },
-    { "update", "an ID", 1, 1, "file if-version", noun_update },
-    { "set", "an ID and NAME=VALUE", 2, DEFINITION_SETTINGS_MAX + 1, "if-version", noun_set },
-    { "delete", "an ID", 1, 1, "", noun_delete },
+    NOUN_VERBS("an ID"),
     { "run", "an ID", 1, 1, "entity payload", trigger },
     { 0 },
 };

@@ -7,18 +7,23 @@
 
 #include "test.h"
 
-// document parses a literal; one that is not JSON is a mistake of the test and stops it. Single
-// quotes may stand for double ones, for readability.
-static inline const Json *document(Arena *arena, const char *text)
+// quoted is a literal in which single quotes stand for double ones, for readability.
+static inline Str quoted(Arena *arena, const char *text)
 {
-    Str quoted = str_dup(arena, str_from(text));
-    for (char *at = (char *) (uintptr_t) quoted.at; *at; at++) {
+    Str copy = str_dup(arena, str_from(text));
+    for (char *at = (char *) (uintptr_t) copy.at; *at; at++) {
         if (*at == '\'')
             *at = '"';
     }
+    return copy;
+}
+
+// document parses such a literal; one that is not JSON is a mistake of the test and stops it.
+static inline const Json *document(Arena *arena, const char *text)
+{
     const Json *value = NULL;
     Error error = { 0 };
-    if (json_parse(arena, quoted, &value, &error) != ERR_OK) {
+    if (json_parse(arena, quoted(arena, text), &value, &error) != ERR_OK) {
         printf("Bail out! %s: %s\n", text, error.detail);
         abort();
     }

@@ -1,23 +1,14 @@
-#include "test.h"
+#include "documents.h"
 
 #include "domain/automation.h"
 
 static Arena arena;
 
-static Str quoted(const char *text)
-{
-    Str copy = str_dup(&arena, str_from(text));
-    for (size_t i = 0; i < copy.len; i++)
-        if (copy.at[i] == '\'')
-            ((char *) (uintptr_t) copy.at)[i] = '"';
-    return copy;
-}
-
 static Trigger job_of(const char *body)
 {
     Trigger trigger = { 0 };
     Error error = { .arena = &arena };
-    CHECK_AT(body, rule_parse(RULE_JOB, &arena, quoted(body), &trigger, &error) == ERR_OK);
+    CHECK_AT(body, rule_parse(RULE_JOB, &arena, quoted(&arena, body), &trigger, &error) == ERR_OK);
     return trigger;
 }
 
@@ -99,8 +90,8 @@ static void a_bad_job_is_refused_with_its_place(void)
                               has_handler ? "" : "'handler':'h',", rows[i].member);
         Trigger trigger;
         Error error = { .arena = &arena };
-        CHECK_AT(rows[i].member, job_parse(&arena, quoted(str_z(&arena, body)), &trigger, &error) ==
-                                     ERR_JOB_INVALID);
+        CHECK_AT(rows[i].member, job_parse(&arena, quoted(&arena, str_z(&arena, body)), &trigger,
+                                           &error) == ERR_JOB_INVALID);
         CHECK_AT(rows[i].member, error.count == 1 &&
                                      str_eq(error.problems[0].path, str_from(rows[i].path)) &&
                                      strcmp(error.problems[0].code, rows[i].code) == 0);
@@ -117,12 +108,12 @@ static void a_name_has_an_end(void)
         Str body = str_format(&arena, "{'name':'%s','handler':'h'}", name);
         Trigger trigger;
         Error error = { .arena = &arena };
-        Err err = job_parse(&arena, quoted(str_z(&arena, body)), &trigger, &error);
+        Err err = job_parse(&arena, quoted(&arena, str_z(&arena, body)), &trigger, &error);
         CHECK(err == (len == 100 ? ERR_OK : ERR_JOB_INVALID));
     }
     Trigger trigger;
     Error error = { .arena = &arena };
-    CHECK(job_parse(&arena, quoted("{'cron':'x','zone':'y'}"), &trigger, &error) ==
+    CHECK(job_parse(&arena, quoted(&arena, "{'cron':'x','zone':'y'}"), &trigger, &error) ==
           ERR_JOB_INVALID);
     CHECK(error.count == 4);
     arena_done(&arena);
@@ -148,7 +139,7 @@ static void an_automation_has_many_schedules(void)
                        "{'name':'a','cron':'@daily'},"
                        "{'name':'b','cron':'0 3 * * *','zone':'Europe/Warsaw','enabled':false,"
                        "'missed':'all','overlap':'allow'}]}";
-    CHECK(rule_parse(RULE_AUTOMATION, &arena, quoted(body), &trigger, &error) == ERR_OK);
+    CHECK(rule_parse(RULE_AUTOMATION, &arena, quoted(&arena, body), &trigger, &error) == ERR_OK);
     const JobSchedule *schedules = trigger.job->schedules;
     CHECK(trigger.rule.kind == RULE_AUTOMATION && trigger.job->schedule_count == 2);
     CHECK(str_eq(schedules[0].name, S("a")) && schedules[0].enabled &&
@@ -157,7 +148,7 @@ static void an_automation_has_many_schedules(void)
     CHECK(schedules[1].overlap == JOB_OVERLAP_ALLOW && trigger.rule.retry.max == 3);
     body =
         "{'id':'triage','handler':'h','enabled':false,'schedules':[{'name':'a','cron':'@daily'}]}";
-    CHECK(automation_parse(&arena, quoted(body), &trigger, &error) == ERR_OK);
+    CHECK(automation_parse(&arena, quoted(&arena, body), &trigger, &error) == ERR_OK);
     CHECK(!trigger.job->schedules[0].enabled);
     arena_done(&arena);
 }
