@@ -4,18 +4,23 @@ _Static_assert(DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7, "the SQL names sta
 
 // What was tried has an attempt; what had no handler, or was overtaken, ended without one and
 // counts as failed all the same. Both databases walk the index delivery_rule from its end: SQLite
-// has no LATERAL, but what it selects from comes in its order.
+// has no LATERAL, but what it selects from comes in its order. The tables of states are asked row
+// by row: a join would have to be planned for as many as are still to come.
 #define NEWEST(rule, most)                                                                         \
     "(SELECT d.tenant, d.id FROM delivery d WHERE d.rule = " rule                                  \
     " ORDER BY d.id DESC LIMIT " most ") AS d"
 #define RULE_ALONE "(SELECT rule FROM rule WHERE tenant = $1 AND kind = $2 AND id = $3)"
-#define NEWEST_ALONE NEWEST(RULE_ALONE, "$5")
-#define NEWEST_OF_EACH NEWEST("r.rule", "u.most")
-#define TRIED                                                                                      \
+#define NEWEST_ALONE NEWEST(RULE_ALONE, "$5") WAS_TRIED " LIMIT 1"
+#define NEWEST_OF_EACH NEWEST("r.rule", "u.most") WAS_TRIED " ORDER BY d.id DESC LIMIT 1"
+#define WAS_TRIED                                                                                  \
+    " WHERE EXISTS (SELECT 1 FROM queue q WHERE q.tenant = d.tenant AND q.id = d.id"               \
+    " AND q.attempt > 0) OR EXISTS (SELECT 1 FROM ended n WHERE n.tenant = d.tenant"               \
+    " AND n.id = d.id AND (n.attempt > 0 OR n.state = 7))"
+#define TRIED(newest)                                                                              \
+    " FROM (SELECT d.tenant, d.id FROM " newest ") AS d"                                           \
     " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
-    " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number = q.attempt"   \
-    " WHERE q.attempt > 0 OR n.attempt > 0 OR n.state = 7"
+    " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number = q.attempt"
 #define RESULT                                                                                     \
     ", COALESCE(q.state, n.state), COALESCE(q.started_at, a.started_at, n.started_at, n.ended_at)"
 
@@ -24,12 +29,12 @@ static const Statement last = {
     .scope = STATEMENT_TENANT,
     .params = "iitii",
     .many = true,
-    .sql = "SELECT $4" RESULT " FROM " NEWEST_ALONE TRIED " LIMIT 1",
-    .postgres = "SELECT u.n, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
-                " AS u (tenant, kind, id, n, most)"
-                " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
-                " CROSS JOIN LATERAL (SELECT d.id" RESULT " FROM " NEWEST_OF_EACH TRIED
-                " ORDER BY d.id DESC LIMIT 1) AS l (id, state, at)",
+    .sql = "SELECT $4" RESULT TRIED(NEWEST_ALONE),
+    .postgres =
+        "SELECT u.n, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
+        " AS u (tenant, kind, id, n, most)"
+        " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
+        " CROSS JOIN LATERAL (SELECT d.id" RESULT TRIED(NEWEST_OF_EACH) ") AS l (id, state, at)",
 };
 
 // Each writer has rows of its own: the index is walked from writer to writer.

@@ -9,7 +9,7 @@
 #include "domain/job.h"
 #include "store/db.h"
 
-enum { JOB_LOOK_MAX = 200 };
+enum { JOB_LOOK_MAX = 20000 };
 
 typedef struct JobState {
     Str name;

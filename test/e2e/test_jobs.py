@@ -160,6 +160,16 @@ def test_a_run_that_nobody_claims_has_not_run(ctx):
     like(ctx.peal.get("/v1/jobs/other", expect=200).json, {"lastResult": "Never run"})
 
 
+def test_many_that_are_to_come_do_not_hide_the_last(ctx):
+    make_job(ctx.peal)
+    trigger(ctx.peal)
+    settle(ctx.peal)
+    ctx.peal.post("/v1/hold", {"reason": "nothing else runs"}, expect=200)
+    for n in range(250):
+        ctx.peal.post("/v1/jobs/rates/defer", {"entity": f"order:{n}", "delay": "15m"}, expect=202)
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"lastResult": "Succeeded", "lastRunAt": moment()})
+
+
 def test_a_cron_that_is_never_due_is_warned_of(ctx):
     equal(make_job(ctx.peal, cron="0 0 30 2 *")["warnings"], ["the cron expression is never due"])
 
@@ -251,6 +261,32 @@ def test_a_run_under_way_comes_back_to_the_new_handler(ctx):
     equal(delivery(ctx.peal, id)["channel"], "memory:default")
     advance(ctx.peal, "5m")
     like(delivery(ctx.peal, id), {"state": "delivered", "attemptCount": 2})
+
+
+def claim(peal, key):
+    work, = peal.post("/v1/work/claim", {"handler": key}, expect=200).json["items"]
+    return work
+
+
+def test_what_a_worker_fails_goes_to_the_new_handler(ctx):
+    make_worker(ctx.peal, "worker:old")
+    make_job(ctx.peal, handler="worker:old")
+    id = trigger(ctx.peal)["deliveryId"]
+    work = claim(ctx.peal, "worker:old")
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "memory:default"}, expect=200)
+    ctx.peal.post(f"/v1/work/{id}/fail", {"fence": work["fence"], "error": "no rates"}, expect=200)
+    like(delivery(ctx.peal, id), {"state": "retrying", "channel": "memory:default"})
+    advance(ctx.peal, "5m")
+    like(delivery(ctx.peal, id), {"state": "delivered", "attemptCount": 2})
+
+
+def test_what_a_worker_fails_is_overtaken_by_the_next_occurrence(ctx):
+    make_worker(ctx.peal, "worker:rates")
+    make_job(ctx.peal, handler="worker:rates", cron="* * * * *")
+    advance(ctx.peal, "1m")
+    work = claim(ctx.peal, "worker:rates")
+    ctx.peal.post(f"/v1/work/{work['id']}/fail", {"fence": work["fence"], "error": "no rates"}, expect=200)
+    like(delivery(ctx.peal, work["id"]), {"state": "expired", "reason": "superseded"})
 
 
 def test_what_is_dead_is_revived_for_the_new_handler(ctx):
