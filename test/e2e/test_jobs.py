@@ -160,6 +160,14 @@ def test_a_run_that_nobody_claims_has_not_run(ctx):
     like(ctx.peal.get("/v1/jobs/other", expect=200).json, {"lastResult": "Never run"})
 
 
+def test_the_last_run_of_one_that_is_retried_is_its_last_try(ctx):
+    make_channel(ctx.peal, "memory:flaky", answer="transient")
+    make_job(ctx.peal, handler="memory:flaky")
+    trigger(ctx.peal)
+    advance(ctx.peal, "90s")  # the second try was at one minute
+    like(ctx.peal.get("/v1/jobs/rates", expect=200).json, {"lastResult": "Failed", "lastRunAt": moment(minutes=1)})
+
+
 def test_many_that_are_to_come_do_not_hide_the_last(ctx):
     make_job(ctx.peal)
     trigger(ctx.peal)
@@ -266,6 +274,15 @@ def test_a_run_under_way_comes_back_to_the_new_handler(ctx):
 def claim(peal, key):
     work, = peal.post("/v1/work/claim", {"handler": key}, expect=200).json["items"]
     return work
+
+
+def test_a_run_by_hand_holds_an_occurrence_back(ctx):
+    make_worker(ctx.peal, "worker:rates")
+    make_job(ctx.peal, handler="worker:rates", cron="* * * * *")
+    id = trigger(ctx.peal)["deliveryId"]
+    advance(ctx.peal, "1m")
+    equal(waiting_for(ctx.peal, "worker:rates"), {id})
+    equal(ctx.peal.get("/v1/jobs/rates", expect=200).json["skippedCount"], 1)
 
 
 def test_what_a_worker_fails_goes_to_the_new_handler(ctx):
