@@ -318,8 +318,7 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     LaneState *lane = lane_at(engine, known->lane);
     lane->tenant = known->tenant;
     lane->type = is ? find_type(engine->options.types, known) : NULL;
-    lane->is_open =
-        is && registry_lane_may_send(known) && !is_foreign(engine, lane->type, known);
+    lane->is_open = is && registry_lane_may_send(known) && !is_foreign(engine, lane->type, known);
     lane->is_pulled = is && is_pulled(lane->type, known);
     lane->may_send = may_send(lane);
     if (version_of(was) != version_of(is)) // else it was only read again
