@@ -12,7 +12,7 @@ extern const Shape automation_shape;
 extern const Shape automation_schedule_shape;
 
 // automation_compile and automation_parse are as for jobs; ERR_AUTOMATION_INVALID.
-Err automation_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+Err automation_compile(Arena *arena, const Json *json, Trigger *ret, Error *error) MUST_USE;
 Err automation_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
 
 // automation_check_schedule checks one of its schedules by itself, as the body of a request.

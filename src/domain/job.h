@@ -106,7 +106,7 @@ extern const char *const job_missed_words[], *const job_overlap_words[], *const 
 extern const Shape job_shape;
 
 // job_compile and job_parse are as for triggers; ERR_JOB_INVALID lists every problem.
-Err job_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+Err job_compile(Arena *arena, const Json *json, Trigger *ret, Error *error) MUST_USE;
 Err job_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
 
 // What automations share with jobs (automation.h). job_note_schedule reads the expression, which

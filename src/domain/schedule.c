@@ -85,8 +85,11 @@ static Due pass_missed(Arena *arena, const JobSchedule *schedule, Instant last_f
     Instant until = due.count > 0 ? due.at[0] - 1 : now;
     plan->missed = (int64_t) count_up(schedule, last_for, until, SCHEDULE_COUNT_MAX, NULL);
     plan->last_for = last_for;
-    if (plan->missed > 0)
-        plan->last_for = plan->passed_for = newest(arena, schedule, last_for, until, 1).at[0];
+    if (plan->missed > 0) {
+        Due last = newest(arena, schedule, last_for, until, 1);
+        assert(last.at && last.count == 1); // it was counted
+        plan->last_for = plan->passed_for = last.at[0];
+    }
     if (due.count > 0)
         plan->last_for = due.at[due.count - 1];
     return due;

@@ -1,5 +1,7 @@
 #include "engine/state.h"
 
+#include "store/schedule.h"
+
 // The beat keeps this node's row alive, so that others know that it lives; counts them; and, where
 // the store is a server, measures how far its clock is from ours. Every node then runs by the
 // server's clock, whatever its own says. A clock that jumped is believed again when the server has
@@ -30,6 +32,8 @@ void beat_take(Engine *engine, const DutyReport *report)
         return;
     if (clock != real)
         clock_set_offset(clock, real->offset);
+    if (engine->watch.is_off || report->clock.span < -SCHEDULE_AHEAD)
+        fire_anew(engine);
     if (engine->watch.has_peer) // it is corrected now, and that is no jump
         clock_watch_believe(&engine->watch, clock_now(clock), monotonic);
 }

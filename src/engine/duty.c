@@ -61,7 +61,9 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     const EngineOptions *options = &round->engine->options;
     *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
                          .trial = round->engine->trial,
-                         .firing = { .max = round->engine->fire_max, .oldest = INSTANT_NONE } };
+                         .firing = { .max = round->engine->fire_max,
+                                     .carries_back = !round->engine->is_carried_back,
+                                     .oldest = INSTANT_NONE } };
     ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
     return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
 }

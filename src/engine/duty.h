@@ -45,6 +45,7 @@ typedef struct DrainTrial {
 // FireReport is what firing is given and tells beside its runs (fire.c).
 typedef struct FireReport {
     size_t max;        // given: schedules at a time; 0: as many as ever
+    bool carries_back; // given: a clock that ran ahead may have carried some along
     Instant due_at;    // when the first is to be looked at
     bool is_contested; // it is, and another node does
     int64_t missed;    // occurrences passed over because nobody was there …
@@ -100,6 +101,7 @@ void drain_take(Engine *engine, const DutyReport *report);
 Err fire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void fire_take(Engine *engine, const DutyReport *report);
 void fire_failed(Engine *engine);
+void fire_anew(Engine *engine); // wall time is believed anew
 
 // seal.c: what happened is sealed into the audit chain.
 Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

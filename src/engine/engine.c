@@ -82,6 +82,7 @@ static void watch_clock(Engine *engine, Instant now)
     if (was_off && !watch->is_off) {
         log_warn("clock.believed", "detail=\"deliveries go on\"");
         lanes_unblock(engine);
+        fire_anew(engine);
     }
 }
 

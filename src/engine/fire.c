@@ -10,6 +10,10 @@
 // event for the job's rule alone, with an identity of its own, so that no occurrence becomes two
 // runs, whatever nodes or clocks do. Runs and how far each schedule has come are one transaction.
 //
+// A schedule never goes back, or a clock that is set back would fire again what has been passed
+// over; but one that a clock far ahead has carried along would wait until that time comes. So at
+// the start, and when wall time is believed anew, such schedules are carried back to now.
+//
 // The engine sleeps until the first schedule is due, which a run tells, and the probe of all lanes
 // does for what other nodes have saved. A schedule whose definition cannot be read any more, or
 // whose run the store does not take, is set aside with the reason and tried again later; all others
@@ -46,6 +50,8 @@ Err fire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error
     Rows due;
     SchedulesTaken taken;
     size_t max = ret->firing.max ? ret->firing.max : FIRE_MAX;
+    if (ret->firing.carries_back)
+        schedules_carry_back(tx);
     TRY(schedules_take(tx, max, &taken, error));
     ret->has_more = taken.is_cut;
     if (taken.count > 0)
@@ -68,11 +74,18 @@ void fire_take(Engine *engine, const DutyReport *report)
     if (report->firing.is_contested && !engine->options.clock->is_manual)
         due_at = later(due_at, now + CONTESTED);
     duty_falls_due(engine, DUTY_FIRE, due_at);
+    engine->is_carried_back |= report->firing.carries_back;
     metric_count(METRIC_SCHEDULE_FIRED, METRIC_ALONE, report->tally.fired);
     metric_count(METRIC_SCHEDULE_MISSED, METRIC_ALONE, report->firing.missed);
     if (report->firing.oldest != INSTANT_NONE)
         metric_observe(METRIC_SCHEDULE_LAG, METRIC_ALONE, now - report->firing.oldest);
     engine->fire_max = engine->fire_max * 2 < FIRE_MAX ? engine->fire_max * 2 : 0;
+}
+
+void fire_anew(Engine *engine)
+{
+    engine->is_carried_back = false;
+    engine->duties[DUTY_FIRE].is_wanted = true;
 }
 
 void fire_failed(Engine *engine)

@@ -267,6 +267,7 @@ struct Engine {
     _Atomic int64_t other_nodes; // that live
     Instant drains_until;        // monotonic: rows come, so the inbox is looked at often (drain.c)
     DrainTrial trial;            // likewise
+    bool is_carried_back;        // schedules are, since wall time was last believed anew (fire.c)
     size_t fire_max;      // schedules at a time, after a failure; 0: as many as ever (fire.c)
     Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)
     Instant ends_at, ends_by_clock; // when the first who waits outside has waited enough (pull.c)

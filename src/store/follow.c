@@ -119,7 +119,8 @@ static Err wake(Tx *tx, const SettleBatch *batch, const RunRow *runs, Error *err
     for (size_t i = 0; i < batch->count; i++) {
         const Settle *settle = &batch->rows[i];
         bool is_success;
-        bool is_deferred = is_told(settle, &is_success) && runs[told++].source == RUN_DEFERRED;
+        bool is_deferred =
+            runs && is_told(settle, &is_success) && runs[told++].source == RUN_DEFERRED;
         if (is_over(settle) && !is_deferred)
             ends[count++] = (ScheduleEnd){ settle->tenant, settle->rule };
     }

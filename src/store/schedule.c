@@ -93,6 +93,16 @@ static const Statement due = {
     .sql = "SELECT MIN(next_at) FROM schedule WHERE next_at IS NOT NULL",
 };
 
+// One that is carried back is looked at now, and finds its next occurrence.
+static const Statement carry_back = {
+    .name = "schedule_carry_back",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "UPDATE schedule SET last_for = $1, next_at = $1,"
+           " queued_for = CASE WHEN queued_for > $2 THEN NULL ELSE queued_for END"
+           " WHERE last_for > $2 AND next_at IS NOT NULL",
+};
+
 // A definition that was just saved, by the number of its rule.
 static const Statement head = {
     .name = "schedule_head",
@@ -182,10 +192,10 @@ static const Statement sums = {
                 " JOIN schedule s" SUMMED " GROUP BY u.n",
 };
 
-const Statement *const schedule_statements[] = { &due_count, &take_due, &due_tenants, &take_share,
-                                                 &running,   &settle,   &due,         &head,
-                                                 &known,     &put,      &drop_one,    &retire,
-                                                 &ran,       &ended,    &sums,        NULL };
+const Statement *const schedule_statements[] = {
+    &due_count, &take_due, &due_tenants, &take_share, &running, &settle, &due,  &carry_back, &head,
+    &known,     &put,      &drop_one,    &retire,     &ran,     &ended,  &sums, NULL
+};
 
 #define AT(member) COLUMN(ScheduleRow, member)
 #define TIME_AT(member) COLUMN_TIME(ScheduleRow, member)
@@ -267,6 +277,12 @@ Err schedules_take(Tx *tx, size_t max, SchedulesTaken *ret, Error *error)
     }
     qsort(ret->rows, ret->count, sizeof *ret->rows, by_tenant);
     return find_running(tx, ret->rows, ret->count, error);
+}
+
+void schedules_carry_back(Tx *tx)
+{
+    Value args[] = { value_i64(tx->now), value_i64(tx->now + SCHEDULE_AHEAD) };
+    db_send(tx->db, &tx->arena, &carry_back, args, NULL);
 }
 
 void schedules_settle(Tx *tx, const ScheduleRow *rows, size_t count)

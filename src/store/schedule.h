@@ -45,6 +45,12 @@ typedef struct SchedulesTaken {
 } SchedulesTaken;
 Err schedules_take(Tx *tx, size_t max, SchedulesTaken *ret, Error *error) MUST_USE;
 
+// schedules_carry_back has those count from now that a clock which ran ahead has carried further
+// than SCHEDULE_AHEAD: they would wait until that time comes. It looks at all. What had its run
+// keeps it, for an occurrence is known by its identity.
+#define SCHEDULE_AHEAD SPAN_MINUTE
+void schedules_carry_back(Tx *tx);
+
 // schedules_settle writes how far taken rows have come.
 void schedules_settle(Tx *tx, const ScheduleRow *rows, size_t count);
 

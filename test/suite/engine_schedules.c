@@ -198,6 +198,24 @@ static void the_clock_of_the_machine_fires_nothing_twice(void)
     CHECK(run_for(&rig.store, 6 * SPAN_MINUTE) && runs(&rig.store) == 6);
 }
 
+static void a_clock_that_ran_ahead_silences_nobody(void)
+{
+    for (int restarts = 0; restarts < 2; restarts++) {
+        RIG(rig);
+        handler(&rig, 200);
+        job(&rig.store, "minutely", ",'cron':'* * * * *'");
+        spend(&rig, SPAN_MINUTE + SPAN_SECOND);
+        jump(&rig, 365 * SPAN_DAY);
+        spend(&rig, 2 * SPAN_MINUTE);
+        CHECK(of_schedule(&rig.store, "last_for") > BEGINNING + 365 * SPAN_DAY);
+        jump(&rig, -365 * SPAN_DAY);
+        if (restarts)
+            restart(&rig);
+        spend(&rig, 3 * SPAN_MINUTE);
+        CHECK(run_for(&rig.store, 5 * SPAN_MINUTE) && run_for(&rig.store, 6 * SPAN_MINUTE));
+    }
+}
+
 static void an_hour_that_is_skipped_is_missed(void)
 {
     RIG(rig);
@@ -338,6 +356,7 @@ static const Test tests[] = {
     TEST(a_run_that_nobody_has_claimed_counts_as_running),
     TEST(a_run_by_hand_holds_the_next_one_back),
     TEST(the_clock_of_the_machine_fires_nothing_twice),
+    TEST(a_clock_that_ran_ahead_silences_nobody),
     TEST(an_hour_that_is_skipped_is_missed),
     TEST(a_schedule_follows_its_definition),
     TEST(one_that_cannot_be_read_stops_nobody),
