@@ -6,6 +6,7 @@
 #include "domain/run.h"
 #include "engine/engine.h"
 #include "store/follow.h"
+#include "store/handover.h"
 #include "store/rate.h"
 
 // A worker claims what is due in a lane: each delivery is his alone until he reports, or his lease
@@ -178,24 +179,40 @@ static Settle park(const Claimed *claimed)
     return settle_from(&row, delivery_park(&row.live, REASON_UNREADABLE));
 }
 
-// take_claim gives what was claimed; what cannot be read is parked.
+// not_given says what becomes of a claim that no worker of this handler gets: what cannot be read
+// is parked, and a run whose job has another handler by now goes there (store/handover.h). False:
+// he gets it.
+static bool not_given(const Tx *tx, const Claimed *claimed, Settle *ret)
+{
+    if (!claimed->trigger) {
+        *ret = park(claimed);
+        return true;
+    }
+    if (!handover_lane(tx->registry, claimed->trigger, claimed->promise.lane))
+        return false;
+    QueueRow row = claimed_row(claimed);
+    *ret = settle_from(&row, delivery_release(&row.live, claimed->was));
+    return true;
+}
+
+// take_claim gives what was claimed.
 static Err take_claim(Tx *tx, Call *call, Error *error)
 {
     Claiming *claiming = call->with;
     Claim *claim = &claiming->claim;
-    SettleBatch unread = { 0 };
+    SettleBatch kept = { 0 };
     TRY(queue_claim_take(tx, claim, error));
     if (waits(call))
         queue_next_take(&claiming->next);
     rate_return(tx, &claiming->share, claiming->share.granted - (int64_t) claim->count);
     claiming->given = ARENA_ARRAY(call->arena, Work, claim->count + 1);
-    unread.rows = ARENA_ARRAY(&tx->arena, Settle, claim->count + 1);
+    kept.rows = ARENA_ARRAY(&tx->arena, Settle, claim->count + 1);
     for (size_t i = 0; i < claim->count; i++)
-        if (claim->claimed[i].trigger)
-            claiming->given[claiming->count++] = work_of(call->arena, &claim->claimed[i]);
+        if (not_given(tx, &claim->claimed[i], &kept.rows[kept.count]))
+            kept.count++;
         else
-            unread.rows[unread.count++] = park(&claim->claimed[i]);
-    return unread.count > 0 ? follow_settle_now(tx, &unread, error) : ERR_OK;
+            claiming->given[claiming->count++] = work_of(call->arena, &claim->claimed[i]);
+    return kept.count > 0 ? follow_settle_now(tx, &kept, error) : ERR_OK;
 }
 
 static Err carry_out(Tx *tx, Call *const *calls, size_t count, Error *error)

@@ -420,13 +420,17 @@ Settlement delivery_renew(const Live *live, Instant lease_until)
 
 Settlement delivery_release(const Live *live, DeliveryState was)
 {
-    assert(live->state == DELIVERY_SENDING && live->step == STEP_SEND);
+    assert(live->state == DELIVERY_SENDING && live->step != STEP_EXPIRE);
     assert(delivery_may(was, DELIVERY_ACTION_CLAIM));
     Settlement settlement = { .live = *live, .reason = REASON_NONE, .expires_at = INSTANT_NONE };
     Live *released = &settlement.live;
     released->state = was;
     released->attempt--;
     released->send -= was != DELIVERY_RETRYING;
+    if (live->step == STEP_LEASE) {
+        released->step = STEP_SEND;
+        released->due_at = live->started_at;
+    }
     end_lease(released);
     return settlement;
 }

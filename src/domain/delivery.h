@@ -248,7 +248,7 @@ Live delivery_pull(const Live *live, Instant now, Instant lease_until);
 Settlement delivery_renew(const Live *live, Instant lease_until);
 
 // delivery_release gives a claim back of which nothing was sent: the row is as it was before, but
-// for the fence, and no attempt is counted.
+// for the fence, and no attempt is counted. One that was pulled is due since then.
 Settlement delivery_release(const Live *live, DeliveryState was);
 
 // delivery_pass_on leaves a delivery that waits to be sent as it is, for another lane.

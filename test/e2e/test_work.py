@@ -546,6 +546,21 @@ def test_who_waits_is_answered_at_a_stop(ctx):
     equal(waiter.got(), [])
 
 
+def test_a_run_left_in_the_lane_of_an_earlier_handler_goes_to_the_new_one(ctx):
+    """It was made beside the edit, by a node that did not know of it yet."""
+    for key in ("worker:old", "worker:new"):
+        make_worker(ctx.peal, key)
+    ctx.peal.post("/v1/jobs", {"name": "rates", "handler": "worker:old"}, expect=201)
+    ran = ctx.peal.post("/v1/jobs/rates/trigger", expect=202).json
+    ctx.peal.patch("/v1/jobs/rates", {"handler": "worker:new"}, expect=200)
+    ctx.peal.stop()
+    ctx.sql("UPDATE queue SET lane = (SELECT lane FROM lane WHERE channel = 'worker:old')")
+    ctx.sql("UPDATE delivery SET lane = (SELECT lane FROM lane WHERE channel = 'worker:old')")
+    ctx.peal.start()
+    equal(claim(ctx.peal, handler="worker:old"), [])
+    like(claim_one(ctx.peal, handler="worker:new"), {"executionId": ran["executionId"], "attempt": 1})
+
+
 def test_a_disabled_channel_wakes_who_waits_when_it_is_enabled(ctx):
     start(ctx, 0)
     ctx.peal.patch(f"/v1/channels/{HANDLER}", {"enabled": False}, expect=200)
