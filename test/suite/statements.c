@@ -89,6 +89,7 @@ static const char *const system_statements[] = {
     "sample_last",
     "sample_purge",
     "sample_sums",
+    "schedule_carry_back",
     "schedule_due",
     "schedule_due_count",
     "schedule_due_tenants",
