@@ -57,6 +57,7 @@ static Due newest(Arena *arena, const JobSchedule *schedule, Instant after, Inst
 {
     Due due = { .at = ARENA_ARRAY(arena, Instant, 2 * max) };
     Instant begin = begin_of(schedule, after, now, max);
+    assert(due.at && max > 0);
     due.count = count_up(schedule, begin, now, 2 * max, due.at);
     if (due.count > max) {
         due.at += due.count - max;
@@ -87,7 +88,7 @@ static Due pass_missed(Arena *arena, const JobSchedule *schedule, Instant last_f
     plan->last_for = last_for;
     if (plan->missed > 0) {
         Due last = newest(arena, schedule, last_for, until, 1);
-        assert(last.at && last.count == 1); // it was counted
+        assert(last.count == 1); // it was counted
         plan->last_for = plan->passed_for = last.at[0];
     }
     if (due.count > 0)
