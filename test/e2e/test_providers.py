@@ -415,6 +415,11 @@ def definitions_of(text):
 
 def test_every_example_of_the_document_is_taken(ctx):
     text = (ROOT / "docs/channels.md").read_text()
+    folder = ctx.folder / "commands"
+    folder.mkdir(mode=0o755)
+    (folder / "sync-rates").write_text("#!/bin/sh\n")
+    (folder / "sync-rates").chmod(0o755)
+    ctx.start(args=["--exec-dir", str(folder)])
     found = {body["type"]: ctx.peal.post("/v1/channels", body, expect=201).json
              for body in definitions_of(text)}
     refused = ctx.peal.post("/v1/channels", {"key": "x:y", "type": "x", "config": {}}, expect=422)

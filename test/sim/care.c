@@ -96,8 +96,8 @@ void care_on_send(Sim *sim, const Send *send)
     if (shadow->probe)
         broken(sim, "I38", "n%d sends to %s while it probes it", send->node,
                sim->lanes[send->lane].key);
-    bool is_set_back = now < shadow->probe_at - shadow->wait;
-    if (now < shadow->probe_at && !is_set_back && !is_edited(sim, sim->lanes[send->lane].host))
+    if (now < shadow->probe_at && !shadow->is_set_back &&
+        !is_edited(sim, sim->lanes[send->lane].host))
         broken(sim, "I38", "n%d probes %s %lld ms too early", send->node,
                sim->lanes[send->lane].key,
                (long long) ((shadow->probe_at - now) / SPAN_MILLISECOND));
@@ -107,11 +107,21 @@ void care_on_send(Sim *sim, const Send *send)
 static void wait_for(Sim *sim, Shadow *shadow, const Send *send, Span wait)
 {
     shadow->is_open = true;
+    shadow->is_set_back = false;
     shadow->probe = NULL;
     shadow->wait = wait;
     shadow->probe_at = send->told_at + wait;
     trace(sim, "n%d: the circuit of %s is open for %lld s", send->node, sim->lanes[send->lane].key,
           (long long) (wait / SPAN_SECOND));
+}
+
+// A node that sees its clock before the moment in which a circuit opened does not wait on; what it
+// claims then may be sent later.
+void care_on_jump(Node *node)
+{
+    Instant now = clock_now(&node->clock);
+    for (int i = 0; i < HOSTS_MAX; i++)
+        node->shadows[i].is_set_back |= now < node->shadows[i].probe_at - node->shadows[i].wait;
 }
 
 static void pause_lane(Sim *sim, const Send *send)

@@ -571,6 +571,7 @@ static bool is_near(Span a, Span b)
 static void doubt_clock(const Sim *sim, Node *node, Span before)
 {
     bool is_lost = node->lost_time_at != INSTANT_NONE;
+    node->is_dazed |= sim->now < node->frozen_until;
     if (is_near(node->skew, is_lost ? node->trusted : before)) {
         node->lost_time_at = INSTANT_NONE;
         return;
@@ -595,6 +596,7 @@ static void jump_clock(Sim *sim, Node *node)
     clock_set(&node->clock, clock_now(&node->clock) + jump);
     node->jumped_at = sim->now;
     doubt_clock(sim, node, node->skew - jump);
+    care_on_jump(node);
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }
 

@@ -130,6 +130,7 @@ void node_start(Node *node)
     node->wakes_at = sim->now;
     node->writes_at = INSTANT_NONE;
     node->shaken_until = node->jumped_at = node->lost_time_at = INSTANT_NONE;
+    node->is_dazed = false;
     trace(sim, "n%d starts as node %lld", node->index, (long long) node->number);
     if (chance(sim, 25)) // its very first rounds may fail
         node_trouble(node, TROUBLE_FULL, draw_span(sim, 1, 800 * SPAN_MILLISECOND));

@@ -151,6 +151,7 @@ typedef struct Track {
     int by_hand;            // acts of people that were asked for and may have moved it
     Instant closed_at;      // when it was seen cancelled, completed or the like; INSTANT_NONE
     int closed_in_flight;   // the attempt that was under way then; 0: none
+    bool was_given_up;      // by another than who tried, and who may tell of it when it is gone
     int64_t closed_by;      // the node that closed it
     int permanent;          // the attempt that was refused for good; 0: none
     Row before;             // its last claim
@@ -206,6 +207,7 @@ typedef struct Shadow {
     int failures; // in a row
     Span wait;
     Instant probe_at;         // by the node's clock
+    bool is_set_back;         // the clock was, since then, to before the circuit opened
     Instant closed_at;        // true time
     const struct Send *probe; // under way; NULL
 } Shadow;
@@ -238,6 +240,7 @@ typedef struct Node {
     Instant shaken_until; // the last time it stood still, or had no store, for long; INSTANT_NONE
     Instant jumped_at;    // INSTANT_NONE
     Instant lost_time_at; // jumped by more than a node obeys; INSTANT_NONE
+    bool is_dazed;        // it stood still while its clock jumped: what it trusts is not known
     Span trusted;         // the skew before that
     Shadow shadows[HOSTS_MAX];       // of this life
     Instant paused_until[LANES_MAX]; // by its clock: what it was asked for itself, in this life
@@ -448,6 +451,7 @@ void list_often(Sim *sim);
 // care.c
 void care_on_send(Sim *sim, const Send *send);
 void care_on_told(Sim *sim, const Send *send);
+void care_on_jump(Node *node);            // its clock has jumped
 void care_on_channel(Sim *sim, int lane); // it was published
 // care_holds: its circuit keeps the lane of this node from sending, or did since then.
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since);
