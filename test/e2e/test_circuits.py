@@ -238,7 +238,7 @@ def test_a_dead_mail_server_delays_nobody_else(ctx):
     took = time.monotonic() - before
     assert took < 1 * PATIENCE, f"{took:.2f} s"
     eventually(lambda: health(peal, "dead", "email")["circuit"] != "closed")
-    equal(standing(peal, "live", "delivered", "email"), 100)
+    eventually(lambda: standing(peal, "live", "delivered", "email") == 100)  # what was taken is settled a moment later
     eventually(lambda: health(peal, "mute", "email")["circuit"] != "closed", seconds=30)
     assert mute.connections < 80, mute.connections  # 32 at once, the circuit, and its probes
 
