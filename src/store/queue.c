@@ -140,7 +140,8 @@ static const Statement attempt_insert = {
     .postgres = "INSERT INTO attempt (" ATTEMPT_NAMES ") SELECT * FROM"
                 " unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 };
-// attempt_note is the careful insert: what was told first of an attempt stays, wherever it stands.
+// attempt_note is the careful insert: what was told first of an attempt stays, wherever it stands;
+// and of a delivery that is purged by now nothing is left.
 static const Statement attempt_note = {
     .name = "attempt_note",
     .scope = STATEMENT_TENANT,
@@ -150,7 +151,8 @@ static const Statement attempt_note = {
            " WHERE NOT EXISTS (SELECT 1 FROM attempt"
            "  WHERE tenant = $1 AND delivery = $2 AND number = $3)"
            " AND NOT EXISTS (SELECT 1 FROM ended"
-           "  WHERE tenant = $1 AND id = $2 AND attempt = $3 AND verdict IS NOT NULL)",
+           "  WHERE tenant = $1 AND id = $2 AND attempt = $3 AND verdict IS NOT NULL)"
+           " AND EXISTS (SELECT 1 FROM delivery WHERE tenant = $1 AND id = $2)",
 };
 #define CALLED_OFF_UNDER_WAY                                                                       \
     " WHERE tenant = $1 AND id = $2 AND ($3 = 0 OR fence = $3)"                                    \

@@ -338,7 +338,6 @@ static void on_settle(Sim *sim, Track *track, const Row *was, const Row *is)
     if (is->fence != was->fence || i11_released(sim, track, was, is))
         return; // or settled and claimed again at once
     bool is_called_off = is->state == DELIVERY_CANCELLED || is->state == DELIVERY_COMPLETED;
-    track->was_given_up |= was->holder && was->holder != sim->nodes[sim->last_writer].number;
     if (was->step == STEP_LEASE) {
         elsewhere_on_settle(sim, track, was, is);
         return;
@@ -535,7 +534,7 @@ static void i11_dense(Sim *sim, const Tried *tried, size_t count)
     for (; at < count;) {
         const Track *track = track_of(sim, tried[at].delivery, false);
         int number = 0;
-        if (track->is_gone && !track->closed_in_flight && !track->was_given_up)
+        if (track->is_gone)
             broken(sim, "I43", "track %d is gone, but its attempts are not", name_of(sim, track));
         for (; at < count && track_of(sim, tried[at].delivery, false) == track; at++) {
             if (tried[at].number != ++number && !track->is_gone)

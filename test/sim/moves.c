@@ -570,6 +570,11 @@ static bool is_near(Span a, Span b)
 // What it has not trusted for long it may have come to trust.
 static void doubt_clock(const Sim *sim, Node *node, Span before)
 {
+    Instant calm_since = later(node->jumped_at, node->frozen_until);
+    if (node->is_dazed && sim->now - calm_since > 2 * DOUBTED) { // it trusts what it saw since
+        node->is_dazed = false;
+        node->lost_time_at = INSTANT_NONE;
+    }
     bool is_lost = node->lost_time_at != INSTANT_NONE;
     node->is_dazed |= sim->now < node->frozen_until;
     if (is_near(node->skew, is_lost ? node->trusted : before)) {
@@ -594,8 +599,8 @@ static void jump_clock(Sim *sim, Node *node)
         return; // or the end of the run would be too far
     node->skew += jump;
     clock_set(&node->clock, clock_now(&node->clock) + jump);
-    node->jumped_at = sim->now;
     doubt_clock(sim, node, node->skew - jump);
+    node->jumped_at = sim->now;
     care_on_jump(node);
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }

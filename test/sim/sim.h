@@ -151,7 +151,6 @@ typedef struct Track {
     int by_hand;            // acts of people that were asked for and may have moved it
     Instant closed_at;      // when it was seen cancelled, completed or the like; INSTANT_NONE
     int closed_in_flight;   // the attempt that was under way then; 0: none
-    bool was_given_up;      // by another than who tried, and who may tell of it when it is gone
     int64_t closed_by;      // the node that closed it
     int permanent;          // the attempt that was refused for good; 0: none
     Row before;             // its last claim
