@@ -5,7 +5,8 @@
 // their numbers, in one transaction per slice: either a slice has its numbers and is marked as
 // seen, or it is as if nobody had looked. A row that is seen is never looked at again, and none can
 // appear before it: a writer commits in the order of its numbers. What one transaction saw of
-// another comes after it, for all writers are read in one snapshot.
+// another is not before it in any earlier slice, for all writers are read in one snapshot; within
+// one slice they stand by their clocks, and what one moment brought stands in any order.
 //
 // Rows are kept for JOURNAL_KEPT once they have their numbers, and until they are sealed into the
 // audit (audit.h). The last number of a tenant stays.
