@@ -23,7 +23,7 @@ MAY = {
     "engine": {"base", "domain", "net", "store", "channels", "providers", "intake"},
     "surveys": {"base", "domain", "store"},
     "lib": set(),
-    "cli": {"base", "domain", "net", "lib"},
+    "cli": {"base", "domain", "net", "lib", "providers"},
 }
 MAY["api"] = set(MAY) - {"cli", "lib"}
 MAY["app"] = set(MAY)

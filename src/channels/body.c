@@ -1,5 +1,5 @@
 #include "channels/mailbox.h"
-#include "channels/provider.h"
+#include "channels/vendor.h"
 
 // What each provider wants to be told, in its own words. Text that people wrote is escaped where a
 // provider would take parts of it for marks of its own.
@@ -152,16 +152,16 @@ void body_twilio(const Letter *letter, JsonOut *out)
 {
     Buf *form = out->buf;
     Str from = setting(letter, "from");
-    provider_add_field(form, S("To"), letter->addresses[0]);
+    vendor_add_field(form, S("To"), letter->addresses[0]);
     if (from.at)
-        provider_add_field(form, S("From"), from);
+        vendor_add_field(form, S("From"), from);
     else
-        provider_add_field(form, S("MessagingServiceSid"), setting(letter, "messagingServiceSid"));
+        vendor_add_field(form, S("MessagingServiceSid"), setting(letter, "messagingServiceSid"));
     if (content(letter)->template.len) {
-        provider_add_field(form, S("ContentSid"), content(letter)->template);
-        provider_add_field(form, S("ContentVariables"), params_json(letter));
+        vendor_add_field(form, S("ContentSid"), content(letter)->template);
+        vendor_add_field(form, S("ContentVariables"), params_json(letter));
     } else {
-        provider_add_field(form, S("Body"), content(letter)->text);
+        vendor_add_field(form, S("Body"), content(letter)->text);
     }
 }
 

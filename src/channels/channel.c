@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 #include "channels/hidden.h"
-#include "channels/provider.h"
+#include "channels/vendor.h"
 #include "domain/run.h"
 
 enum { PROVIDER_ID_MAX = 200 };
@@ -15,15 +15,15 @@ const ChannelType *const channel_types[] = {
     &channel_forward,
     &channel_exec,
     &channel_worker,
-    &provider_teams.type,
-    &provider_slack.type,
-    &provider_twilio.type,
-    &provider_msg91.type,
-    &provider_infobip.type,
-    &provider_interakt.type,
-    &provider_whatsapp.type,
-    &provider_360dialog.type,
-    &provider_sendgrid.type,
+    &vendor_teams.type,
+    &vendor_slack.type,
+    &vendor_twilio.type,
+    &vendor_msg91.type,
+    &vendor_infobip.type,
+    &vendor_interakt.type,
+    &vendor_whatsapp.type,
+    &vendor_360dialog.type,
+    &vendor_sendgrid.type,
     NULL,
 };
 // clang-format on

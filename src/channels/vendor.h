@@ -1,10 +1,10 @@
-// provider.h - channels that are somebody's API: one row says what is asked, and what an answer
+// vendor.h - channels that are somebody's API: one row says what is asked, and what an answer
 // means.
 //
-// Most providers differ in data alone: where a request goes, how it logs in, what stands in it,
-// where the answer has its id, and what its codes mean. A Provider is that data; provider.c makes
-// requests of it and reads answers by it, alike for all. The rows are in providers.c, the bodies in
-// body.c: there a provider's own JSON is written, and nothing else.
+// Most vendors differ in data alone: where a request goes, how it logs in, what stands in it,
+// where the answer has its id, and what its codes mean. A Vendor is that data; vendor.c makes
+// requests of it and reads answers by it, alike for all. The rows are in vendors.c, the bodies in
+// body.c: there a vendor's own JSON is written, and nothing else.
 //
 // An answer is read in this order, and the first that knows it decides:
 //
@@ -15,7 +15,7 @@
 //     5. its HTTP status, as judge_http has it, but that 401 is a login refused; a 2xx that does
 //        not say what the row asks for is unclassified
 //
-// To add a provider, add its row, its settings and its body, and a line to channel_types[] in
+// To add a vendor, add its row, its settings and its body, and a line to channel_types[] in
 // channel.c. docs/channels.md describes each.
 #pragma once
 
@@ -28,32 +28,32 @@ typedef struct Letter {
     const Json *config;
     Arena *arena;
     Target *const *targets; // that it goes to: those whose address can be one
-    const Str *addresses;   // of these, as the provider is to have them
+    const Str *addresses;   // of these, as the vendor is to have them
     size_t count;           // 1 and more; 0 where the channel knows where to
     Str id;                 // the same for each try: what the far side may know it by
 } Letter;
 
-// ProviderAnswer says what a code or a status means.
-typedef struct ProviderAnswer {
+// VendorAnswer says what a code or a status means.
+typedef struct VendorAnswer {
     int64_t from, to;
     DeliveryReason reason;
-} ProviderAnswer;
+} VendorAnswer;
 
-// ProviderPhrase says what an answer means that has these words in it.
-typedef struct ProviderPhrase {
+// VendorPhrase says what an answer means that has these words in it.
+typedef struct VendorPhrase {
     const char *words;
     DeliveryReason reason;
-} ProviderPhrase;
+} VendorPhrase;
 
 // Says is what a message must have.
 typedef enum Says {
     SAYS_TEXT,     // its own words
-    SAYS_EITHER,   // its own words, or the provider's template that they go into
+    SAYS_EITHER,   // its own words, or the vendor's template that they go into
     SAYS_TEMPLATE, // the template, its own or the channel's templateId: there is no other way
 } Says;
 
-typedef struct Provider {
-    ChannelType type; // first: a provider is a type of channel
+typedef struct Vendor {
+    ChannelType type; // first: a vendor is a type of channel
 
     // Where to: base, or the channel's baseUrl instead of it, and the path, in which {member} is
     // the channel's. Without a base, the channel's url is all of it.
@@ -80,17 +80,17 @@ typedef struct Provider {
     bool has_id_header;         // the id is a header of the answer
     const char *code_at;        // in the answer
     const char *result_code_at; // in an element of the list
-    const ProviderAnswer *codes, *result_codes, *statuses; // each ends with a reason of NONE
-    const ProviderPhrase *phrases;                         // ends with NULL
-} Provider;
+    const VendorAnswer *codes, *result_codes, *statuses; // each ends with a reason of NONE
+    const VendorPhrase *phrases;                         // ends with NULL
+} Vendor;
 
-Err provider_request(const Parcel *parcel, Transfer *ret, Error *error);
-void provider_judge(const Parcel *parcel, const TransferResult *result);
+Err vendor_request(const Parcel *parcel, Transfer *ret, Error *error);
+void vendor_judge(const Parcel *parcel, const TransferResult *result);
 
-// provider_add_field adds a field to a form.
-void provider_add_field(Buf *form, Str name, Str value);
+// vendor_add_field adds a field to a form.
+void vendor_add_field(Buf *form, Str name, Str value);
 
-// The bodies, each by its provider's documentation. A form is written by hand into the Buf of out.
+// The bodies, each by its vendor's documentation. A form is written by hand into the Buf of out.
 void body_slack(const Letter *letter, JsonOut *out);
 void body_teams(const Letter *letter, JsonOut *out);
 void body_twilio(const Letter *letter, JsonOut *out);
@@ -100,5 +100,5 @@ void body_interakt(const Letter *letter, JsonOut *out);
 void body_whatsapp(const Letter *letter, JsonOut *out);
 void body_sendgrid(const Letter *letter, JsonOut *out);
 
-extern const Provider provider_slack, provider_teams, provider_twilio, provider_msg91,
-    provider_infobip, provider_interakt, provider_whatsapp, provider_360dialog, provider_sendgrid;
+extern const Vendor vendor_slack, vendor_teams, vendor_twilio, vendor_msg91, vendor_infobip,
+    vendor_interakt, vendor_whatsapp, vendor_360dialog, vendor_sendgrid;

@@ -1,10 +1,10 @@
-#include "channels/provider.h"
+#include "channels/vendor.h"
 
 #include "channels/mailbox.h"
 #include "domain/members.h"
 #include "net/url.h"
 
-// The providers, a row each: their settings, what they are asked, what their answers mean.
+// The vendors, a row each: their settings, what they are asked, what their answers mean.
 
 enum { URL_MAX = 2000, WORD_MAX = 200, SECRET_MAX = 1000, TEXT_MAX = 500 };
 
@@ -15,12 +15,12 @@ static void check_sender(const Members *members, void *value);
 #define PROVIDER_TYPE(name, shape, moved_by, max)                                                  \
     {                                                                                              \
         .type = name, .carrier = CARRIER_TRANSFER, .parcel_max = 1, .targets_max = max,            \
-        .has_content = true, .config = shape, .url = moved_by, .request = provider_request,        \
-        .judge = provider_judge                                                                    \
+        .has_content = true, .config = shape, .url = moved_by, .request = vendor_request,          \
+        .judge = vendor_judge                                                                      \
     }
 
 // clang-format off
-#define BASE_URL { "baseUrl", FIELD_URL, .max = URL_MAX, .help = "stands in for the provider's address" }
+#define BASE_URL { "baseUrl", FIELD_URL, .max = URL_MAX, .help = "stands in for the vendor's address" }
 
 // Chats: the URL is all there is, and whoever has it may post.
 
@@ -30,14 +30,14 @@ static const Field hook_fields[] = {
 static const Shape slack_shape = { "SlackConfig", SHAPE_ROWS(hook_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 static const Shape teams_shape = { "TeamsConfig", SHAPE_ROWS(hook_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
-const Provider provider_slack = {
+const Vendor vendor_slack = {
     .type = PROVIDER_TYPE("slack", &slack_shape, NULL, 0),
     .says = SAYS_TEXT, .text_max = 40000, .body = body_slack,
     .word = "ok",
 };
 
 // An old connector answers 200 and tells of the failure in the text.
-static const ProviderPhrase teams_phrases[] = {
+static const VendorPhrase teams_phrases[] = {
     { "HTTP error 429", REASON_UNWELL },
     { "HTTP error 5", REASON_UNWELL },
     { "HTTP error 401", REASON_LOGIN_REFUSED },
@@ -46,7 +46,7 @@ static const ProviderPhrase teams_phrases[] = {
     { NULL },
 };
 
-const Provider provider_teams = {
+const Vendor vendor_teams = {
     .type = PROVIDER_TYPE("teams", &teams_shape, NULL, 0),
     .says = SAYS_TEXT, .body_max = 28 * 1024, .body = body_teams,
     .phrases = teams_phrases,
@@ -63,13 +63,13 @@ static const Field twilio_fields[] = {
 };
 static const Shape twilio_shape = { "TwilioConfig", SHAPE_ROWS(twilio_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_twilio };
 
-static const ProviderAnswer twilio_codes[] = {
+static const VendorAnswer twilio_codes[] = {
     { 20003, 20003, REASON_LOGIN_REFUSED },
     { 20429, 20429, REASON_UNWELL },
     { 0 },
 };
 
-const Provider provider_twilio = {
+const Vendor vendor_twilio = {
     .type = PROVIDER_TYPE("twilio", &twilio_shape, "baseUrl", 1),
     .base = "https://api.twilio.com", .path = "/2010-04-01/Accounts/{accountSid}/Messages.json",
     .login_header = "authorization", .prefix = "Basic ", .user = "accountSid", .secret = "authToken",
@@ -87,12 +87,12 @@ static const Field msg91_fields[] = {
 static const Shape msg91_shape = { "Msg91Config", SHAPE_ROWS(msg91_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
 // There is no list of its errors, and they may come with 200: only success is said in one way.
-static const ProviderPhrase msg91_phrases[] = {
+static const VendorPhrase msg91_phrases[] = {
     { "authkey", REASON_LOGIN_REFUSED },
     { NULL },
 };
 
-const Provider provider_msg91 = {
+const Vendor vendor_msg91 = {
     .type = PROVIDER_TYPE("msg91", &msg91_shape, "baseUrl", TARGETS_MAX),
     .base = "https://control.msg91.com", .path = "/api/v5/flow/",
     .login_header = "authkey", .prefix = "", .secret = "authKey",
@@ -108,7 +108,7 @@ static const Field infobip_fields[] = {
 static const Shape infobip_shape = { "InfobipConfig", SHAPE_ROWS(infobip_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
 // The status of each message, by its id; a request that is answered 200 may have been rejected.
-static const ProviderAnswer infobip_results[] = {
+static const VendorAnswer infobip_results[] = {
     { 2, 3, REASON_ACCEPTED }, { 5, 5, REASON_ACCEPTED }, { 7, 7, REASON_ACCEPTED }, { 26, 26, REASON_ACCEPTED },
     { 12, 12, REASON_UNWELL },  // not enough credits
     { 16, 17, REASON_UNWELL },  // not reachable; the package has expired
@@ -117,7 +117,7 @@ static const ProviderAnswer infobip_results[] = {
     { 0 },
 };
 
-const Provider provider_infobip = {
+const Vendor vendor_infobip = {
     .type = PROVIDER_TYPE("infobip", &infobip_shape, "baseUrl", TARGETS_MAX),
     .base = "https://api.infobip.com", .path = "/sms/2/text/advanced",
     .login_header = "authorization", .prefix = "App ", .secret = "apiKey",
@@ -128,14 +128,14 @@ const Provider provider_infobip = {
 // WhatsApp.
 
 static const Field key_fields[] = {
-    { "apiKey", FIELD_TEXT, FIELD_NEEDED | FIELD_SECRET, .max = SECRET_MAX, .help = "as the provider shows it" },
+    { "apiKey", FIELD_TEXT, FIELD_NEEDED | FIELD_SECRET, .max = SECRET_MAX, .help = "as the vendor shows it" },
     BASE_URL,
 };
 static const Shape interakt_shape = { "InteraktConfig", SHAPE_ROWS(key_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 static const Shape dialog_shape = { "DialogConfig", SHAPE_ROWS(key_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
 // The key that Interakt shows is in base64 already: in base64 once more it is refused.
-const Provider provider_interakt = {
+const Vendor vendor_interakt = {
     .type = PROVIDER_TYPE("interakt", &interakt_shape, "baseUrl", 1),
     .base = "https://api.interakt.ai", .path = "/v1/public/message/",
     .login_header = "authorization", .prefix = "Basic ", .secret = "apiKey",
@@ -152,7 +152,7 @@ static const Field whatsapp_fields[] = {
 static const Shape whatsapp_shape = { "WhatsappConfig", SHAPE_ROWS(whatsapp_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_place };
 
 // Meta's codes decide, whatever the status beside them.
-static const ProviderAnswer meta_codes[] = {
+static const VendorAnswer meta_codes[] = {
     { 0, 0, REASON_LOGIN_REFUSED }, { 190, 190, REASON_LOGIN_REFUSED },
     { 1, 2, REASON_UNWELL },
     { 4, 4, REASON_UNWELL },           // too many calls
@@ -171,12 +171,12 @@ static const ProviderAnswer meta_codes[] = {
     { 132000, 132999, REASON_REFUSED }, // the template
     { 0, 0, REASON_NONE },
 };
-static const ProviderAnswer meta_statuses[] = { { 400, 400, REASON_UNCLASSIFIED }, { 403, 404, REASON_UNCLASSIFIED }, { 0 } };
+static const VendorAnswer meta_statuses[] = { { 400, 400, REASON_UNCLASSIFIED }, { 403, 404, REASON_UNCLASSIFIED }, { 0 } };
 
 #define META_BODY .recipient = RECIPIENT_PHONE, .says = SAYS_EITHER, .text_max = 4096, .body = body_whatsapp
 #define META_ANSWERS .results_at = "messages", .id_at = { "id" }, .code_at = "error/code", .codes = meta_codes, .statuses = meta_statuses
 
-const Provider provider_whatsapp = {
+const Vendor vendor_whatsapp = {
     .type = PROVIDER_TYPE("whatsapp", &whatsapp_shape, "baseUrl", 1),
     .base = "https://graph.facebook.com", .path = "/{apiVersion|v21.0}/{phoneNumberId}/messages",
     .login_header = "authorization", .prefix = "Bearer ", .secret = "token",
@@ -184,9 +184,9 @@ const Provider provider_whatsapp = {
 };
 
 // Its own limit comes with 400 and without a code.
-static const ProviderPhrase dialog_phrases[] = { { "rate limit", REASON_UNWELL }, { NULL } };
+static const VendorPhrase dialog_phrases[] = { { "rate limit", REASON_UNWELL }, { NULL } };
 
-const Provider provider_360dialog = {
+const Vendor vendor_360dialog = {
     .type = PROVIDER_TYPE("360dialog", &dialog_shape, "baseUrl", 1),
     .base = "https://waba-v2.360dialog.io", .path = "/messages",
     .login_header = "d360-api-key", .prefix = "", .secret = "apiKey",
@@ -203,9 +203,9 @@ static const Field sendgrid_fields[] = {
 static const Shape sendgrid_shape = { "SendgridConfig", SHAPE_ROWS(sendgrid_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_sender };
 
 // A sender that is not verified gets 403, and so does one that is blocked for a while.
-static const ProviderAnswer sendgrid_statuses[] = { { 403, 403, REASON_UNCLASSIFIED }, { 0 } };
+static const VendorAnswer sendgrid_statuses[] = { { 403, 403, REASON_UNCLASSIFIED }, { 0 } };
 
-const Provider provider_sendgrid = {
+const Vendor vendor_sendgrid = {
     .type = PROVIDER_TYPE("sendgrid", &sendgrid_shape, "baseUrl", TARGETS_MAX),
     .base = "https://api.sendgrid.com", .path = "/v3/mail/send",
     .login_header = "authorization", .prefix = "Bearer ", .secret = "apiKey",

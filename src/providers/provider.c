@@ -1,0 +1,77 @@
+#include "providers/provider.h"
+
+const char *hook_verdict_code(HookVerdict verdict)
+{
+    static const char *const codes[] = {
+#define HOOK_VERDICT_CODE(name, code, words) code,
+        HOOK_VERDICT_TABLE(HOOK_VERDICT_CODE)
+#undef HOOK_VERDICT_CODE
+    };
+    return codes[verdict];
+}
+
+const char *hook_verdict_words(HookVerdict verdict)
+{
+    static const char *const texts[] = {
+#define HOOK_VERDICT_WORDS(name, code, words) words,
+        HOOK_VERDICT_TABLE(HOOK_VERDICT_WORDS)
+#undef HOOK_VERDICT_WORDS
+    };
+    return texts[verdict];
+}
+
+Str hook_header(const Hook *hook, Str name)
+{
+    for (size_t i = 0; i < hook->header_count; i++)
+        if (str_eq(hook->headers[i].name, name))
+            return hook->headers[i].value;
+    return STR_NONE;
+}
+
+bool hook_header_twice(const Hook *hook, Str name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hook->header_count; i++)
+        count += str_eq(hook->headers[i].name, name);
+    return count > 1;
+}
+
+static Str write_payload(Arena *arena, const ProviderEvent *event, Instant came, bool has_raw)
+{
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    bool is_dated = event->occurred_at != INSTANT_NONE;
+    json_open(&out, '{');
+    json_put_str(&out, S("provider"), str_from(provider_id_text(event->provider)));
+    json_put_str(&out, S("eventType"), event->type);
+    json_put_str(&out, S("providerEventType"), event->provider_type);
+    json_put_time(&out, S("occurredAt"), is_dated ? event->occurred_at : came);
+    json_put_str(&out, S("dedupKey"), event->dedup_key);
+    json_put_str(&out, S("title"), event->title);
+    json_put_str(&out, S("url"), event->url);
+    json_put_str(&out, S("externalId"), event->external_id);
+    json_key(&out, S("context"));
+    json_add_raw(&out, event->context.at ? event->context : S("{}"));
+    if (has_raw) {
+        json_key(&out, S("raw"));
+        json_add_raw(&out, event->raw);
+    }
+    json_close(&out, '}');
+    return buf_str(&text);
+}
+
+Str provider_payload(Arena *arena, const ProviderEvent *event, Instant came, size_t max)
+{
+    if (event->raw.at && event->raw.len < max) {
+        Str whole = write_payload(arena, event, came, true);
+        if (whole.len <= max)
+            return whole;
+    }
+    return write_payload(arena, event, came, false);
+}
+
+const Provider *provider_of(ProviderName name)
+{
+    static const Provider *const providers[PROVIDERS] = { 0 };
+    return providers[name];
+}
