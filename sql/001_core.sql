@@ -235,9 +235,10 @@ CREATE TABLE preference (
 ) {STRICT_KEYED};
 
 -- Raw input that waits to become something: what applications emitted in SQL (sql/002), rows of
--- their own tables, later what webhooks brought. id is the event's that it becomes; ids are in the
--- order in which a source's rows came. kind, status and reason are domain/inbox.h's. A row that
--- was tried alone and failed waits until next_at.
+-- their own tables, what webhooks brought. id is the event's that it becomes (its first, if there
+-- are several); ids are in the order in which a source's rows came. kind, status and reason are
+-- domain/inbox.h's. A row that was tried alone and failed waits until next_at. provider and headers
+-- are a hook's, an array of [name, value]. A hook's external_id may come again, with another body.
 CREATE TABLE inbox (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -257,10 +258,13 @@ CREATE TABLE inbox (
     next_at {I64},
     received_at {I64} NOT NULL,
     processed_at {I64},
+    provider TEXT,
+    headers TEXT,
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 CREATE INDEX inbox_pending ON inbox (tenant, source, id) WHERE status = 0;
-CREATE UNIQUE INDEX inbox_external ON inbox (tenant, source, external_id) WHERE external_id IS NOT NULL;
+CREATE UNIQUE INDEX inbox_external ON inbox (tenant, source, external_id)
+    WHERE external_id IS NOT NULL AND provider IS NULL;
 
 -- Rows of table sources that were replayed: when they have ended, their tables are told once more.
 CREATE TABLE inbox_retell (

@@ -48,7 +48,7 @@ Err outbox_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
     Seen seen;
-    InboxFilter filter = { .to = INSTANT_NONE };
+    InboxFilter filter = { .side = INBOX_OUTBOX, .to = INSTANT_NONE };
     InboxRow *rows;
     size_t status;
     TRY(call_walk(call, &walk, error));
@@ -70,7 +70,7 @@ Err outbox_get(Call *call, Db *db, Error *error)
     Uuid id;
     InboxRow row;
     TRY(call_id(call, 0, &id, error));
-    TRY(inbox_row(db, call->arena, call->tenant, id, &row, error));
+    TRY(inbox_row(db, call->arena, INBOX_OUTBOX, call->tenant, id, &row, error));
     put_row(call_json(call, 200), &row);
     return ERR_OK;
 }
@@ -90,7 +90,7 @@ Err outbox_replay(Call *call, Tx *tx, Error *error)
     int64_t done;
     TRY(call_id(call, 0, &id, error));
     TRY(inbox_replay(tx, call->tenant, &id, 1, &done, error));
-    TRY(inbox_row(tx->db, call->arena, call->tenant, id, &row, error));
+    TRY(inbox_row(tx->db, call->arena, INBOX_OUTBOX, call->tenant, id, &row, error));
     call->with = arena_copy(call->arena, &row, sizeof row);
     call_later(call, tell_row);
     return ERR_OK;

@@ -1,7 +1,7 @@
 // inbox.h - what waits in the inbox: kinds of rows, where they stand, and why one failed. Tables.
 //
 // The inbox holds raw input that is to become something: what an application emitted in SQL, a row
-// of its own table, later what a webhook brought. It is not a second queue: nothing is sent from
+// of its own table, what a webhook brought (a hook). It is not a second queue: nothing is sent from
 // it. A row is pending until the drain (engine/drain.c) has made of it what its kind says, in the
 // order of its source; then it is published, or failed with a reason and waits for a person.
 //
@@ -13,13 +13,17 @@
 #include "base/str.h"
 
 // clang-format off
-#define INBOX_KIND_TABLE(X)                                                             \
+#define INBOX_OUTBOX_TABLE(X)                                                           \
     /* name           text              what becomes of it                           */ \
     X(EVENT,          "event",          "an event")                                     \
     X(CANCEL,         "cancel",         "what is unsent of its entity is called off")   \
     X(NOTIFY,         "notify",         "a notification to a list")                     \
     X(DEFER,          "defer",          "a run of a job that is put off")               \
     X(DEFER_CANCEL,   "defer-cancel",   "the job's runs of its entity are called off")
+
+#define INBOX_KIND_TABLE(X)                                                             \
+    INBOX_OUTBOX_TABLE(X)                                                               \
+    X(HOOK,           "hook",           "the events that its provider reads from it")
 
 #define INBOX_STATUS_TABLE(X)  \
     /* name       shown as  */ \

@@ -285,6 +285,7 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
         TRY(cancel(draining->tx, row, error));
         end(draining->tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE, STR_NONE);
         return ERR_OK;
+    case INBOX_HOOK: // not yet
     case INBOX_KINDS:
         break;
     }

@@ -4,11 +4,12 @@
 
 #define INBOX_COLUMNS                                                                              \
     "tenant, id, source, kind, external_id, event_kind, entity, topic, correlation_id,"            \
-    " schema_version, body, status, reason, error, attempts, next_at, received_at, processed_at"
+    " schema_version, body, status, reason, error, attempts, next_at, received_at, processed_at,"  \
+    " provider, headers"
 #define INBOX_SELECT                                                                               \
     "SELECT i.tenant, i.id, i.source, i.kind, i.external_id, i.event_kind, i.entity, i.topic,"     \
     " i.correlation_id, i.schema_version, i.body, i.status, i.reason, i.error, i.attempts,"        \
-    " i.next_at, i.received_at, i.processed_at FROM inbox i"
+    " i.next_at, i.received_at, i.processed_at, i.provider, i.headers FROM inbox i"
 #define INBOX_NAMED                                                                                \
     INBOX_SELECT " JOIN unnest($1, $2) AS u (tenant, id) ON i.tenant = u.tenant AND i.id = u.id"
 
@@ -16,12 +17,13 @@ static const Statement put = {
     .name = "inbox_put",
     .scope = STATEMENT_TENANT,
     .params = "iutitttttib"
-              "iitiiii",
+              "iitiiiitt",
     .many = true,
     .sql = "INSERT INTO inbox (" INBOX_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
-           " $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING",
+           " $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) ON CONFLICT DO NOTHING",
     .postgres = "INSERT INTO inbox (" INBOX_COLUMNS ") SELECT * FROM unnest($1, $2, $3, $4, $5, $6,"
-                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING",
+                " $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
+                " ON CONFLICT DO NOTHING",
 };
 
 // A source is another's while that one's transaction lasts. The lock is by a hash: two sources that
@@ -104,7 +106,10 @@ static const Statement one = {
 };
 #define FITS                                                                                       \
     " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"                  \
-    " AND ($7 < 0 OR status = $7)"
+    " AND ($7 < 0 OR status = $7) AND ($8 < 0 OR (provider IS NOT NULL) = ($8 = 1))"               \
+    " AND ($9 IS NULL OR source = $9) AND ($10 IS NULL OR provider = $10)"                         \
+    " AND ($11 < 0 OR (attempts > 0) = ($11 = 1))"
+#define FITTING "iuuiiiiitti"
 #define MET "SELECT id FROM inbox WHERE tenant = $1 AND id < $2 AND id >= $3"
 static const Statement edge = {
     .name = "inbox_edge",
@@ -115,7 +120,7 @@ static const Statement edge = {
 static const Statement find = {
     .name = "inbox_find",
     .scope = STATEMENT_TENANT,
-    .params = "iuuiiii",
+    .params = FITTING,
     .sql = MET FITS " ORDER BY id DESC LIMIT $4",
 };
 #define MET_UP "SELECT id FROM inbox WHERE tenant = $1 AND id > $2 AND id <= $3"
@@ -128,7 +133,7 @@ static const Statement edge_up = {
 static const Statement find_up = {
     .name = "inbox_find_up",
     .scope = STATEMENT_TENANT,
-    .params = "iuuiiii",
+    .params = FITTING,
     .sql = MET_UP FITS " ORDER BY id LIMIT $4",
 };
 // What a row became is still known by processed_at: its event may be stored.
@@ -152,9 +157,11 @@ static const Statement retell = {
     .params = "iu",
     .many = true,
     .sql = RETOLD " WHERE i.tenant = $1 AND i.id = $2 AND i.external_id IS NOT NULL"
+                  " AND i.provider IS NULL"
                   " ON CONFLICT DO NOTHING",
     .postgres = RETOLD " JOIN unnest($1, $2) AS u (tenant, id) ON i.tenant = u.tenant"
-                       " AND i.id = u.id WHERE i.external_id IS NOT NULL ON CONFLICT DO NOTHING",
+                       " AND i.id = u.id WHERE i.external_id IS NOT NULL"
+                       " AND i.provider IS NULL ON CONFLICT DO NOTHING",
 };
 static const Statement many = {
     .name = "inbox_rows",
@@ -170,14 +177,14 @@ const Statement *const inbox_statements[] = {
     &edge, &find,        &many,        &edge_up, &find_up, &replay, &retell, NULL
 };
 
-static const Columns row_columns =
-    COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
-            COLUMN(InboxRow, kind), COLUMN(InboxRow, external_id), COLUMN(InboxRow, event_kind),
-            COLUMN(InboxRow, entity), COLUMN(InboxRow, topic), COLUMN(InboxRow, correlation_id),
-            COLUMN_SOME(InboxRow, schema_version), COLUMN_BYTES(InboxRow, body),
-            COLUMN(InboxRow, status), COLUMN(InboxRow, reason), COLUMN(InboxRow, error),
-            COLUMN(InboxRow, attempts), COLUMN_TIME(InboxRow, next_at),
-            COLUMN(InboxRow, received_at), COLUMN_TIME(InboxRow, processed_at));
+static const Columns row_columns = COLUMNS(
+    InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
+    COLUMN(InboxRow, kind), COLUMN(InboxRow, external_id), COLUMN(InboxRow, event_kind),
+    COLUMN(InboxRow, entity), COLUMN(InboxRow, topic), COLUMN(InboxRow, correlation_id),
+    COLUMN_SOME(InboxRow, schema_version), COLUMN_BYTES(InboxRow, body), COLUMN(InboxRow, status),
+    COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
+    COLUMN_TIME(InboxRow, next_at), COLUMN(InboxRow, received_at),
+    COLUMN_TIME(InboxRow, processed_at), COLUMN(InboxRow, provider), COLUMN(InboxRow, headers));
 static const Columns settled_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, status),
             COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
@@ -346,18 +353,24 @@ Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;
 }
 
-Err inbox_row(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error)
+static bool is_of(const InboxRow *row, InboxSide side)
+{
+    return side == INBOX_ANY_SIDE || (side == INBOX_HOOKS) == (row->kind == INBOX_HOOK);
+}
+
+Err inbox_row(Db *db, Arena *arena, InboxSide side, int64_t tenant, Uuid id, InboxRow *ret,
+              Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(tenant), value_uuid(&id) };
     TRY(db_query(db, arena, &one, args, &rows, error));
-    if (rows.count == 0) {
-        char text[UUID_TEXT_LEN + 1];
-        return fail(error, ERR_NOT_FOUND, "there is no outbox row %.*s",
-                    STR_ARG(uuid_text(id, text)));
-    }
-    columns_read(&row_columns, rows_at(&rows, 0), ret);
-    return ERR_OK;
+    if (rows.count > 0)
+        columns_read(&row_columns, rows_at(&rows, 0), ret);
+    if (rows.count > 0 && is_of(ret, side))
+        return ERR_OK;
+    char text[UUID_TEXT_LEN + 1];
+    return fail(error, ERR_NOT_FOUND, "there is no %s row %.*s",
+                side == INBOX_HOOKS ? "inbox" : "outbox", STR_ARG(uuid_text(id, text)));
 }
 
 // FilterArgs are the parameters of a walk.
@@ -365,14 +378,18 @@ typedef struct FilterArgs {
     IdBounds bounds; // first: a walk narrows them
     Instant from, to;
     int status; // -1: any
+    int hook;   // 1: only hooks; 0: no hooks; -1: any
+    Str source, provider;
+    int tried; // 1: only what has attempts; 0: only what has none; -1: any
 } FilterArgs;
 
 _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
 
 static const Columns filter_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, from),
-            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, status));
-static const IdSource source = { &edge, &find, &filter_columns, &filter_columns };
+            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, status), COLUMN(FilterArgs, hook),
+            COLUMN(FilterArgs, source), COLUMN(FilterArgs, provider), COLUMN(FilterArgs, tried));
+static const IdSource source_down = { &edge, &find, &filter_columns, &filter_columns };
 
 static const IdSource source_up = { &edge_up, &find_up, &filter_columns, &filter_columns };
 
@@ -400,13 +417,22 @@ Err inbox_filter_read(const Json *given, Str pointer, InboxFilter *ret, Error *e
     return ERR_OK;
 }
 
+static FilterArgs args_of(const IdBounds *bounds, const InboxFilter *filter)
+{
+    return (FilterArgs){ .bounds = *bounds,
+                         .from = filter->from,
+                         .to = filter->to,
+                         .status = filter->has_status ? (int) filter->status : -1,
+                         .hook = (int) filter->side - 1,
+                         .source = filter->source,
+                         .provider = filter->provider,
+                         .tried = (int) filter->tries - 1 };
+}
+
 Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, Uuid until,
                const Walk *walk, IdsSeen *ret, Error *error)
 {
-    FilterArgs args = { .bounds = { .tenant = tenant, .to = until },
-                        .from = filter->from,
-                        .to = filter->to,
-                        .status = filter->has_status ? (int) filter->status : -1 };
+    FilterArgs args = args_of(&(IdBounds){ .tenant = tenant, .to = until }, filter);
     TRY(walk_after(walk, false, &args.bounds.from, error));
     return walk_ids(db, arena, &source_up, WALK_NEAR, walk, &args.bounds, ret, error);
 }
@@ -435,13 +461,10 @@ Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, 
 {
     Rows rows;
     IdsSeen found;
-    FilterArgs args = { { tenant, uuid_ceiling(filter->to), uuid_floor(filter->from), 0 },
-                        filter->from,
-                        filter->to,
-                        filter->has_status ? (int) filter->status : -1 };
+    IdBounds bounds = { tenant, uuid_ceiling(filter->to), uuid_floor(filter->from), 0 };
+    FilterArgs args = args_of(&bounds, filter);
     TRY(walk_after(walk, true, &args.bounds.from, error));
-    TRY(walk_ids(db, arena, &source, filter->has_status ? WALK_NEAR : WALK_DENSE, walk,
-                 &args.bounds, &found, error));
+    TRY(walk_ids(db, arena, &source_down, WALK_NEAR, walk, &args.bounds, &found, error));
     TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
     InboxRow *shown = ARENA_ARRAY(arena, InboxRow, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)

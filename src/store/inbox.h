@@ -1,6 +1,6 @@
 // inbox.h - the inbox as rows: put in, taken by the drain, settled, listed, set back.
 //
-// A source is a tenant's way in ("sql", or a table source's id); its rows are taken in the order of
+// A source is a tenant's way in ("sql", or the id of one that is defined); its rows are taken in the order of
 // their ids, which is the order in which they came. One node at a time takes from a source, under a
 // lock that ends with its transaction; other nodes take from others meanwhile. Nothing is leased:
 // what a row becomes is written in the transaction that takes it, so a node that dies has done all
@@ -28,6 +28,8 @@ typedef struct InboxRow {
     Str source;
     int kind;        // InboxKind
     Str external_id; // its own id there; none
+    Str provider;    // a hook's, by its id; none
+    Str headers;     // a hook's, without credentials: a JSON array of [name, value]; none
     Str event_kind, entity, topic, correlation_id;
     int schema_version;                // 0: none was said
     Str body;                          // the payload
@@ -39,7 +41,8 @@ typedef struct InboxRow {
     Instant received_at, processed_at; // the latter INSTANT_NONE while it is pending
 } InboxRow;
 
-// inbox_put adds pending rows; one whose external id its source has brought before is left out.
+// inbox_put adds pending rows; one whose external id its source has brought before is left out,
+// unless it is a hook: those go by the keys of the triggers, and nothing that came is dropped.
 void inbox_put(Tx *tx, const InboxRow *rows, size_t count);
 
 // InboxTaken is what the drain is to do: rows source by source, each in order.
@@ -65,10 +68,17 @@ void inbox_awake(Tx *tx, Instant until);
 // INSTANT_NONE, and how long a payload may be.
 void inbox_open(Tx *tx, Instant manual_now, size_t payload_max);
 
+// InboxSide says who looks: an application at its outbox, or who waits for webhooks.
+typedef enum InboxSide { INBOX_ANY_SIDE, INBOX_OUTBOX, INBOX_HOOKS } InboxSide;
+typedef enum InboxTries { INBOX_ANY_TRIES, INBOX_UNTRIED, INBOX_TRIED } InboxTries;
+
 // InboxFilter says which rows a page shows; what is none does not restrict.
 typedef struct InboxFilter {
     bool has_status;
     InboxStatus status;
+    InboxSide side;
+    InboxTries tries;     // whether it was part of a failure
+    Str source, provider; // none for any
     Instant from; // received at or after; 0 for any
     Instant to;   // received before; INSTANT_NONE for any
 } InboxFilter;
@@ -91,7 +101,8 @@ Err inbox_walk(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, 
 Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t *ret_done,
                  Error *error) MUST_USE;
 
-// inbox_row reads one; ERR_NOT_FOUND for another tenant's.
-Err inbox_row(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error) MUST_USE;
+// inbox_row reads one; ERR_NOT_FOUND for another tenant's, or one of the other side.
+Err inbox_row(Db *db, Arena *arena, InboxSide side, int64_t tenant, Uuid id, InboxRow *ret,
+              Error *error) MUST_USE;
 
 extern const Statement *const inbox_statements[]; // ends with NULL

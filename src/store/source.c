@@ -15,10 +15,11 @@ static const Statement look = {
     .scope = STATEMENT_TENANT,
     .params = "itt",
     .many = true,
-    .sql = KNOWN "inbox i WHERE i.tenant = $1 AND i.source = $2 AND i.external_id = $3",
+    .sql = KNOWN "inbox i WHERE i.tenant = $1 AND i.source = $2 AND i.external_id = $3"
+                 " AND i.provider IS NULL",
     .postgres = KNOWN "unnest($1, $2, $3) AS u (tenant, source, external_id) JOIN inbox i"
                       " ON i.tenant = u.tenant AND i.source = u.source"
-                      " AND i.external_id = u.external_id",
+                      " AND i.external_id = u.external_id AND i.provider IS NULL",
 };
 
 static const Statement replayed = {
@@ -26,7 +27,8 @@ static const Statement replayed = {
     .scope = STATEMENT_TENANT,
     .params = "iti",
     .sql = KNOWN "inbox_retell r JOIN inbox i ON i.tenant = r.tenant AND i.source = r.source"
-                 " AND i.external_id = r.external_id WHERE r.tenant = $1 AND r.source = $2"
+                 " AND i.external_id = r.external_id AND i.provider IS NULL WHERE r.tenant = $1 "
+                 "AND r.source = $2"
                  " AND i.status <> 0 LIMIT $3",
 };
 static const Statement told = {
