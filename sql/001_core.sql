@@ -191,6 +191,25 @@ CREATE TABLE schedule (
 CREATE INDEX schedule_next ON schedule (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX schedule_tenant ON schedule (tenant, next_at) WHERE next_at IS NOT NULL;
 
+CREATE TABLE poll_group (
+    tenant {I64} NOT NULL,
+    provider TEXT NOT NULL,
+    integration TEXT NOT NULL,
+    next_at {I64},
+    told {SMALL} NOT NULL,
+    cursor TEXT,
+    cursor_set_at {I64},
+    fence {I64} NOT NULL,
+    holder {I64},
+    lease_until {I64},
+    last_polled_at {I64},
+    backoff_until {I64},
+    last_error TEXT,
+    failures {I64} NOT NULL,
+    PRIMARY KEY (tenant, provider, integration)
+) {STRICT_KEYED};
+CREATE INDEX poll_group_next ON poll_group (next_at) WHERE next_at IS NOT NULL;
+
 -- What came in; insert-only. The payload lies here once, whatever is made of it. depth is how many
 -- events it stems from, one by the other; NULL: it came from outside.
 CREATE TABLE event (

@@ -39,6 +39,7 @@
 #include "store/operation.h"
 #include "store/overdue.h"
 #include "store/pace.h"
+#include "store/poll_group.h"
 #include "store/preference.h"
 #include "store/progress.h"
 #include "store/purge.h"
@@ -100,6 +101,7 @@ const Statement *const *const all_statements[] = {
     notification_statements,
     operation_statements,
     overdue_statements,
+    poll_group_statements,
     preference_statements,
     progress_statements,
     purge_statements,

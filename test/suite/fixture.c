@@ -263,19 +263,19 @@ Str json_compact(Store *store, const char *text)
     return json_text(&store->arena, json(store, text));
 }
 
-// Asked is a query of a test's own; the drivers know a statement by its address and its name.
-struct Asked {
-    Asked *next;
+// OwnQuery is a query of a test's own; the drivers know a statement by its address and its name.
+struct OwnQuery {
+    OwnQuery *next;
     Statement statement;
 };
 
 Rows ask(Store *store, const char *sql, const char *params, const Value *values)
 {
-    Asked *asked = store->asked;
+    OwnQuery *asked = store->asked;
     while (asked && strcmp(asked->statement.sql, sql) != 0)
         asked = asked->next;
     if (!asked) {
-        asked = ARENA_NEW(&store->arena, Asked);
+        asked = ARENA_NEW(&store->arena, OwnQuery);
         asked->statement =
             (Statement){ .name = str_format(&store->arena, "ask_%d", ++store->asked_count).at,
                          .scope = STATEMENT_SYSTEM,

@@ -26,7 +26,7 @@
 
 enum { TENANT = 1, NODE = 7 };
 
-typedef struct Asked Asked;
+typedef struct OwnQuery OwnQuery;
 typedef struct Taken Taken;
 
 typedef struct Store {
@@ -36,7 +36,7 @@ typedef struct Store {
     Random random;
     Writer *writer;
     Db *db; // reads
-    Asked *asked;
+    OwnQuery *asked;
     int asked_count;
     Taken *taken; // whatever came in, newest first
     Error error;  // of the last call that was allowed to fail

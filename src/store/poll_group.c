@@ -1,0 +1,227 @@
+#include "store/poll_group.h"
+
+#include "store/columns.h"
+
+#define GROUP                                                                                      \
+    "tenant, provider, integration, next_at, told, cursor, cursor_set_at, fence, holder,"          \
+    " lease_until, last_polled_at, backoff_until, last_error, failures"
+#define KEY "tenant = $1 AND provider = $2 AND integration = $3"
+#define DUE "SELECT " GROUP " FROM poll_group WHERE next_at <= $1 ORDER BY next_at LIMIT $2"
+
+// While a poll goes on, next_at is when its lease ends: who tells something leaves that alone.
+#define LOOK_NOW                                                                                   \
+    "next_at = CASE WHEN poll_group.lease_until > $4 THEN poll_group.next_at ELSE $4 END"
+
+static const Statement touch = {
+    .name = "poll_group_touch",
+    .scope = STATEMENT_TENANT,
+    .params = "ittii",
+    .sql = "INSERT INTO poll_group (tenant, provider, integration, next_at, told, fence, failures)"
+           " VALUES ($1, $2, $3, $4, $5, 0, 0) ON CONFLICT (tenant, provider, integration)"
+           " DO UPDATE SET " LOOK_NOW ", told = CASE WHEN poll_group.told > $5"
+           " THEN poll_group.told ELSE $5 END",
+};
+static const Statement due_now = {
+    .name = "poll_group_due_now",
+    .scope = STATEMENT_TENANT,
+    .params = "ittii",
+    .sql = "UPDATE poll_group SET " LOOK_NOW ", told = $5 WHERE " KEY " AND next_at IS NOT NULL",
+};
+static const Statement take = {
+    .name = "poll_group_take",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = DUE,
+    .postgres = DUE " FOR UPDATE SKIP LOCKED",
+};
+static const Statement free_all = {
+    .name = "poll_group_free",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "UPDATE poll_group SET next_at = $1 WHERE lease_until IS NOT NULL",
+};
+static const Statement put_off = {
+    .name = "poll_group_put_off",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "UPDATE poll_group SET next_at = $4, told = 0, holder = NULL, lease_until = NULL"
+           " WHERE " KEY,
+};
+static const Statement remove_one = {
+    .name = "poll_group_remove",
+    .scope = STATEMENT_TENANT,
+    .params = "itt",
+    .sql = "DELETE FROM poll_group WHERE " KEY,
+};
+static const Statement claim = {
+    .name = "poll_group_claim",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiii",
+    .sql = "UPDATE poll_group SET fence = $4, holder = $5, lease_until = $6, next_at = $6, told = 0"
+           " WHERE " KEY,
+};
+
+#define OURS KEY " AND fence = $4 AND lease_until > $5"
+#define MOVES "cursor = COALESCE($6, cursor), cursor_set_at = COALESCE($7, cursor_set_at)"
+static const Statement go_on = {
+    .name = "poll_group_go_on",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiitii",
+    .sql = "UPDATE poll_group SET " MOVES ", lease_until = $8, next_at = $8 WHERE " OURS,
+};
+static const Statement end = {
+    .name = "poll_group_end",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiitiiiiti",
+    .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $8 END,"
+           " holder = NULL, lease_until = NULL, last_polled_at = $9, backoff_until = $10,"
+           " last_error = $11, failures = $12 WHERE " OURS,
+};
+static const Statement due = {
+    .name = "poll_group_due",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT MIN(next_at) FROM poll_group WHERE next_at IS NOT NULL",
+};
+static const Statement list = {
+    .name = "poll_group_list",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT " GROUP " FROM poll_group WHERE tenant = $1 AND (provider, integration) >"
+           " ($2, $3) ORDER BY provider, integration LIMIT $4",
+};
+
+const Statement *const poll_group_statements[] = {
+    &touch, &due_now, &take, &free_all, &put_off, &remove_one,
+    &claim, &go_on,   &end,  &due,      &list,    NULL,
+};
+
+static const Columns columns = COLUMNS(
+    PollGroup, COLUMN(PollGroup, tenant), COLUMN(PollGroup, provider),
+    COLUMN(PollGroup, integration), COLUMN_TIME(PollGroup, next_at), COLUMN(PollGroup, told),
+    COLUMN(PollGroup, cursor), COLUMN_TIME(PollGroup, cursor_set_at), COLUMN(PollGroup, fence),
+    COLUMN_SOME(PollGroup, holder), COLUMN_TIME(PollGroup, lease_until),
+    COLUMN_TIME(PollGroup, last_polled_at), COLUMN_TIME(PollGroup, backoff_until),
+    COLUMN(PollGroup, last_error), COLUMN(PollGroup, failures));
+
+static void tell(Tx *tx, const Statement *statement, int64_t tenant, ProviderName provider,
+                 Str integration, PollTold told)
+{
+    Value args[] = { value_i64(tenant), value_text(str_from(provider_id_text(provider))),
+                     value_text(integration.at ? str_dup(&tx->arena, integration) : S("")),
+                     value_i64(tx->now), value_i64(told) };
+    db_send(tx->db, &tx->arena, statement, args, NULL);
+    tx->wakes = true;
+}
+
+void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
+{
+    tell(tx, &touch, tenant, provider, integration, POLL_TOLD_LOOK);
+}
+
+void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
+{
+    tell(tx, &due_now, tenant, provider, integration, POLL_TOLD_POLL);
+}
+
+static PollGroup *read_all(Arena *arena, const Rows *rows)
+{
+    PollGroup *groups = ARENA_ARRAY(arena, PollGroup, rows->count + 1);
+    for (size_t i = 0; i < rows->count; i++) {
+        groups[i] = (PollGroup){ 0 };
+        columns_read(&columns, rows_at(rows, i), &groups[i]);
+    }
+    return groups;
+}
+
+Err poll_groups_take(Tx *tx, size_t max, PollGroup **ret, size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tx->now), value_i64((int64_t) max) };
+    TRY(tx_query(tx, &take, args, &rows, error));
+    *ret = read_all(&tx->arena, &rows);
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+void poll_groups_free(Tx *tx)
+{
+    Value args[] = { value_i64(tx->now) };
+    db_send(tx->db, &tx->arena, &free_all, args, NULL);
+}
+
+#define KEY_OF(group)                                                                              \
+    value_i64((group)->tenant), value_text((group)->provider), value_text((group)->integration)
+
+void poll_group_put_off(Tx *tx, const PollGroup *group)
+{
+    Value args[] = { KEY_OF(group), value_time(group->next_at) };
+    db_send(tx->db, &tx->arena, &put_off, args, NULL);
+}
+
+void poll_group_remove(Tx *tx, const PollGroup *group)
+{
+    Value args[] = { KEY_OF(group) };
+    db_send(tx->db, &tx->arena, &remove_one, args, NULL);
+}
+
+void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group)
+{
+    group->fence++;
+    group->holder = holder;
+    group->lease_until = tx->now + POLL_LEASE;
+    Value args[] = { KEY_OF(group), value_i64(group->fence), value_i64(holder),
+                     value_i64(group->lease_until) };
+    db_send(tx->db, &tx->arena, &claim, args, NULL);
+}
+
+static Err settle(Tx *tx, const Statement *statement, const Value *args, bool *ret, Error *error)
+{
+    Rows rows = { 0 };
+    db_send(tx->db, &tx->arena, statement, args, &rows);
+    TRY(tx_sync(tx, error));
+    *ret = rows.changed == 1;
+    return ERR_OK;
+}
+
+#define MOVE_OF(group, now)                                                                        \
+    KEY_OF(group), value_i64((group)->fence), value_i64(now), value_text((group)->cursor),         \
+        value_time((group)->cursor.at ? (now) : INSTANT_NONE)
+
+Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error)
+{
+    Value args[] = { MOVE_OF(group, tx->now), value_i64(tx->now + POLL_LEASE) };
+    return settle(tx, &go_on, args, ret, error);
+}
+
+Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error)
+{
+    Value args[] = {
+        MOVE_OF(group, tx->now),          value_time(group->next_at),    value_i64(tx->now),
+        value_time(group->backoff_until), value_text(group->last_error), value_i64(group->failures)
+    };
+    return settle(tx, &end, args, ret, error);
+}
+
+void poll_groups_due(Db *db, Arena *arena, Rows *ret)
+{
+    db_send(db, arena, &due, NULL, ret);
+}
+
+Instant poll_groups_due_take(const Rows *rows)
+{
+    return value_to_time(rows->values);
+}
+
+Err poll_groups_list(Db *db, Arena *arena, int64_t tenant, Str after_provider,
+                     Str after_integration, int64_t limit, PollGroup **ret, size_t *ret_count,
+                     Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(after_provider), value_text(after_integration),
+                     value_i64(limit) };
+    TRY(db_query(db, arena, &list, args, &rows, error));
+    *ret = read_all(arena, &rows);
+    *ret_count = rows.count;
+    return ERR_OK;
+}

@@ -1,0 +1,82 @@
+// poll_group.h - who is polled: a tenant's account at a provider, with one cursor for all triggers
+// that ask it.
+//
+// A group is there while an enabled trigger polls it. Whatever may change that tells it here
+// (poll_groups_touch), and the duty that polls (engine/poll.c) looks: it makes nothing of a group
+// that nobody asks for any more, and takes it away. A save never moves the cursor.
+//
+// A poll belongs to whoever claimed it, for POLL_LEASE, which every answer renews. Each claim
+// raises the fence; what an answer brings is written only under the fence and the lease that it was
+// asked under (poll_group_go_on, poll_group_end), in the transaction that writes its events. So no
+// two nodes poll a group at once, and an answer that comes late changes nothing.
+//
+// next_at is when a group is looked at. What is told of it while a poll goes on is kept (told) and
+// looked at when that ends.
+#pragma once
+
+#include "domain/provided.h"
+#include "store/tx.h"
+
+#define POLL_LEASE ((Span) 120 * SPAN_SECOND)
+
+// PollTold is what somebody wants of a group, the stronger for the weaker.
+typedef enum PollTold {
+    POLL_TOLD_NOTHING,
+    POLL_TOLD_LOOK, // its triggers or its integration have changed
+    POLL_TOLD_POLL, // something is there: it is not to wait for its time
+} PollTold;
+
+typedef struct PollGroup {
+    int64_t tenant;
+    Str provider;    // its id
+    Str integration; // empty: none
+    Instant next_at; // INSTANT_NONE: it is not polled until somebody tells
+    int told;        // PollTold
+    Str cursor;      // JSON, the provider's own; none: nothing was polled yet
+    Instant cursor_set_at;
+    int64_t fence, holder;
+    Instant lease_until; // INSTANT_NONE: nobody polls it
+    Instant last_polled_at;
+    Instant backoff_until;
+    Str last_error;
+    int64_t failures; // in a row
+} PollGroup;
+
+// poll_groups_touch tells that triggers or the integration of a group were saved or taken away; the
+// group is made where it is not there. An integration that is none, or empty, is the provider's
+// group without one. poll_group_due_now tells that there is something to be polled; a group that is
+// not there has nobody who asks.
+void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
+void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
+
+// poll_groups_take takes those that are to be looked at now, max at most, longest due first. On
+// PostgreSQL others pass them by until this transaction ends.
+Err poll_groups_take(Tx *tx, size_t max, PollGroup **ret, size_t *ret_count, Error *error) MUST_USE;
+
+// poll_groups_free frees those that a process had which is gone; for who has the store alone.
+void poll_groups_free(Tx *tx);
+
+// What becomes of one that was taken: it is looked at again later, with its backoff as it is; it is
+// gone; it is claimed, until tx->now + POLL_LEASE, which gives it its new fence.
+void poll_group_put_off(Tx *tx, const PollGroup *group);
+void poll_group_remove(Tx *tx, const PollGroup *group);
+void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group);
+
+// poll_group_go_on moves the cursor and renews the lease; poll_group_end moves the cursor, gives
+// the group back and writes how the poll ended. A cursor that is none stays as it was. ret says
+// whether the poll still is the caller's; where it is not, nothing was changed.
+Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
+Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
+
+// poll_groups_due asks when the first is to be looked at; poll_groups_due_take reads the answer
+// after the sync: INSTANT_NONE for never.
+void poll_groups_due(Db *db, Arena *arena, Rows *ret);
+Instant poll_groups_due_take(const Rows *rows);
+
+// poll_groups_list reads those of a tenant, by provider and integration, behind a place: both parts
+// of the last one; limit at most.
+Err poll_groups_list(Db *db, Arena *arena, int64_t tenant, Str after_provider,
+                     Str after_integration, int64_t limit, PollGroup **ret, size_t *ret_count,
+                     Error *error) MUST_USE;
+
+extern const Statement *const poll_group_statements[]; // ends with NULL
