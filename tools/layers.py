@@ -38,6 +38,7 @@ PRIVATE = {
     "engine": {"duty.h", "state.h", "sweep.h", "watch.h", "window.h"},
     "lib": {"local.h", "text.h"},
     "net": {"deadline.h", "guard.h", "wire.h"},
+    "providers": {"providers.h", "read.h", "when.h"},
     "store": {"columns.h", "dedup.h", "op.h", "part.h", "ring.h", "waiting.h", "sqlite/file.h",
               "postgres/settings.h"},
 }

@@ -17,8 +17,17 @@ _Static_assert(MASTER_KEY_LEN == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "o
 // made once per thread.
 typedef struct Contexts {
     EVP_MD_CTX *digest;
-    EVP_MAC_CTX *hmac;
+    EVP_MAC_CTX *hmac[HMAC_ALGORITHMS];
 } Contexts;
+
+static const struct {
+    const char *digest;
+    size_t len;
+} hmacs[] = {
+    [HMAC_SHA1] = { "SHA1", 20 },
+    [HMAC_SHA256] = { "SHA256", SHA256_LEN },
+    [HMAC_SHA512] = { "SHA512", HMAC_LEN_MAX },
+};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t contexts_key; // of each thread's Contexts
@@ -38,7 +47,8 @@ static void free_contexts(void *at)
 {
     Contexts *contexts = at;
     EVP_MD_CTX_free(contexts->digest);
-    EVP_MAC_CTX_free(contexts->hmac);
+    for (size_t i = 0; i < HMAC_ALGORITHMS; i++)
+        EVP_MAC_CTX_free(contexts->hmac[i]);
     free(contexts);
 }
 
@@ -51,6 +61,20 @@ static void start(void)
     must(sodium_init() >= 0);
 }
 
+static EVP_MAC_CTX *new_hmac(const char *digest)
+{
+    EVP_MAC_CTX *context = EVP_MAC_CTX_new(hmac_algorithm);
+    must(context);
+    char name[8];
+    snprintf(name, sizeof name, "%s", digest);
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    must(EVP_MAC_CTX_set_params(context, params) == 1);
+    return context;
+}
+
 static Contexts *thread_contexts(void)
 {
     pthread_once(&once, start);
@@ -59,14 +83,9 @@ static Contexts *thread_contexts(void)
         return contexts;
     contexts = memory_new(sizeof *contexts);
     contexts->digest = EVP_MD_CTX_new();
-    contexts->hmac = EVP_MAC_CTX_new(hmac_algorithm);
-    must(contexts->digest && contexts->hmac);
-    char name[] = "SHA256";
-    OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
-        OSSL_PARAM_construct_end(),
-    };
-    must(EVP_MAC_CTX_set_params(contexts->hmac, params) == 1);
+    must(contexts->digest);
+    for (size_t i = 0; i < HMAC_ALGORITHMS; i++)
+        contexts->hmac[i] = new_hmac(hmacs[i].digest);
     must(pthread_setspecific(contexts_key, contexts) == 0);
     return contexts;
 }
@@ -86,15 +105,29 @@ Sha256 sha256(Str data)
     return hash;
 }
 
-Sha256 hmac_sha256(Str key, Str data)
+size_t hmac_len(HmacAlgorithm algorithm)
 {
-    EVP_MAC_CTX *context = thread_contexts()->hmac;
-    Sha256 hash;
-    size_t len;
+    return hmacs[algorithm].len;
+}
+
+Hmac hmac(HmacAlgorithm algorithm, Str key, const Str *parts, size_t count)
+{
+    EVP_MAC_CTX *context = thread_contexts()->hmac[algorithm];
+    Hmac mac = { 0 };
     // The key is never NULL, not even when it is empty: NULL would mean the one before.
     must(EVP_MAC_init(context, bytes_of(key), key.len, NULL) == 1);
-    must(EVP_MAC_update(context, bytes_of(data), data.len) == 1);
-    must(EVP_MAC_final(context, hash.b, &len, sizeof hash.b) == 1 && len == sizeof hash.b);
+    for (size_t i = 0; i < count; i++)
+        must(EVP_MAC_update(context, bytes_of(parts[i]), parts[i].len) == 1);
+    must(EVP_MAC_final(context, mac.b, &mac.len, sizeof mac.b) == 1);
+    must(mac.len == hmacs[algorithm].len);
+    return mac;
+}
+
+Sha256 hmac_sha256(Str key, Str data)
+{
+    Hmac mac = hmac(HMAC_SHA256, key, &data, 1);
+    Sha256 hash;
+    memcpy(hash.b, mac.b, sizeof hash.b);
     return hash;
 }
 

@@ -17,7 +17,20 @@ typedef struct Sha256 {
 
 Sha256 sha256(Str data);
 Sha256 hmac_sha256(Str key, Str data);
-bool crypto_equal(Str a, Str b); // constant time for equal lengths
+
+// Hmac is a signature by a shared key; hmac makes that of parts as if they stood one behind the
+// other, so that nobody copies a long body to put a few bytes before it.
+typedef enum HmacAlgorithm { HMAC_SHA1, HMAC_SHA256, HMAC_SHA512 } HmacAlgorithm;
+enum { HMAC_ALGORITHMS = HMAC_SHA512 + 1, HMAC_LEN_MAX = 64 };
+
+typedef struct Hmac {
+    uint8_t b[HMAC_LEN_MAX];
+    size_t len;
+} Hmac;
+
+Hmac hmac(HmacAlgorithm algorithm, Str key, const Str *parts, size_t count);
+size_t hmac_len(HmacAlgorithm algorithm); // of what it makes, in bytes
+bool crypto_equal(Str a, Str b);          // constant time for equal lengths
 
 Str hex_text(Arena *arena, const void *at, size_t len); // lower case
 bool hex_parse(Arena *arena, Str text, Str *ret);

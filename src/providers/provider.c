@@ -1,5 +1,7 @@
 #include "providers/provider.h"
 
+#include "providers/providers.h"
+
 const char *hook_verdict_code(HookVerdict verdict)
 {
     static const char *const codes[] = {
@@ -72,6 +74,8 @@ Str provider_payload(Arena *arena, const ProviderEvent *event, Instant came, siz
 
 const Provider *provider_of(ProviderName name)
 {
-    static const Provider *const providers[PROVIDERS] = { 0 };
+    static const Provider *const providers[PROVIDERS] = {
+        [PROVIDER_GITHUB] = &provider_github,
+    };
     return providers[name];
 }
