@@ -253,6 +253,15 @@ CREATE TABLE preference (
     PRIMARY KEY (tenant, key)
 ) {STRICT_KEYED};
 
+-- Which of a tenant's sources listens at a path (store/hook.h).
+CREATE TABLE hook_path (
+    tenant {I64} NOT NULL,
+    path TEXT NOT NULL,
+    source TEXT NOT NULL,
+    PRIMARY KEY (tenant, path)
+) {STRICT_KEYED};
+CREATE INDEX hook_path_source ON hook_path (tenant, source);
+
 -- Raw input that waits to become something: what applications emitted in SQL (sql/002), rows of
 -- their own tables, what webhooks brought. id is the event's that it becomes (its first, if there
 -- are several); ids are in the order in which a source's rows came. kind, status and reason are

@@ -18,13 +18,20 @@ typedef struct Shown {
     Definition row;
     const EditWarning *warnings;
     size_t warning_count;
+    Str secret;         // see Edit; none
     const void *looked; // see Noun.look_at; NULL
 } Shown;
+
+// Showing is how much of a body is shown.
+typedef struct Showing {
+    bool shows_all; // to who may edit
+    Str except;     // this member is not; none
+    Str secret;     // as it is shown this once; none: its mark
+} Showing;
 static Err answer_row(Call *call, Db *db, const Shown *of, Error *error);
 static Err tell_row(Call *call, Error *error);
 static Err put_row(Call *call, const Shown *shown, Error *error);
-static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
-                        Str except);
+static void put_members(const Call *call, JsonOut *out, const Json *body, const Showing *how);
 
 static const Noun *noun(const Call *call)
 {
@@ -133,7 +140,7 @@ Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error)
     JsonOut out = json_out(&shown);
     const Json *patch, *merged;
     json_open(&out, '{');
-    put_members(call, &out, edit->old, true, STR_NONE);
+    put_members(call, &out, edit->old, &(Showing){ .shows_all = true });
     json_close(&out, '}');
     TRY(rewrite(call->arena, call->route->definition->shape, changes, true, &patch, error));
     TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
@@ -159,6 +166,8 @@ Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Defin
     const Noun *of = noun(call);
     Str kind = kind_text(call), text;
     TRY(read_body(edit, given, error));
+    if (of->complete)
+        TRY(of->complete(edit, error));
     TRY(text_of(edit, is_patched, &text, error));
     if (of->may_save)
         TRY(of->may_save(edit, error));
@@ -188,7 +197,8 @@ static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Err
     Shown shown = { .status = is_new ? 201 : 200,
                     .row = row,
                     .warnings = edit->warnings,
-                    .warning_count = edit->warning_count };
+                    .warning_count = edit->warning_count,
+                    .secret = edit->secret };
     return answer_row(edit->call, edit->tx->db, &shown, error);
 }
 
@@ -230,8 +240,25 @@ static Err read_body(Edit *edit, const Json *given, Error *error)
     return ERR_OK;
 }
 
-// seal returns the member with secrets as it is to be stored. Where it is_patched, what is not in
-// the body was taken out of it.
+// sealer_of is what seals an edit's secrets. Where it is_patched, what is not in the body was taken
+// out of it.
+static Sealer sealer_of(const Edit *edit, bool is_patched)
+{
+    Call *call = edit->call;
+    return (Sealer){
+        .arena = call->arena,
+        .ring = call->api->ring,
+        .random = edit->tx->random,
+        .now = edit->tx->now,
+        .owner = { kind_text(call), call->tenant,
+                   json_str(json_get(edit->body, str_from(noun(call)->kind->id_member))) },
+        .is_foreign = call->api->is_key_foreign,
+        .drops_unnamed = is_patched,
+        .overlap = edit->overlap,
+    };
+}
+
+// seal returns the member with secrets as it is to be stored.
 static Err seal(const Edit *edit, bool is_patched, Str *ret, Error *error)
 {
     Call *call = edit->call;
@@ -239,21 +266,45 @@ static Err seal(const Edit *edit, bool is_patched, Str *ret, Error *error)
     const Shape *shape;
     Str member = str_from(of->secrets);
     TRY(of->find_shape(call->arena, edit->body, &shape, error));
-    Sealer sealer = {
-        .arena = call->arena,
-        .ring = call->api->ring,
-        .random = edit->tx->random,
-        .now = edit->tx->now,
-        .owner = { kind_text(call), call->tenant,
-                   json_str(json_get(edit->body, str_from(of->kind->id_member))) },
-        .is_foreign = call->api->is_key_foreign,
-        .old = json_get(edit->old, member),
-        .has_moved = edit->old && of->has_moved(edit->body, edit->old),
-        .drops_unnamed = is_patched,
-        .overlap = edit->overlap,
-    };
+    Sealer sealer = sealer_of(edit, is_patched);
+    sealer.old = json_get(edit->old, member);
+    sealer.has_moved = edit->old && of->has_moved(edit->body, edit->old);
     Str pointer = str_format(call->arena, "/%.*s", STR_ARG(member));
     return secret_seal(&sealer, shape, json_get(edit->body, member), pointer, ret, error);
+}
+
+// alone returns an object with one member of another, or with none.
+static Err alone(Arena *arena, const Json *object, Str member, const Json **ret, Error *error)
+{
+    const Json *value = json_get(object, member);
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    if (value)
+        json_put_raw(&out, member, json_text(arena, value));
+    json_close(&out, '}');
+    return json_parse(arena, buf_str(&text), ret, error);
+}
+
+static Str secret_name(const Noun *of)
+{
+    return of->secret ? str_from(of->secret->fields[0].name) : STR_NONE;
+}
+
+// seal_alone returns the secret that stands in the body itself as it is to be stored; none.
+static Err seal_alone(const Edit *edit, bool is_patched, Str *ret, Error *error)
+{
+    Arena *arena = edit->call->arena;
+    Str name = secret_name(noun(edit->call)), text;
+    const Json *given, *stored;
+    Sealer sealer = sealer_of(edit, is_patched || edit->drops_secret);
+    TRY(alone(arena, edit->body, name, &given, error));
+    TRY(alone(arena, edit->old, name, &sealer.old, error));
+    TRY(secret_seal(&sealer, noun(edit->call)->secret, given, S(""), &text, error));
+    TRY(json_parse(arena, text, &stored, error));
+    const Json *value = json_get(stored, name);
+    *ret = value ? json_text(arena, value) : STR_NONE;
+    return ERR_OK;
 }
 
 // with_member returns the body's text with another value for one member, which may be new.
@@ -271,17 +322,27 @@ static Str with_member(const Edit *edit, Str member, Str value)
     return buf_str(&text);
 }
 
+Err edit_put(Edit *edit, Str member, Str json, Error *error)
+{
+    return json_parse(edit->call->arena, with_member(edit, member, json), &edit->body, error);
+}
+
 // text_of returns what is to be stored.
 static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
 {
     const Noun *of = noun(edit->call);
+    Edit stored = *edit;
     Str sealed;
-    if (!of->secrets) {
-        *ret = json_text(edit->call->arena, edit->body);
-        return ERR_OK;
+    if (of->secrets) {
+        TRY(seal(edit, is_patched, &sealed, error));
+        TRY(edit_put(&stored, str_from(of->secrets), sealed, error));
     }
-    TRY(seal(edit, is_patched, &sealed, error));
-    *ret = with_member(edit, str_from(of->secrets), sealed);
+    if (of->secret) {
+        TRY(seal_alone(edit, is_patched, &sealed, error));
+        if (sealed.at)
+            TRY(edit_put(&stored, secret_name(of), sealed, error));
+    }
+    *ret = json_text(edit->call->arena, stored.body);
     return ERR_OK;
 }
 
@@ -302,6 +363,8 @@ static Err tell_row(Call *call, Error *error)
 {
     const Shown *shown = call->with;
     call_json(call, shown->status);
+    if (shown->secret.at)
+        call_secret(call);
     call_header(call, S("ETag"),
                 str_format(call->arena, "\"%lld\"", (long long) shown->row.version));
     if (shown->status == 201)
@@ -346,7 +409,7 @@ Err definition_delete(Call *call, Tx *tx, Error *error)
     Str id = call->params[0];
     bool is_done = false;
     if (of->may_delete)
-        TRY(of->may_delete(id, error));
+        TRY(of->may_delete(call, tx, id, error));
     if (str_eq(switch_of(of), S("active")))
         TRY(deactivate(call, tx, id, &is_done, error));
     if (!is_done)
@@ -392,8 +455,10 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     const Json *body;
     TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
-    put_members(call, out, body, may_edit(call), on);
+    put_members(call, out, body, &(Showing){ may_edit(call), on, shown->secret });
     put_usual(call, out, body);
+    if (noun(call)->show)
+        noun(call)->show(call, out, body);
     if (shown->looked)
         noun(call)->put(call, out, shown->looked);
     if (fields_find(noun(call)->kind->shape, on))
@@ -409,24 +474,40 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     return ERR_OK;
 }
 
-// put_members writes a stored body with marks for its secrets, but without the member except.
-static void put_members(const Call *call, JsonOut *out, const Json *body, bool shows_all,
-                        Str except)
+// put_secret shows a secret that stands in the body itself.
+static void put_secret(JsonOut *out, const Json *stored, Str shown)
+{
+    if (shown.at)
+        json_add_str(out, shown);
+    else
+        secret_mark(out, stored);
+}
+
+// put_config shows a member with secrets.
+static void put_config(const Call *call, JsonOut *out, const Json *body, const Json *config,
+                       bool shows_all)
+{
+    const Shape *shape = NULL;
+    Error unknown = { 0 };
+    if (noun(call)->find_shape(call->arena, body, &shape, &unknown) != ERR_OK)
+        shape = NULL;
+    secret_show(out, call->arena, shape, config, shows_all);
+}
+
+// put_members writes a stored body with marks for its secrets.
+static void put_members(const Call *call, JsonOut *out, const Json *body, const Showing *how)
 {
     const Noun *of = noun(call);
     for (JsonIter it = json_each(body); json_next(&it);) {
-        const Shape *shape = NULL;
-        Error unknown = { 0 };
-        if (str_eq(it.key, except))
+        if (str_eq(it.key, how->except))
             continue;
         json_key(out, it.key);
-        if (!is_secrets(of, it.key)) {
+        if (is_secrets(of, it.key))
+            put_config(call, out, body, it.value, how->shows_all);
+        else if (of->secret && str_eq(it.key, secret_name(of)))
+            put_secret(out, it.value, how->secret);
+        else
             json_add_raw(out, json_text(call->arena, it.value));
-            continue;
-        }
-        if (of->find_shape(call->arena, body, &shape, &unknown) != ERR_OK)
-            shape = NULL;
-        secret_show(out, call->arena, shape, it.value, shows_all);
     }
 }
 

@@ -64,6 +64,9 @@ Err job_backfill(Call *call, Tx *tx, Error *error);
 // rotate_api.c
 Err channel_rotate(Call *call, Tx *tx, Error *error);
 
+// sources_api.c
+Err source_rotate(Call *call, Tx *tx, Error *error);
+
 // lists_api.c: a list is a definition whose members are written in slices, ahead of it. list_save
 // is its Noun's part in a save, list_look and list_put_targets in showing one.
 Err list_read(Call *call, Error *error);

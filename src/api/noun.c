@@ -5,7 +5,6 @@
 #include "channels/exec.h"
 #include "domain/job.h"
 #include "domain/source.h"
-#include "intake/table.h"
 #include "net/url.h"
 #include "store/definition.h"
 #include "store/handler.h"
@@ -204,43 +203,13 @@ static Str warn_of_wait(Call *call, Str key)
     return channel && channel->is_sealed ? registry_wait(call->arena, channel) : STR_NONE;
 }
 
-static Err may_delete_channel(Str key, Error *error)
+static Err may_delete_channel(const Call *call, Tx *tx, Str key, Error *error)
 {
+    (void) call;
+    (void) tx;
     if (str_eq(key, CHANNEL_ALWAYS))
         return fail(error, ERR_CONFLICT, "memory:default always exists");
     return ERR_OK;
-}
-
-static Err find_table(Arena *arena, const Json *body, const Shape **ret, Error *error)
-{
-    (void) arena;
-    (void) body;
-    (void) error;
-    *ret = &source_table_shape; // the only provider there is
-    return ERR_OK;
-}
-
-static bool has_source_moved(const Json *body, const Json *old)
-{
-    Str store = S("store"), config = S("config");
-    return !str_eq(json_str(json_get(json_get(body, config), store)),
-                   json_str(json_get(json_get(old, config), store)));
-}
-
-// may_save_source refuses a file that lies elsewhere than the operator allows.
-static Err may_save_source(const Edit *edit, Error *error)
-{
-    const Api *api = edit->call->api;
-    SourceTable table = { .store =
-                              json_str(json_get(json_get(edit->body, S("config")), S("store"))) };
-    if (!source_is_file(&table))
-        return ERR_OK;
-    const char *problem =
-        table_file_problem(edit->call->arena, table.store, api->table_folder, api->store_url);
-    if (!problem)
-        return ERR_OK;
-    error_add(error, S("/config/store"), "bad-value", "%s", problem);
-    return error_close(error, ERR_INVALID);
 }
 
 static const NounUsual job_usual[] = {
@@ -265,9 +234,15 @@ static const Noun nouns[] = {
     {
         .kind = &definition_source,
         .secrets = "config",
-        .find_shape = find_table,
+        .find_shape = find_source_config,
         .has_moved = has_source_moved,
+        .secret = &source_secret_shape,
+        .complete = complete_source,
         .may_save = may_save_source,
+        .touch = touch_source,
+        .show = show_source,
+        .may_delete = may_delete_source,
+        .hide = hide_source,
     },
     {
         .kind = &definition_trigger,

@@ -23,12 +23,17 @@ typedef struct Edit {
     const Json *old;  // as it is stored; NULL for a new one
     const EditWarning *warnings;
     size_t warning_count;
-    bool is_changed; // once it is saved: there is a new version of it
-    Span overlap;    // so long a secret that is rotated stays good; 0 for none
+    bool is_changed;   // once it is saved: there is a new version of it
+    Span overlap;      // so long a secret that is rotated stays good; 0 for none
+    Str secret;        // of Noun.secret, where it is to be shown this once; none
+    bool drops_secret; // one that is stored and left out does not stay
 } Edit;
 
 // edit_warn adds a warning; placeholder is none where it is of none.
 void edit_warn(Edit *edit, Str placeholder, Str message);
+
+// edit_put gives the body a member, or another value for it, as JSON.
+Err edit_put(Edit *edit, Str member, Str json, Error *error) MUST_USE;
 
 // edit_warn_of_channel warns of a channel that is not there: what goes through it would be parked.
 // It may well be made next, so this is no mistake.
@@ -50,6 +55,13 @@ typedef struct Noun {
     Err (*find_shape)(Arena *arena, const Json *body, const Shape **ret, Error *error);
     bool (*has_moved)(const Json *body, const Json *old);
 
+    // secret is the shape of an object that has one member: a secret that stands in the body
+    // itself.
+    const Shape *secret;
+
+    // complete adds to a body that was read what Peal makes where it was not given.
+    Err (*complete)(Edit *edit, Error *error);
+
     // may_save fails where one must not be saved as it is, for reasons that its body does not tell.
     Err (*may_save)(const Edit *edit, Error *error);
 
@@ -64,6 +76,9 @@ typedef struct Noun {
                 Error *error);
     void (*tell)(Call *call, const void *known, Str id);
 
+    // show puts what follows from a body itself.
+    void (*show)(const Call *call, JsonOut *out, const Json *body);
+
     // off_reason is the member that says why one is off: it goes when one is on.
     const char *off_reason;
 
@@ -74,7 +89,7 @@ typedef struct Noun {
     bool (*fits)(const Call *call, const Json *body);
 
     // may_delete fails where one must stay; hide writes what follows from a deletion.
-    Err (*may_delete)(Str id, Error *error);
+    Err (*may_delete)(const Call *call, Tx *tx, Str id, Error *error);
     Err (*hide)(Tx *tx, int64_t tenant, Str id, Error *error);
 
     // look_at reads what a definition shows beside its body where it is shown alone; put shows it.
@@ -85,6 +100,16 @@ typedef struct Noun {
 // touch_template and template_fits are templates_api.c's.
 Err touch_template(Edit *edit, Error *error);
 bool template_fits(const Call *call, const Json *body);
+
+// The others are sources_api.c's.
+Err find_source_config(Arena *arena, const Json *body, const Shape **ret, Error *error);
+bool has_source_moved(const Json *body, const Json *old);
+Err complete_source(Edit *edit, Error *error);
+Err may_save_source(const Edit *edit, Error *error);
+Err touch_source(Edit *edit, Error *error);
+void show_source(const Call *call, JsonOut *out, const Json *body);
+Err may_delete_source(const Call *call, Tx *tx, Str id, Error *error);
+Err hide_source(Tx *tx, int64_t tenant, Str id, Error *error);
 
 const Noun *noun_of(const DefinitionKind *kind);
 

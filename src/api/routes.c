@@ -78,7 +78,6 @@
 // The routes that each kind of definition has.
 #define DEFINITION_ROUTES(...) DEFINITION_ROUTES_FOR(READERS, AUTHORS, __VA_ARGS__)
 #define OPERATOR_ROUTES(...)   DEFINITION_ROUTES_FOR(OPERATORS, OPERATORS, __VA_ARGS__)
-#define SYSTEM_ROUTES(...)     DEFINITION_ROUTES_FOR(READERS, SYSTEM, __VA_ARGS__)
 #define DEFINITION_ROUTES_FOR(readers, writers, name, kind, plural, id, sample, ...)                                             \
     { "GET",    "/v1/" plural,         readers, READS(definitions_list),                                                 \
       "List " plural, .params = name##_params, PAGE(name##_shape), .definition = &definition_##name },                                           \
@@ -202,6 +201,9 @@ const Route routes[] = {
     { "POST",   "/v1/channels/{id}/rotate",     AUTHORS,   WRITES(channel_rotate),
       "Give a secret of a channel another value; a signing secret may overlap with its last", POSTED(rotate_body_shape), GIVES(200, rotated_shape),
       .example = "{\"secret\":\"signingSecret\",\"overlap\":\"24h\"}", .definition = &definition_channel },
+    { "POST",   "/v1/sources/{id}/rotate",      AUTHORS,   WRITES(source_rotate),
+      "Give a source another secret; webhooks that are signed with the last one are taken until the overlap is over", POSTED(source_rotate_body_shape),
+      GIVES(200, source_rotated_shape), .example = "{\"overlap\":\"24h\"}", .definition = &definition_source },
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
@@ -227,7 +229,6 @@ const Route routes[] = {
       .example = "{\"from\":\"2026-05-01T00:00:00Z\",\"to\":\"2026-05-02T00:00:00Z\"}" },
     { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_times),
       "Say when a job is due next", .params = job_next_params, GIVES(200, cron_preview_shape) },
-    DEFINITION_SYSTEM_TABLE(SYSTEM_ROUTES)
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),
       .example = "{\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\"}" },

@@ -11,6 +11,7 @@
 #include "domain/list.h"
 #include "domain/role.h"
 #include "domain/run.h"
+#include "domain/source.h"
 #include "domain/template.h"
 #include "store/delivery.h"
 #include "store/key.h"
@@ -768,6 +769,21 @@ static const Field rotated_rows[] = {
     { "previousUntil", FIELD_TIME, OR_NULL, .help = "Until then the last one is good too" },
 };
 const Shape rotated_shape = SHAPE("Rotated", rotated_rows);
+
+static const Field source_rotate_body_rows[] = {
+    { "secret",  FIELD_TEXT, 0, offsetof(SourceRotateBody, secret), .max = SOURCE_SECRET_MAX, .help = "Made where none is given" },
+    { "overlap", FIELD_SPAN, 0, offsetof(SourceRotateBody, overlap), .max = 30 * SPAN_DAY, .help = "So long the last one is good too; 24h unless said" },
+};
+const Shape source_rotate_body_shape = { .name = "SourceRotation", SHAPE_ROWS(source_rotate_body_rows), .size = sizeof(SourceRotateBody) };
+
+static const Field source_rotated_rows[] = {
+    { "id",            FIELD_TEXT, ALWAYS },
+    { "secret",        FIELD_TEXT, ALWAYS, .help = "Shown this once" },
+    { "version",       FIELD_COUNT, ALWAYS },
+    { "rotatedAt",     FIELD_TIME, ALWAYS },
+    { "previousUntil", FIELD_TIME, OR_NULL, .help = "Until then the last one is good too" },
+};
+const Shape source_rotated_shape = SHAPE("SourceRotated", source_rotated_rows);
 
 static const Field clock_body_rows[] = {
     { "set",     FIELD_TIME, 0, offsetof(ClockBody, set), .given = offsetof(ClockBody, has_set) },

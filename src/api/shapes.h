@@ -142,6 +142,14 @@ typedef struct RotateBody {
 extern const Shape rotate_body_shape;
 extern const Shape rotated_shape;
 
+// sources_api.c
+typedef struct SourceRotateBody {
+    Str secret;
+    Span overlap;
+} SourceRotateBody;
+extern const Shape source_rotate_body_shape;
+extern const Shape source_rotated_shape;
+
 // keys_api.c
 typedef struct TenantBody {
     Str id, name;

@@ -62,13 +62,11 @@ static Err check_list(Arena *arena, const Json *body, Error *error)
     };
 DEFINITION_TABLE(DEFINITION_ROW)
 DEFINITION_OPERATOR_TABLE(DEFINITION_ROW)
-DEFINITION_SYSTEM_TABLE(DEFINITION_ROW)
 #undef DEFINITION_ROW
 
 const DefinitionKind *const definition_kinds[] = {
 #define DEFINITION_ENTRY(name, ...) &definition_##name,
     DEFINITION_TABLE(DEFINITION_ENTRY) DEFINITION_OPERATOR_TABLE(DEFINITION_ENTRY)
-        DEFINITION_SYSTEM_TABLE(DEFINITION_ENTRY)
 #undef DEFINITION_ENTRY
-            NULL,
+        NULL,
 };

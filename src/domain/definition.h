@@ -19,19 +19,14 @@
     X(list,    "list",    "lists",    "id",  "{\"id\":\"ops\",\"channels\":[\"memory:default\"],\"targets\":[{\"address\":\"…\"}]}", PARTS) \
     X(template, "template", "templates", "id", "{\"id\":\"…\",\"eventType\":\"…\",\"channel\":\"memory:default\",\"body\":\"Hello {{name}}\"}") \
     X(automation, "automation", "automations", "id", "{\"id\":\"triage\",\"name\":\"Triage\",\"handler\":\"http:triage\"}") \
-    X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}")
+    X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}") \
+    X(source,  "source",  "sources",  "id",  "{\"id\":\"gh-acme\",\"provider\":\"github\"}")
 // clang-format on
 
 // Jobs are looked at and written by operators.
 // clang-format off
 #define DEFINITION_OPERATOR_TABLE(X)                                                                                    \
     X(job, "job", "jobs", "name", "{\"name\":\"CurrencyRateSync\",\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\",\"handler\":\"http:rates\"}")
-// clang-format on
-
-// What reaches out of Peal's own store takes the system right to write.
-// clang-format off
-#define DEFINITION_SYSTEM_TABLE(X)                                                                                      \
-    X(source, "source", "sources", "id", "{\"id\":\"shop-outbox\",\"provider\":\"table\",\"config\":{\"store\":\"postgres://…\",\"table\":\"outbox_message\"}}")
 // clang-format on
 
 typedef struct DefinitionKind {
@@ -47,7 +42,6 @@ typedef struct DefinitionKind {
 #define DEFINITION_EXTERN(name, ...) extern const DefinitionKind definition_##name;
 DEFINITION_TABLE(DEFINITION_EXTERN)
 DEFINITION_OPERATOR_TABLE(DEFINITION_EXTERN)
-DEFINITION_SYSTEM_TABLE(DEFINITION_EXTERN)
 #undef DEFINITION_EXTERN
 
 extern const DefinitionKind *const definition_kinds[]; // ends with NULL

@@ -61,12 +61,24 @@ static bool text_is_good(const Spot *spot, const Field *field, Str text)
     return false;
 }
 
+static void keep_json(const Spot *spot)
+{
+    keep(spot, &spot->value, sizeof spot->value);
+}
+
 static void read_text(const Spot *spot, const Field *field)
 {
     Str text = json_str(spot->value);
-    if (json_type(spot->value) != JSON_STRING)
+    bool is_raw = field->flags & FIELD_RAW;
+    if (is_raw && json_type(spot->value) == JSON_OBJECT)
+        keep_json(spot); // a secret that was given before
+    else if (json_type(spot->value) != JSON_STRING)
         note_type(spot, "a string");
-    else if (text_is_good(spot, field, text))
+    else if (!text_is_good(spot, field, text))
+        return;
+    else if (is_raw)
+        keep_json(spot);
+    else
         keep(spot, &text, sizeof text);
 }
 
@@ -252,11 +264,6 @@ static void read_filter(const Spot *spot, const Field *field)
     Str pointer = members_pointer(spot->members, spot->name);
     if (filter_compile(spot->arena, spot->value, pointer, &filter, spot->members->error) == ERR_OK)
         keep(spot, &filter, sizeof filter);
-}
-
-static void keep_json(const Spot *spot)
-{
-    keep(spot, &spot->value, sizeof spot->value);
 }
 
 static void read_any(const Spot *spot, const Field *field)

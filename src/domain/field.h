@@ -40,18 +40,20 @@ typedef enum FieldKind {
 } FieldKind;
 
 enum {
-    FIELD_NEEDED = 1,     // must be given; is always shown
-    FIELD_ALWAYS = 2,     // need not be given, but is always shown
-    FIELD_SECRET = 4,     // sealed at rest; a mark is shown instead (of a map: of each member)
-    FIELD_SHOWN = 8,      // in answers only: given, it is unknown
-    FIELD_TAKEN = 16,     // in bodies only: never shown
-    FIELD_NULLABLE = 32,  // null where there is none
-    FIELD_ALSO = 64,      // another name of the row above it
-    FIELD_EMPTY = 128,    // a text that may be empty
-    FIELD_ALONE = 256,    // a list whose only element may stand without brackets
-    FIELD_RAW = 512,      // an object that is read as inside says, but kept as const Json *; a list
-                          // that is kept so as well, its elements unread: each may fail alone
-    FIELD_LINES = 1024,   // a text that may have several lines, and tabs
+    FIELD_NEEDED = 1,    // must be given; is always shown
+    FIELD_ALWAYS = 2,    // need not be given, but is always shown
+    FIELD_SECRET = 4,    // sealed at rest; a mark is shown instead (of a map: of each member)
+    FIELD_SHOWN = 8,     // in answers only: given, it is unknown
+    FIELD_TAKEN = 16,    // in bodies only: never shown
+    FIELD_NULLABLE = 32, // null where there is none
+    FIELD_ALSO = 64,     // another name of the row above it
+    FIELD_EMPTY = 128,   // a text that may be empty
+    FIELD_ALONE = 256,   // a list whose only element may stand without brackets
+    FIELD_RAW = 512,     // an object that is read as inside says, but kept as const Json *; a list
+                         // that is kept so as well, its elements unread: each may fail alone; a
+                         // secret text that stands beside what is no secret: given, or its mark, or
+                         // sealed (what Peal makes is shown once)
+    FIELD_LINES = 1024,  // a text that may have several lines, and tabs
     FIELD_CONTROL = 4096, // a text that may have any control character: whoever sends it sees to it
     FIELD_OVERLAPS = 2048, // a secret whose last value may stay good beside it for a while
 };

@@ -249,7 +249,7 @@ static Choices choices_of(const Field *field, FieldUse use)
 {
     bool is_secret = field->flags & FIELD_SECRET && field->kind != FIELD_MAP;
     return (Choices){
-        .has_kind = !is_secret || use != FIELDS_SHOWN,
+        .has_kind = !is_secret || use != FIELDS_SHOWN || field->flags & FIELD_RAW,
         .has_mark = is_secret,
         // null takes away what a patch names; what a list is of, it cannot name.
         .has_null = field->flags & FIELD_NULLABLE || (is_secret && use == FIELDS_TAKEN) ||

@@ -7,8 +7,7 @@
 
 enum { SOURCE_TENANT_MAX = 100, PASSWORD_MAX = 500, TABLE_MAX = 2 * SOURCE_NAME_MAX + 1 };
 
-const char *const source_providers[] = { "table", NULL };
-
+static void check_source(const Members *members, void *value);
 static void check_table(const Members *members, void *value);
 
 // clang-format off
@@ -34,20 +33,57 @@ const Shape source_table_shape = { "SourceTable", SHAPE_ROWS(table_fields), .siz
 #define AT(member) .offset = offsetof(SourceDefinition, member)
 static const Field source_fields[] = {
     { "id", FIELD_KEY, FIELD_NEEDED, AT(id), .max = SOURCE_ID_MAX, .help = "its name; events say it as their source" },
-    { "provider", FIELD_WORD, FIELD_NEEDED, AT(provider), .words = source_providers, .noun = "a provider" },
-    { "config", FIELD_OBJECT, FIELD_NEEDED, AT(config), .help = "store, password, table, columns, pollEvery" },
+    { "provider", FIELD_WORD, FIELD_NEEDED, AT(provider), .words = provider_ids, .noun = "a provider" },
+    { "integration", FIELD_KEY, AT(integration), .max = SOURCE_ID_MAX, .help = "the account that its events are of; they have it as their topic" },
+    { "path", FIELD_KEY, AT(path), .max = SOURCE_PATH_MAX, .help = "where webhooks come, behind /hooks/ and the tenant's id; made where none is given" },
+    { "secret", FIELD_TEXT, FIELD_SECRET | FIELD_RAW, AT(secret), .max = SOURCE_SECRET_MAX, .help = "what webhooks are verified with; made where none is given, and shown once" },
+    { "config", FIELD_OBJECT, AT(config), .help = "by provider; of a table store, password, table, columns, pollEvery" },
+    { "shared", FIELD_BOOL, AT(shared), .help = "its events are routed to whom they name, in all tenants; takes the system right" },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one takes nothing" },
+    { "url", FIELD_TEXT, FIELD_SHOWN, .help = "where webhooks come" },
     DEFINITION_SHOWN,
 };
 #undef AT
+static const Field secret_fields[] = {
+    { "secret", FIELD_TEXT, FIELD_SECRET | FIELD_OVERLAPS, .max = SOURCE_SECRET_MAX },
+};
 // clang-format on
 
+const Shape source_secret_shape = { "SourceSecret", SHAPE_ROWS(secret_fields) };
 const Shape source_shape = {
     "Source",
     SHAPE_ROWS(source_fields),
     .size = sizeof(SourceDefinition),
     .invalid = ERR_INVALID,
+    .check = check_source,
 };
+
+// check_source: what is of webhooks is not of tables.
+static void check_source(const Members *members, void *value)
+{
+    static const char *const of_webhooks[] = { "integration", "path", "secret", "shared" };
+    const SourceDefinition *source = value;
+    if (source->provider != PROVIDER_TABLE)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(of_webhooks); i++)
+        if (members_get(members, of_webhooks[i]))
+            members_note(members, str_from(of_webhooks[i]), "bad-value", "a table has none");
+    if (!source->config)
+        members_missing(members, "config");
+}
+
+bool source_is_unsigned(const Json *body)
+{
+    const Json *verify = json_get(json_get(body, S("config")), S("verify"));
+    return str_eq(json_str(json_get(verify, S("kind"))), S("none"));
+}
+
+Str source_path(Arena *arena, Str tenant, Str path)
+{
+    if (str_starts(path, SOURCE_MADE))
+        return path;
+    return str_format(arena, "%.*s/%.*s", STR_ARG(tenant), STR_ARG(path));
+}
 
 // has_password looks where libpq would find one.
 static bool has_password(Str store)
@@ -84,7 +120,7 @@ bool source_is_file(const SourceTable *table)
 
 Err source_compile(Arena *arena, const Json *body, SourceDefinition *ret, Error *error)
 {
-    SourceDefinition source = { .enabled = true };
+    SourceDefinition source = { .provider = PROVIDERS, .enabled = true };
     TRY(fields_read(arena, body, S(""), &source_shape, &source, error));
     *ret = source;
     return ERR_OK;

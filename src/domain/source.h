@@ -1,15 +1,29 @@
-// source.h - a configured way in, as its definition says: so far a table of an application's own
-// (provider "table"), which Peal drains into its inbox.
+// source.h - a configured way in, as its definition says: a path that a provider's webhooks come
+// to, or a table of an application's own (provider "table"), which Peal drains into its inbox.
 //
-// The application creates the table and writes rows whose status is Pending, in its own
+// Webhooks come to /hooks/t_<random>, which is made, or to /hooks/<tenant>/<path> where the
+// definition chooses one; they are verified with the source's secret. Whoever may write definitions
+// makes such a source; one that is shared, whose events may be other tenants', takes the system
+// right.
+//
+// Of a table, the application creates it and writes rows whose status is Pending, in its own
 // transaction. Peal reads the columns that the definition names, makes an event of each row, and
-// writes back Published or Failed. Whoever makes a source reaches into another database, so it
-// takes the system right.
+// writes back Published or Failed. Whoever makes one reaches into another database, so it takes the
+// system right.
 #pragma once
 
-#include "domain/field.h"
+#include "domain/provided.h"
 
-enum { SOURCE_ID_MAX = 100, SOURCE_STORE_MAX = 1000, SOURCE_NAME_MAX = 63 };
+enum {
+    SOURCE_ID_MAX = 100,
+    SOURCE_PATH_MAX = 100,
+    SOURCE_SECRET_MAX = 500,
+    SOURCE_STORE_MAX = 1000,
+    SOURCE_NAME_MAX = 63,
+};
+
+// SOURCE_MADE is what a path that was made begins with: no other may.
+#define SOURCE_MADE S("t_")
 
 // clang-format off
 // The columns that a table may have. A name is what is meant where the definition says nothing;
@@ -47,13 +61,16 @@ typedef struct SourceTable {
 
 typedef struct SourceDefinition {
     Str id;
-    int provider; // its place among source_providers
-    const Json *config;
-    bool enabled;
+    int provider;         // a ProviderName
+    Str integration;      // whose events come where they do not say; none
+    Str path;             // of webhooks; none: it is still to be made, or it is a table
+    const Json *secret;   // as it was given, or as it is stored: a mark, or sealed; NULL
+    const Json *config;   // NULL
+    bool shared, enabled; // shared: what comes belongs to whom it names, in any tenant
 } SourceDefinition;
 
-extern const char *const source_providers[]; // ends with NULL
 extern const Shape source_shape;
+extern const Shape source_secret_shape; // the secret alone, as a text
 extern const Shape source_table_shape;
 
 Err source_compile(Arena *arena, const Json *body, SourceDefinition *ret, Error *error) MUST_USE;
@@ -62,3 +79,10 @@ Err source_compile(Arena *arena, const Json *body, SourceDefinition *ret, Error 
 Err source_table(Arena *arena, const Json *config, SourceTable *ret, Error *error) MUST_USE;
 
 bool source_is_file(const SourceTable *table); // it is a SQLite file
+
+// source_is_unsigned: its config says that nothing is verified, so that it has no secret.
+bool source_is_unsigned(const Json *body);
+
+// source_path is where a source listens, below /hooks/: its path, behind its tenant's id where it
+// was chosen.
+Str source_path(Arena *arena, Str tenant, Str path);

@@ -1,6 +1,7 @@
 #include "store/part.h"
 
 #include "base/log.h"
+#include "base/time.h"
 #include "store/secret.h"
 
 // Texts are copied behind the part that they belong to.
@@ -41,6 +42,7 @@ static void free_tenant(TrieItem *item)
     trie_drop(&tenant->triggers);
     trie_drop(&tenant->ways);
     trie_drop(&tenant->channels);
+    trie_drop(&tenant->sources);
     free(tenant);
 }
 
@@ -58,6 +60,7 @@ RegistryTenant *part_tenant(int64_t number, Str id, Str name)
     tenant->kinds.kind = tenant->off_kinds.kind = &part_kinds;
     tenant->channels.kind = &part_channels;
     tenant->ways.kind = &part_ways;
+    tenant->sources.kind = &part_sources;
     return tenant;
 }
 
@@ -71,6 +74,7 @@ RegistryTenant *part_tenant_copy(const RegistryTenant *from, Str id, Str name)
     tenant->off_kinds = trie_hold(&from->off_kinds);
     tenant->channels = trie_hold(&from->channels);
     tenant->ways = trie_hold(&from->ways);
+    tenant->sources = trie_hold(&from->sources);
     return tenant;
 }
 
@@ -236,11 +240,19 @@ RegistryKind *part_kind(Str text, size_t count)
     return kind;
 }
 
-// RegistryOpened is a channel's settings with their secrets; everything of it lies in its arena.
+// RegistryOpened is the settings of a channel or source with their secrets; everything of it lies
+// in its arena.
 struct RegistryOpened {
-    const Json *config;
+    const Json *config; // NULL: there are none
+    const Json *secret; // an object of what stands beside config; NULL
     Arena secrets;
 };
+
+// Stored is the same as it is stored.
+typedef struct Stored {
+    SecretOwner owner;
+    Str config, secret;
+} Stored;
 
 static void free_opened(RegistryOpened *opened)
 {
@@ -265,24 +277,61 @@ static void free_channel(TrieItem *item)
 
 const TrieKind part_channels = { same_channel, free_channel };
 
-// open_config returns the settings with their secrets; all of it lies among the secrets.
-static Err open_config(Arena *secrets, const KeyRing *ring, const RegistryChannel *channel,
-                       const Json **ret, Error *error)
+static Err open_text(Arena *secrets, const KeyRing *ring, const SecretOwner *owner, Str stored,
+                     const Json **ret, Error *error)
 {
-    SecretOwner owner = { S("channel"), channel->tenant, channel->definition.key };
-    const Json *config = NULL;
-    if (channel->config.at)
-        TRY(json_parse(secrets, channel->config, &config, error));
-    return secret_open(secrets, ring, &owner, config, ret, error);
+    const Json *json = NULL;
+    if (stored.at)
+        TRY(json_parse(secrets, stored, &json, error));
+    return secret_open(secrets, ring, owner, json, ret, error);
 }
 
-// try_secrets opens them once, so that who asks knows whether the channel waits.
-static void try_secrets(RegistryChannel *channel, const KeyRing *ring)
+static Err open_stored(RegistryOpened *ret, const KeyRing *ring, const Stored *stored, Error *error)
 {
-    DEFER(arena_wipe) Arena scratch = { 0 };
-    const Json *opened;
+    ret->secrets.first = stored->config.len + stored->secret.len;
+    TRY(open_text(&ret->secrets, ring, &stored->owner, stored->config, &ret->config, error));
+    return open_text(&ret->secrets, ring, &stored->owner, stored->secret, &ret->secret, error);
+}
+
+// opens tries it once, so that who asks knows whether it waits for its key.
+static bool opens(const KeyRing *ring, const Stored *stored, Error *error)
+{
+    RegistryOpened tried = { 0 };
+    Err err = open_stored(&tried, ring, stored, error);
+    arena_wipe(&tried.secrets);
+    return err == ERR_OK;
+}
+
+// keep_open returns what is stored, opened; from now on it is kept at place. That it opens was
+// tried, and nothing has changed since.
+static const RegistryOpened *keep_open(_Atomic(RegistryOpened *) *place, const KeyRing *ring,
+                                       const Stored *stored)
+{
+    RegistryOpened *known = *place;
+    if (known)
+        return known;
+    RegistryOpened *made = memory_new(sizeof *made);
     Error error = { 0 };
-    channel->is_sealed = open_config(&scratch, ring, channel, &opened, &error) != ERR_OK;
+    Err err = open_stored(made, ring, stored, &error);
+    assert(err == ERR_OK);
+    if (atomic_compare_exchange_strong(place, &known, made))
+        return made;
+    free_opened(made);
+    return known;
+}
+
+static Stored channel_stored(const RegistryChannel *channel)
+{
+    return (Stored){ .owner = { S("channel"), channel->tenant, channel->definition.key },
+                     .config = channel->config };
+}
+
+static void try_channel(RegistryChannel *channel, const KeyRing *ring)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Error error = { 0 };
+    Stored stored = channel_stored(channel);
+    channel->is_sealed = !opens(ring, &stored, &error);
     if (channel->is_sealed)
         log_error("channel.waits", "tenant=%lld reason=%s detail=%s", (long long) channel->tenant,
                   log_quote(registry_wait(&scratch, channel)), log_quote(str_from(error.detail)));
@@ -304,26 +353,116 @@ RegistryChannel *part_channel(int64_t tenant, int64_t version, const ChannelDefi
     channel->definition.type = put_text(&at, from->type);
     channel->definition.config = NULL;
     channel->config = put_text(&at, config);
-    try_secrets(channel, ring);
+    try_channel(channel, ring);
     return channel;
 }
 
 const Json *registry_config(const Registry *registry, const RegistryChannel *channel)
 {
     assert(!channel->is_sealed);
-    RegistryOpened *known = channel->opened;
-    if (known)
-        return known->config;
-    RegistryOpened *made = memory_new(sizeof *made);
-    made->secrets.first = channel->config.len;
-    Error error = { 0 };
-    Err err = open_config(&made->secrets, registry->ring, channel, &made->config, &error);
-    assert(err == ERR_OK); // it was tried, and nothing has changed since
+    Stored stored = channel_stored(channel);
+    // The channel is as it was, whoever opens it: only what is kept beside it changes.
     _Atomic(RegistryOpened *) *place = &((RegistryChannel *) (uintptr_t) channel)->opened;
-    if (atomic_compare_exchange_strong(place, &known, made))
-        return made->config;
-    free_opened(made);
-    return known->config;
+    return keep_open(place, registry->ring, &stored)->config;
+}
+
+static bool same_source(const TrieItem *a, const TrieItem *b)
+{
+    return str_eq(((const RegistryHook *) a)->source, ((const RegistryHook *) b)->source);
+}
+
+static void free_source(TrieItem *item)
+{
+    RegistryHook *hook = (RegistryHook *) item;
+    free_opened(hook->opened);
+    free(hook);
+}
+
+const TrieKind part_sources = { same_source, free_source };
+
+static Stored source_stored(const RegistryHook *hook)
+{
+    return (Stored){ .owner = { S("source"), hook->tenant, hook->source },
+                     .config = hook->config,
+                     .secret = hook->secret };
+}
+
+static void try_source(RegistryHook *hook, const KeyRing *ring)
+{
+    Error error = { 0 };
+    Stored stored = source_stored(hook);
+    hook->is_sealed = !opens(ring, &stored, &error);
+    if (hook->is_sealed)
+        log_error("source.sealed", "tenant=%lld source=%s detail=%s", (long long) hook->tenant,
+                  log_quote(hook->source), log_quote(str_from(error.detail)));
+}
+
+// secret_text is the secret as the object's member that it was sealed as; none.
+static Str secret_text(Arena *arena, const Json *secret)
+{
+    if (!secret)
+        return STR_NONE;
+    return str_format(arena, "{\"secret\":%.*s}", STR_ARG(json_text(arena, secret)));
+}
+
+RegistryHook *part_source(int64_t tenant, int64_t version, const SourceDefinition *from,
+                          const KeyRing *ring)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Str config = from->config ? json_text(&scratch, from->config) : STR_NONE;
+    Str secret = secret_text(&scratch, from->secret);
+    char *at;
+    RegistryHook *hook = part_new(
+        sizeof *hook,
+        from->id.len + from->path.len + from->integration.len + config.len + secret.len, &at);
+    hook->item.hash = str_hash(from->id);
+    hook->tenant = tenant;
+    hook->version = version;
+    hook->source = put_text(&at, from->id);
+    hook->path = put_text(&at, from->path);
+    hook->integration = put_text(&at, from->integration);
+    hook->provider = (ProviderName) from->provider;
+    hook->is_enabled = from->enabled;
+    hook->is_shared = from->shared;
+    hook->config = put_text(&at, config);
+    hook->secret = put_text(&at, secret);
+    try_source(hook, ring);
+    return hook;
+}
+
+size_t registry_hook_trust(const Registry *registry, const RegistryHook *hook, Instant now,
+                           Str ret_secrets[REGISTRY_SECRETS_MAX], const Json **ret_config)
+{
+    assert(!hook->is_sealed);
+    Stored stored = source_stored(hook);
+    _Atomic(RegistryOpened *) *place = &((RegistryHook *) (uintptr_t) hook)->opened;
+    const RegistryOpened *opened = keep_open(place, registry->ring, &stored);
+    const Json *previous = json_get(opened->secret, S("secret/previous"));
+    Instant until;
+    size_t count = 0;
+    *ret_config = opened->config;
+    if (json_str(json_get(opened->secret, S("secret"))).len)
+        ret_secrets[count++] = json_str(json_get(opened->secret, S("secret")));
+    if (time_parse(json_str(json_get(previous, S("until"))), &until) && until > now)
+        ret_secrets[count++] = json_str(json_get(previous, S("value")));
+    return count;
+}
+
+static bool same_path(const TrieItem *a, const TrieItem *b)
+{
+    return str_eq(((const RegistryPath *) a)->path, ((const RegistryPath *) b)->path);
+}
+
+const TrieKind part_paths = { same_path, free_plain };
+
+RegistryPath *part_path(const RegistryHook *hook)
+{
+    char *at;
+    RegistryPath *path = part_new(sizeof *path, hook->path.len, &at);
+    path->item.hash = str_hash(hook->path);
+    path->path = put_text(&at, hook->path);
+    path->hook = hook;
+    return path;
 }
 
 static bool same_lane(const TrieItem *a, const TrieItem *b)
@@ -395,6 +534,18 @@ RegistryWay *part_find_way(const RegistryTenant *tenant, Str channel_key)
 {
     RegistryWay wanted = { .item.hash = str_hash(channel_key), .channel_key = channel_key };
     return (RegistryWay *) trie_find(&tenant->ways, &wanted.item);
+}
+
+RegistryHook *part_find_source(const RegistryTenant *tenant, Str id)
+{
+    RegistryHook wanted = { .item.hash = str_hash(id), .source = id };
+    return (RegistryHook *) trie_find(&tenant->sources, &wanted.item);
+}
+
+RegistryPath *part_find_path(const Registry *registry, Str path)
+{
+    RegistryPath wanted = { .item.hash = str_hash(path), .path = path };
+    return (RegistryPath *) trie_find(&registry->paths, &wanted.item);
 }
 
 RegistryLane *part_find_lane(const Registry *registry, int64_t lane)

@@ -13,6 +13,7 @@ void registry_drop(Registry *registry)
         return;
     trie_drop(&registry->lanes);
     trie_drop(&registry->sealed);
+    trie_drop(&registry->paths);
     trie_drop(&registry->keys);
     trie_drop(&registry->tenants);
     free((char *) (uintptr_t) registry->hold_reason.at);
@@ -43,6 +44,18 @@ const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant
 {
     const RegistryTenant *of = part_find_tenant(registry, tenant);
     return of ? part_find_channel(of, key) : NULL;
+}
+
+const RegistryHook *registry_hook(const Registry *registry, Str path)
+{
+    const RegistryPath *found = part_find_path(registry, path);
+    return found ? found->hook : NULL;
+}
+
+const RegistryHook *registry_source(const Registry *registry, int64_t tenant, Str source)
+{
+    const RegistryTenant *of = part_find_tenant(registry, tenant);
+    return of ? part_find_source(of, source) : NULL;
 }
 
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane)

@@ -1,5 +1,5 @@
 // registry.h - definitions as every thread sees them: an immutable snapshot of tenants, keys,
-// triggers, channels, lanes and the hold.
+// triggers, channels, sources of webhooks, lanes and the hold.
 //
 // A snapshot carries the generation it was read at. Whatever changes a definition raises the
 // generation in the same transaction; whatever decides on a snapshot has its transaction check the
@@ -21,7 +21,8 @@
 // A channel whose secret cannot be opened is never sent through: without its signature a message
 // would be a forgery's equal. Its lane waits, and no attempt is spent, until the right key is given
 // or the secret is given anew. Whether it can be is tried when the channel is loaded; what was
-// opened for that is overwritten at once.
+// opened for that is overwritten at once. Nor does a source whose secret cannot be opened take
+// anything: it is neither known what comes from its sender, nor what does not.
 #pragma once
 
 #include "base/crypto.h"
@@ -30,6 +31,7 @@
 #include "domain/defer.h"
 #include "domain/role.h"
 #include "domain/sieve.h"
+#include "domain/source.h"
 #include "domain/trigger.h"
 #include "store/db.h"
 
@@ -45,6 +47,7 @@ typedef struct RegistryTenant {
     Trie kinds, off_kinds; // RegistryKind: who listens to a kind; whose cancelOn does
     Trie channels;         // RegistryChannel by key
     Trie ways;             // from a channel key to the number of its lane
+    Trie sources;          // RegistryHook by id
 } RegistryTenant;
 
 typedef struct RegistryKey {
@@ -96,6 +99,18 @@ typedef struct RegistryChannel {
     _Atomic(RegistryOpened *) opened; // NULL until it is needed
 } RegistryChannel;
 
+// RegistryHook is a source that webhooks come to.
+typedef struct RegistryHook {
+    TrieItem item;
+    int64_t tenant, version;
+    Str source, path, integration; // path: below /hooks/; integration: none
+    ProviderName provider;
+    bool is_enabled, is_shared;
+    bool is_sealed;     // its secret cannot be opened with the keys at hand: nothing may be taken
+    Str config, secret; // JSON as it is stored; none
+    _Atomic(RegistryOpened *) opened; // NULL until it is needed
+} RegistryHook;
+
 typedef struct RegistryLane {
     TrieItem item;
     int64_t lane, tenant;
@@ -113,6 +128,7 @@ typedef struct Registry {
     Trie keys;                // RegistryKey by hash
     Trie lanes;               // RegistryLane by number
     Trie sealed;              // RegistryChannel: those that wait for their key
+    Trie paths;               // from where webhooks come to their RegistryHook
     bool is_held, is_doubted; // doubted: the reason is Peal's own, the database may be a copy
     Str hold_reason;          // the snapshot's
 } Registry;
@@ -146,6 +162,18 @@ bool registry_lane_may_send(const RegistryLane *lane);
 // registry_config is the channel's settings with its secrets opened; NULL where it has none. Not
 // for a channel that is sealed.
 const Json *registry_config(const Registry *registry, const RegistryChannel *channel);
+
+// registry_hook finds the source that listens at a path below /hooks/ ("t_…", or
+// "<tenant>/<path>"), registry_source one by its name; NULL: there is none that takes webhooks. A
+// disabled one is found.
+const RegistryHook *registry_hook(const Registry *registry, Str path);
+const RegistryHook *registry_source(const Registry *registry, int64_t tenant, Str source);
+
+// registry_hook_trust is what webhooks are verified with: the secret and, while they overlap, the
+// one before it; and the source's config, NULL where it has none. Not for a source that is sealed.
+enum { REGISTRY_SECRETS_MAX = 2 };
+size_t registry_hook_trust(const Registry *registry, const RegistryHook *hook, Instant now,
+                           Str ret_secrets[REGISTRY_SECRETS_MAX], const Json **ret_config);
 
 // registry_wait is the sentence that tells why a channel waits.
 Str registry_wait(Arena *arena, const RegistryChannel *channel);

@@ -108,6 +108,7 @@ static Registry *registry_new(const KeyRing *ring)
     registry->keys.kind = &part_keys;
     registry->lanes.kind = &part_lanes;
     registry->sealed.kind = &part_channels;
+    registry->paths.kind = &part_paths;
     return registry;
 }
 
@@ -118,6 +119,7 @@ static Registry *registry_copy(const Registry *from)
     registry->keys = trie_hold(&from->keys);
     registry->lanes = trie_hold(&from->lanes);
     registry->sealed = trie_hold(&from->sealed);
+    registry->paths = trie_hold(&from->paths);
     return registry;
 }
 
@@ -269,6 +271,7 @@ typedef struct DefinitionRow {
 } DefinitionRow;
 
 static void take_channel(Making *making, const DefinitionRow *row);
+static void take_source(Making *making, const DefinitionRow *row);
 static void take_trigger(Making *making, const DefinitionRow *row);
 
 // take_definitions reads those that changed after since, page by page; the first is there already.
@@ -300,6 +303,8 @@ static void take_definition(Making *making, const Value *row)
                                  .rule = value_to_i64(&row[7]) };
     if (str_eq(definition.kind, S("channel")))
         take_channel(making, &definition);
+    else if (str_eq(definition.kind, S("source")))
+        take_source(making, &definition);
     else if (definition.rule > 0 && rule_kind_parse(definition.kind, &definition.rule_kind))
         take_trigger(making, &definition);
 }
@@ -342,6 +347,49 @@ static void take_channel(Making *making, const DefinitionRow *row)
     const RegistryWay *way = part_find_way(tenant, row->id);
     if (way)
         put_lane(registry, way->lane, tenant, way->channel_key);
+}
+
+// make_source returns NULL for one that is hidden, that no webhooks come to, or that cannot be read
+// any more.
+static RegistryHook *make_source(const Registry *registry, const RegistryTenant *tenant,
+                                 const DefinitionRow *row)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    const Json *body;
+    SourceDefinition definition;
+    Error error = { .arena = &arena };
+    if (row->is_hidden)
+        return NULL;
+    if (json_parse(&arena, row->body, &body, &error) != ERR_OK ||
+        source_compile(&arena, body, &definition, &error) != ERR_OK) {
+        log_error("source.unreadable", "source=%s detail=%s", log_quote(row->id),
+                  log_quote(str_from(error.detail)));
+        return NULL;
+    }
+    // A tenant that was made a moment ago comes with the next load, and the source once more.
+    if (!definition.path.at || !tenant->id.at)
+        return NULL;
+    definition.path = source_path(&arena, tenant->id, definition.path);
+    return part_source(row->tenant, row->version, &definition, registry->ring);
+}
+
+static void take_source(Making *making, const DefinitionRow *row)
+{
+    Registry *registry = making->registry;
+    RegistryTenant *tenant = own_tenant(registry, row->tenant);
+    const RegistryHook *old = part_find_source(tenant, row->id);
+    if (old && old->version == row->version && !row->is_hidden)
+        return; // it was read a moment too early, the last time
+    RegistryHook *new = make_source(registry, tenant, row);
+    const RegistryPath *path = old ? part_find_path(registry, old->path) : NULL;
+    if (path && path->hook == old) // else another has taken it
+        trie_remove(&registry->paths, &path->item);
+    if (new) {
+        trie_put(&registry->paths, &part_path(new)->item);
+        trie_put(&tenant->sources, &new->item);
+    } else if (old) {
+        trie_remove(&tenant->sources, &old->item);
+    }
 }
 
 // make_trigger returns NULL for one that is hidden, or cannot be read any more.

@@ -19,14 +19,19 @@ static bool is_map_of_secrets(const Shape *shape, Str name)
     return is_secret(shape, name) && fields_find(shape, name)->kind == FIELD_MAP;
 }
 
+void secret_mark(JsonOut *out, const Json *stored)
+{
+    json_open(out, '{');
+    json_put_bool(out, S("set"), true);
+    json_put_str(out, ROTATED_AT, json_str(json_get(stored, ROTATED_AT)));
+    json_close(out, '}');
+}
+
 // put_mark stands in for a secret, sealed or from the time before it was.
 static void put_mark(JsonOut *out, Str name, const Json *value)
 {
     json_key(out, name);
-    json_open(out, '{');
-    json_put_bool(out, S("set"), true);
-    json_put_str(out, ROTATED_AT, json_str(json_get(value, ROTATED_AT)));
-    json_close(out, '}');
+    secret_mark(out, value);
 }
 
 static void put_marks(JsonOut *out, Str name, const Json *map)

@@ -62,6 +62,9 @@ Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, con
 // nobody can tell what was secret: NULL shows nothing.
 void secret_show(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, bool may_edit);
 
+// secret_mark writes the mark of one that is stored.
+void secret_mark(JsonOut *out, const Json *stored);
+
 // secret_erase returns a stored definition without its secrets, or without those alone whose time
 // was over at a moment. Where nothing was to be erased it is the same. ret_next is when the next
 // one's is; INSTANT_NONE.

@@ -7,7 +7,8 @@ static const Statement all = {
     .sql = "SELECT d.tenant, d.id, d.version, v.body FROM definition d"
            " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
            " AND v.version = d.version"
-           " WHERE d.kind = 'source' AND d.is_hidden = 0 ORDER BY d.tenant, d.id",
+           " WHERE d.kind = 'source' AND d.is_hidden = 0 AND v.body LIKE '%\"table\"%'"
+           " ORDER BY d.tenant, d.id",
 };
 #define KNOWN "SELECT i.external_id, i.status, i.error FROM "
 static const Statement look = {
@@ -44,18 +45,28 @@ static const Statement told = {
 
 const Statement *const source_statements[] = { &all, &look, &replayed, &told, NULL };
 
+// is_table looks closer: the statement finds whatever says the word.
+static bool is_table(Arena *arena, Str body)
+{
+    const Json *json;
+    Error unreadable = { 0 };
+    return json_parse(arena, body, &json, &unreadable) == ERR_OK &&
+           str_eq(json_str(json_get(json, S("provider"))), S("table"));
+}
+
 Err source_rows(Tx *tx, SourceRow **ret, size_t *ret_count, Error *error)
 {
     Rows rows;
     TRY(tx_query(tx, &all, NULL, &rows, error));
     *ret = ARENA_ARRAY(&tx->arena, SourceRow, rows.count + 1);
-    *ret_count = rows.count;
+    *ret_count = 0;
     for (size_t i = 0; i < rows.count; i++) {
         const Value *row = rows_at(&rows, i);
-        (*ret)[i] = (SourceRow){ .tenant = value_to_i64(&row[0]),
-                                 .id = value_to_str(&row[1]),
-                                 .version = value_to_i64(&row[2]),
-                                 .body = value_to_str(&row[3]) };
+        if (is_table(&tx->arena, value_to_str(&row[3])))
+            (*ret)[(*ret_count)++] = (SourceRow){ .tenant = value_to_i64(&row[0]),
+                                                  .id = value_to_str(&row[1]),
+                                                  .version = value_to_i64(&row[2]),
+                                                  .body = value_to_str(&row[3]) };
     }
     return ERR_OK;
 }

@@ -13,7 +13,7 @@ typedef struct SourceRow {
     Str body; // JSON; its secrets are sealed
 } SourceRow;
 
-// source_rows reads all sources of all tenants.
+// source_rows reads all table sources of all tenants.
 Err source_rows(Tx *tx, SourceRow **ret, size_t *ret_count, Error *error) MUST_USE;
 
 // Brought is a row that a table source found.

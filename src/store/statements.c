@@ -24,6 +24,7 @@
 #include "store/handler.h"
 #include "store/handover.h"
 #include "store/health.h"
+#include "store/hook.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
 #include "store/job.h"
@@ -92,6 +93,7 @@ const Statement *const *const all_statements[] = {
     key_statements,
     handler_statements,
     health_statements,
+    hook_statements,
     lane_statements,
     list_statements,
     rate_statements,

@@ -140,6 +140,7 @@ static const Statement tables[] = {
     TABLE("event", "tenant, id"),
     TABLE("resend", "tenant, event"),
     TABLE("preference", "tenant, key"),
+    TABLE("hook_path", "tenant, path"),
     TABLE("inbox", "tenant, id"),
     TABLE("inbox_retell", "tenant, source, external_id"),
     TABLE("delivery", "tenant, id"),
