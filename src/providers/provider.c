@@ -76,6 +76,7 @@ const Provider *provider_of(ProviderName name)
 {
     static const Provider *const providers[PROVIDERS] = {
         [PROVIDER_GITHUB] = &provider_github,
+        [PROVIDER_GENERIC] = &provider_generic,
     };
     return providers[name];
 }

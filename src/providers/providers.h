@@ -3,4 +3,5 @@
 
 #include "providers/provider.h"
 
+extern const Provider provider_generic;
 extern const Provider provider_github;

@@ -133,16 +133,44 @@ static void add_decoded(Buf *buf, Str text)
     }
 }
 
+static Str decoded(Arena *arena, Str text)
+{
+    Buf buf = buf_new(arena, BUF_WHOLE);
+    add_decoded(&buf, text);
+    return buf_str(&buf);
+}
+
 bool read_form(Arena *arena, Str form, Str name, Str *ret)
 {
     while (form.at) {
         Str value = str_cut(&form, '&');
         if (!str_eq(str_cut(&value, '='), name))
             continue;
-        Buf buf = buf_new(arena, BUF_WHOLE);
-        add_decoded(&buf, value);
-        *ret = buf_str(&buf);
+        *ret = decoded(arena, value);
         return true;
     }
     return false;
+}
+
+static bool is_among(const Str *names, size_t count, Str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(names[i], name))
+            return true;
+    return false;
+}
+
+void read_put_form(Arena *arena, JsonOut *out, Str form)
+{
+    Str names[READ_FIELDS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; form.at && i < READ_FIELDS_MAX; i++) {
+        Str value = str_cut(&form, '&');
+        Str name = decoded(arena, str_cut(&value, '='));
+        if (name.len == 0 || !str_is_utf8(name) || is_among(names, count, name))
+            continue;
+        names[count++] = name;
+        value = value.len > 0 ? decoded(arena, value) : S("");
+        json_put_str(out, name, str_is_utf8(value) ? value : STR_NONE);
+    }
 }

@@ -11,7 +11,8 @@ enum {
     READ_TITLE_MAX = 500,
     READ_TEXT_MAX = 2000, // of a value in a context, and of a URL
     READ_ID_MAX = 200,
-    READ_LIST_MAX = 100, // elements of a list in a context
+    READ_LIST_MAX = 100,   // elements of a list in a context
+    READ_FIELDS_MAX = 200, // fields of a form in a context
 };
 
 const Json *read_at(const Json *value, const char *path); // NULL: it is not there
@@ -45,3 +46,7 @@ void read_put_text(JsonOut *out, const char *name, Str text); // unless it is no
 // read_form finds a field of an application/x-www-form-urlencoded body, with its encoding undone;
 // false where there is none.
 bool read_form(Arena *arena, Str form, Str name, Str *ret);
+
+// read_put_form writes the fields of such a body as members, the first READ_FIELDS_MAX
+// of them, each once. One without a name is left out, what is not UTF-8 is null.
+void read_put_form(Arena *arena, JsonOut *out, Str form);

@@ -5,6 +5,8 @@
 #include "providers/provider.h"
 #include "unit/domain/documents.h"
 
+enum { HOOK_LINES_MAX = 16 };
+
 // at_time is an Instant as a test writes it.
 static inline Instant at_time(const char *text)
 {
@@ -32,6 +34,18 @@ static inline Hook hook_of(Arena *arena, const char *body, const char *const *he
 #define HOOK(arena, body, ...)                                                                     \
     hook_of((arena), (body), (const char *const[]){ __VA_ARGS__ },                                 \
             sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+// hook_lines is a POST of the very bytes of body, with headers as lines; NULL: it has none.
+static inline Hook hook_lines(Arena *arena, const char *lines, Str body)
+{
+    const char *headers[HOOK_LINES_MAX];
+    size_t count = 0;
+    for (Str rest = str_from(lines); rest.at && count < HOOK_LINES_MAX;)
+        headers[count++] = str_z(arena, str_cut(&rest, '\n'));
+    Hook hook = hook_of(arena, "", headers, count);
+    hook.body = body;
+    return hook;
+}
 
 static inline HookTrust trust_in(const char *secret)
 {
