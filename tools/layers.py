@@ -35,7 +35,7 @@ PURE_HEADERS = {"ctype.h", "inttypes.h", "limits.h", "math.h", "stdarg.h", "stdb
 # Headers that only their own folder includes: how it is made, not what it offers.
 PRIVATE = {
     "api": {"channel_config.h", "handlers.h", "query.h", "served.h"},
-    "engine": {"duty.h", "state.h", "sweep.h", "watch.h", "window.h"},
+    "engine": {"duty.h", "state.h", "sweep.h", "unpack.h", "watch.h", "window.h"},
     "lib": {"local.h", "text.h"},
     "net": {"deadline.h", "guard.h", "wire.h"},
     "providers": {"providers.h", "read.h", "when.h"},
@@ -52,6 +52,7 @@ ONLY_IN = {
     "microhttpd.h": ["net/server.c"],
     "yyjson.h": ["base/json.c"],
     "openssl/": ["base/crypto.c"],
+    "zlib.h": ["base/gzip.c"],
     "sodium.h": ["base/crypto.c"],
     "peal.h": ["lib/example.c"],
     "sys/random.h": ["base/random.c", "lib/peal.c"],

@@ -30,6 +30,7 @@ libsodium-dev         secrets at rest, passwords
 libsqlite3-dev        the embedded store
 libpq-dev             the PostgreSQL store
 libyaml-dev           configuration files
+zlib1g-dev            webhooks that come as gzip
 libyyjson-dev         JSON
 tzdata                time zones
 ROWS

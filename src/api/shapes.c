@@ -44,7 +44,7 @@ static const char *const audit_problems[] = { AUDIT_PROBLEM_TABLE(WORD) NULL };
 static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
 static const char *const rule_words[] = { RULE_KIND_TABLE(WORD) NULL };
 static const char *const inbox_kinds[] = { INBOX_OUTBOX_TABLE(WORD) NULL };
-static const char *const inbox_reasons[] = { INBOX_REASON_TABLE(WORD) NULL };
+static const char *const inbox_reasons[] = { INBOX_OUTBOX_REASON_TABLE(WORD) NULL };
 #undef WORD
 #define CODE(name, http, exit, code, title) (code),
 static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };

@@ -17,6 +17,13 @@ static const char *const reason_codes[] = {
 #undef REASON_CODE
 };
 
+const char *const inbox_shown_words[] = {
+#define SHOWN_TEXT(name, text) text,
+    INBOX_SHOWN_TABLE(SHOWN_TEXT)
+#undef SHOWN_TEXT
+        NULL,
+};
+
 const char *inbox_kind_text(InboxKind kind)
 {
     return kind < ARRAY_LEN(kind_texts) ? kind_texts[kind] : NULL;
@@ -30,4 +37,17 @@ const char *inbox_status_text(InboxStatus status)
 const char *inbox_reason_code(InboxReason reason)
 {
     return reason_codes[reason < ARRAY_LEN(reason_codes) ? reason : INBOX_REASON_UNUSABLE];
+}
+
+InboxShown inbox_shown(InboxStatus status, int attempts)
+{
+    switch (status) {
+    case INBOX_PENDING:
+        return attempts > 0 ? INBOX_SHOWN_PROCESSING : INBOX_SHOWN_PENDING;
+    case INBOX_PUBLISHED:
+        return INBOX_SHOWN_COMPLETED;
+    case INBOX_FAILED:
+        break;
+    }
+    return INBOX_SHOWN_FAILED;
 }

@@ -31,7 +31,7 @@
     X(PUBLISHED, "Published")  \
     X(FAILED,    "Failed")
 
-#define INBOX_REASON_TABLE(X)                                                                \
+#define INBOX_OUTBOX_REASON_TABLE(X)                                                         \
     /* name      code                    what it means                                    */ \
     X(NONE,      "none",                 "nothing is wrong")                                 \
     X(UNUSABLE,  "unusable",             "it cannot become an event")                        \
@@ -39,6 +39,27 @@
     X(UNWRITTEN, "cannot be written",    "the store refused what it makes, three times")     \
     X(UNLISTED,  "list not found",       "the notification is for a list that is not there") \
     X(FATAL,     "fatal",                "Peal died while it was handled, three times")
+
+// Of hooks; FATAL is theirs as well. The last three are no failures: they say why there is no run.
+#define INBOX_HOOK_REASON_TABLE(X)                                                           \
+    X(UNPARSABLE,    "unparsable",    "it is not what its provider sends")                   \
+    X(TOO_LARGE,     "too-large",     "it opens to too much, or an event of it is too long") \
+    X(REFUSED,       "unwritten",     "the store refused what it makes, three times")        \
+    X(NO_TRIGGER,    "no-trigger",    "no trigger took its events")                          \
+    X(NO_CONNECTION, "no-connection", "it is of an account that no integration knows")       \
+    X(NO_EVENT,      "no-event",      "it tells of nothing that triggers ask for")
+
+#define INBOX_REASON_TABLE(X)    \
+    INBOX_OUTBOX_REASON_TABLE(X) \
+    INBOX_HOOK_REASON_TABLE(X)
+
+// Where a hook stands, as it is shown: one that was part of a failure is processed, try by try.
+#define INBOX_SHOWN_TABLE(X)      \
+    /* name       shown as     */ \
+    X(PENDING,    "pending")      \
+    X(PROCESSING, "processing")   \
+    X(COMPLETED,  "completed")    \
+    X(FAILED,     "failed")
 // clang-format on
 
 typedef enum InboxKind {
@@ -60,6 +81,12 @@ typedef enum InboxReason {
 #undef INBOX_REASON_ENUM
 } InboxReason;
 
+typedef enum InboxShown {
+#define INBOX_SHOWN_ENUM(name, text) INBOX_SHOWN_##name,
+    INBOX_SHOWN_TABLE(INBOX_SHOWN_ENUM)
+#undef INBOX_SHOWN_ENUM
+} InboxShown;
+
 // INBOX_TRIES is how often a row is tried that the store refuses.
 enum { INBOX_TRIES = 3 };
 
@@ -71,3 +98,7 @@ extern const char *const inbox_status_words[]; // ends with NULL
 const char *inbox_kind_text(InboxKind kind);
 const char *inbox_status_text(InboxStatus status);
 const char *inbox_reason_code(InboxReason reason);
+
+// inbox_shown is where a hook stands that has so many attempts behind it.
+extern const char *const inbox_shown_words[]; // ends with NULL
+InboxShown inbox_shown(InboxStatus status, int attempts);

@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include "engine/unpack.h"
 #include "store/accept.h"
 #include "store/defer.h"
 #include "store/inbox.h"
@@ -18,6 +19,8 @@
 // times. So it is where a process died: what it had taken is then the first that is there to take.
 // Of a row that is taken alone the try is counted first, in a transaction of its own, for it may
 // be one that ends the process too.
+//
+// A hook becomes as many events as its provider reads from it (unpack.h), or none, and says why.
 
 #define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
 #define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
@@ -29,8 +32,8 @@ typedef struct Draining {
     Tx *tx;
     const EngineOptions *options;
     Accept **accepts;
-    InboxRow **rows; // of the accepts
-    size_t count;
+    InboxRow **rows; // of the accepts: several in a row may be of one
+    size_t count, room;
 } Draining;
 
 static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault);
@@ -91,13 +94,16 @@ static void end(const Tx *tx, InboxRow *row, InboxStatus status, InboxReason rea
     row->processed_at = tx->now;
 }
 
-static Str cut(Tx *tx, const char *detail)
+// cut is what is kept of an error; what is no text is none.
+static Str cut(Tx *tx, Str detail)
 {
-    Str text = str_dup(&tx->arena, str_from(detail));
-    text.len = text.len < INBOX_ERROR_MAX ? text.len : INBOX_ERROR_MAX;
-    while (text.len > 0 && !str_is_utf8(text))
-        text.len--;
-    return text;
+    Str text = str_dup(&tx->arena, str_head(detail, INBOX_ERROR_MAX));
+    return text.at && str_is_utf8(text) ? text : STR_NONE;
+}
+
+static InboxReason refused(const InboxRow *row)
+{
+    return row->kind == INBOX_HOOK ? INBOX_REASON_REFUSED : INBOX_REASON_UNWRITTEN;
 }
 
 // blame counts an attempt of each row that was part of a failure; that of one which was tried
@@ -107,11 +113,11 @@ static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault
     for (size_t i = 0; i < taken->count; i++) {
         InboxRow *row = &taken->rows[i];
         row->attempts += uuid_cmp(row->id, tried) != 0;
-        row->error = cut(tx, fault);
+        row->error = cut(tx, str_from(fault));
         if (taken->is_alone)
             row->next_at = tx->now + ((Span) SPAN_SECOND << row->attempts);
         if (row->attempts >= INBOX_TRIES)
-            end(tx, row, INBOX_FAILED, INBOX_REASON_UNWRITTEN, row->error);
+            end(tx, row, INBOX_FAILED, refused(row), row->error);
     }
 }
 
@@ -200,20 +206,42 @@ static Err name(Tx *tx, InboxRow *row, Accept *accept, Error *error)
     return ERR_OK;
 }
 
+// accept_of is for one event.
+static Accept *accept_of(Tx *tx, int64_t tenant)
+{
+    Accept *accept = ARENA_NEW(&tx->arena, Accept);
+    *accept = (Accept){ .arena = &tx->arena,
+                        .tenant = tenant,
+                        .items = ARENA_NEW(&tx->arena, AcceptItem),
+                        .count = 1,
+                        .now = tx->now };
+    return accept;
+}
+
+// keep puts what was decided among what is to be written.
+static void keep(Draining *draining, Accept *accept, InboxRow *row)
+{
+    Arena *arena = &draining->tx->arena;
+    size_t count = draining->count, room = draining->room * 2, word = sizeof(void *);
+    if (count == draining->room) {
+        draining->accepts = arena_grow(arena, draining->accepts, count * word, room * word);
+        draining->rows = arena_grow(arena, draining->rows, count * word, room * word);
+        draining->room = room;
+    }
+    draining->accepts[draining->count] = accept;
+    draining->rows[draining->count++] = row;
+}
+
 // add decides the event that a row becomes; one that cannot become any fails. Of one that was set
 // back the event may be stored: it is decided anew.
 static Err add(Draining *draining, InboxRow *row, Error *error)
 {
     Tx *tx = draining->tx;
     Error why = { .arena = &tx->arena };
-    Accept *accept = ARENA_NEW(&tx->arena, Accept);
-    AcceptItem *item = ARENA_NEW(&tx->arena, AcceptItem);
-    *item = (AcceptItem){ 0 };
+    Accept *accept = accept_of(tx, row->tenant);
+    AcceptItem *item = accept->items;
     if (row->processed_at != INSTANT_NONE)
         TRY(again_load(tx->db, &tx->arena, row->tenant, row->id, &item->again, error));
-    *accept = (Accept){
-        .arena = &tx->arena, .tenant = row->tenant, .items = item, .count = 1, .now = tx->now
-    };
     Err err = build(draining, row, item, &why);
     if (err == ERR_OK && row->kind == INBOX_NOTIFY)
         TRY(name(tx, row, accept, error));
@@ -224,11 +252,56 @@ static Err add(Draining *draining, InboxRow *row, Error *error)
     if (err == ERR_OK)
         err = accept_decide(accept, tx->registry, tx->random, &why);
     if (err != ERR_OK) {
-        end(tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, cut(tx, why.detail));
+        end(tx, row, INBOX_FAILED, INBOX_REASON_UNUSABLE, cut(tx, str_from(why.detail)));
         return ERR_OK;
     }
-    draining->accepts[draining->count] = accept;
-    draining->rows[draining->count++] = row;
+    keep(draining, accept, row);
+    return ERR_OK;
+}
+
+// add_event decides an event of a hook; one that cannot be any fails the hook.
+static Err add_event(Draining *draining, InboxRow *row, const Unpacked *unpacked, size_t n,
+                     Error *error)
+{
+    Tx *tx = draining->tx;
+    Error why = { .arena = &tx->arena };
+    Accept *accept = accept_of(tx, row->tenant);
+    AcceptItem *item = accept->items;
+    Err err = unpack_event(&tx->arena, row, unpacked, n, STR_NONE, draining->options->payload_max,
+                           &item->event, &why);
+    item->event.received_at = earlier(row->received_at, tx->now);
+    if (err == ERR_OK && row->processed_at != INSTANT_NONE)
+        TRY(again_load(tx->db, &tx->arena, accept->tenant, item->event.id, &item->again, error));
+    if (err == ERR_OK)
+        err = accept_decide(accept, tx->registry, tx->random, &why);
+    if (err == ERR_OK)
+        keep(draining, accept, row);
+    else
+        end(tx, row, INBOX_FAILED,
+            err == ERR_TOO_LARGE ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE,
+            cut(tx, str_from(why.detail)));
+    return ERR_OK;
+}
+
+// add_hook decides all events of a hook, or none. One that has none is done with that.
+static Err add_hook(Draining *draining, InboxRow *row, Error *error)
+{
+    Tx *tx = draining->tx;
+    size_t before = draining->count;
+    Unpacked unpacked = unpack(&tx->arena, row, draining->options->providers);
+    const ProviderRead *read = &unpacked.read;
+    if (unpacked.reason != INBOX_REASON_NONE)
+        end(tx, row, INBOX_FAILED, unpacked.reason, cut(tx, unpacked.error));
+    if (!row->external_id.at)
+        row->external_id = read->external_id;
+    for (size_t n = 0; n < read->count && row->status != INBOX_FAILED; n++)
+        if (provided_type(read->events[n].provider, read->events[n].type))
+            TRY(add_event(draining, row, &unpacked, n, error));
+    if (row->status == INBOX_FAILED)
+        draining->count = before;
+    else if (draining->count == before)
+        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT,
+            read->count > 0 ? S("no trigger type is for it") : cut(tx, read->note));
     return ERR_OK;
 }
 
@@ -243,6 +316,23 @@ static bool is_taken(const Tx *tx, const Accept *accept)
            item->deferral;
 }
 
+static void end_emitted(const Tx *tx, InboxRow *row, bool is_good)
+{
+    end(tx, row, is_good ? INBOX_PUBLISHED : INBOX_FAILED,
+        is_good ? INBOX_REASON_NONE : INBOX_REASON_UNTAKEN,
+        is_good ? STR_NONE : str_from(inbox_reason_code(INBOX_REASON_UNTAKEN)));
+}
+
+// end_hook ends a hook by the next of its events: it is enough that one of them was taken. Nobody
+// need listen to what a provider sends, so that none was is no failure.
+static void end_hook(const Tx *tx, InboxRow *row, bool is_good)
+{
+    bool is_first = row->status != INBOX_PUBLISHED;
+    if (is_good || is_first)
+        end(tx, row, INBOX_PUBLISHED, is_good ? INBOX_REASON_NONE : INBOX_REASON_NO_TRIGGER,
+            STR_NONE);
+}
+
 // flush writes the events that were decided.
 static Err flush(Draining *draining, Error *error)
 {
@@ -250,10 +340,9 @@ static Err flush(Draining *draining, Error *error)
     if (draining->count > 0)
         TRY(accept_write(draining->tx, draining->accepts, draining->count, error));
     for (size_t i = 0; i < draining->count; i++) {
+        InboxRow *row = draining->rows[i];
         bool is_good = is_taken(tx, draining->accepts[i]);
-        end(tx, draining->rows[i], is_good ? INBOX_PUBLISHED : INBOX_FAILED,
-            is_good ? INBOX_REASON_NONE : INBOX_REASON_UNTAKEN,
-            is_good ? STR_NONE : str_from(inbox_reason_code(INBOX_REASON_UNTAKEN)));
+        (row->kind == INBOX_HOOK ? end_hook : end_emitted)(tx, row, is_good);
     }
     draining->count = 0;
     return ERR_OK;
@@ -280,12 +369,13 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
     case INBOX_DEFER:
     case INBOX_DEFER_CANCEL:
         return add(draining, row, error);
+    case INBOX_HOOK:
+        return add_hook(draining, row, error);
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it
         TRY(cancel(draining->tx, row, error));
         end(draining->tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE, STR_NONE);
         return ERR_OK;
-    case INBOX_HOOK: // not yet
     case INBOX_KINDS:
         break;
     }
@@ -298,7 +388,8 @@ static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, E
     Draining draining = { .tx = tx,
                           .options = options,
                           .accepts = ARENA_ARRAY(&tx->arena, Accept *, taken->count),
-                          .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count) };
+                          .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count),
+                          .room = taken->count };
     for (size_t i = 0; i < taken->count; i++)
         TRY(do_row(&draining, &taken->rows[i], error));
     return flush(&draining, error);

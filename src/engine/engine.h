@@ -18,6 +18,7 @@
 #include "channels/channel.h"
 #include "domain/move.h"
 #include "net/transport.h"
+#include "providers/provider.h"
 #include "store/writer.h"
 
 typedef struct Engine Engine;
@@ -31,8 +32,9 @@ typedef struct EngineOptions {
     Clock *clock;
     Clock *real; // the system's, whatever clock runs deliveries
     Random *random;
-    const Transport *transport;      // outlives the engine
-    const ChannelType *const *types; // of channels; ends with NULL. NULL: those that Peal knows
+    const Transport *transport;       // outlives the engine
+    const ChannelType *const *types;  // of channels; ends with NULL. NULL: those that Peal knows
+    const Provider *const *providers; // by ProviderName; NULL: those that Peal knows
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures

@@ -70,14 +70,15 @@ static const Statement bodies = {
 static const Statement settle = {
     .name = "inbox_settle",
     .scope = STATEMENT_TENANT,
-    .params = "iuiitiii",
+    .params = "iuiitiiit",
     .many = true,
     .sql = "UPDATE inbox SET status = $3, reason = $4, error = $5, attempts = $6, next_at = $7,"
-           " processed_at = $8 WHERE tenant = $1 AND id = $2",
+           " processed_at = $8, external_id = $9 WHERE tenant = $1 AND id = $2",
     .postgres = "UPDATE inbox i SET status = u.status, reason = u.reason, error = u.error,"
-                " attempts = u.attempts, next_at = u.next_at, processed_at = u.processed_at"
-                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u (tenant, id, status, reason,"
-                " error, attempts, next_at, processed_at)"
+                " attempts = u.attempts, next_at = u.next_at, processed_at = u.processed_at,"
+                " external_id = u.external_id"
+                " FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS u (tenant, id, status,"
+                " reason, error, attempts, next_at, processed_at, external_id)"
                 " WHERE i.tenant = u.tenant AND i.id = u.id",
 };
 
@@ -188,7 +189,8 @@ static const Columns row_columns = COLUMNS(
 static const Columns settled_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, status),
             COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
-            COLUMN_TIME(InboxRow, next_at), COLUMN_TIME(InboxRow, processed_at));
+            COLUMN_TIME(InboxRow, next_at), COLUMN_TIME(InboxRow, processed_at),
+            COLUMN(InboxRow, external_id));
 
 void inbox_put(Tx *tx, const InboxRow *rows, size_t count)
 {
@@ -267,15 +269,39 @@ static bool has_failed(const Source *source, size_t row)
     return value_to_i64(&rows_at(&source->pending, row)[2]) > 0;
 }
 
+static int64_t size_of(const Source *source, size_t row)
+{
+    return value_to_i64(&rows_at(&source->pending, row)[1]);
+}
+
 // share says how many rows of a source are taken: as many as its part of the bytes allows, and none
 // behind one that failed before.
 static void share(Source *source, int64_t bytes)
 {
     for (size_t i = 0; i < source->pending.count; i++) {
-        bytes -= value_to_i64(&rows_at(&source->pending, i)[1]);
-        if (i > 0 && (bytes < 0 || has_failed(source, i)))
+        bytes -= size_of(source, i);
+        if (bytes < 0 || (i > 0 && has_failed(source, i)))
             return;
         source->count++;
+    }
+}
+
+// share_all shares the take among the sources. The next row of a source may be longer than its part
+// is: one such goes into a take, of any source, so that none is always the last.
+static void share_all(Sources *sources, size_t first, InboxTaken *ret)
+{
+    bool has_long = false;
+    int64_t part = INBOX_BYTES_MAX / (int64_t) sources->count;
+    for (size_t i = 0; i < sources->count; i++) {
+        Source *source = &sources->at[(first + i) % sources->count];
+        if (source->pending.count > 0 && size_of(source, 0) > part) {
+            source->count = !has_long;
+            has_long = true;
+        } else {
+            share(source, part);
+        }
+        ret->count += source->count;
+        ret->has_more |= source->count < source->pending.count || source->count == INBOX_ROWS_MAX;
     }
 }
 
@@ -294,20 +320,16 @@ static Source *find_failed(Sources *sources, Uuid tried)
     return found;
 }
 
-// choose shares the take among the sources. A row that failed before, and is the next of its
-// source, is all that is taken.
-static void choose(Sources *sources, Uuid tried, InboxTaken *ret)
+// choose says which rows are taken. One that failed before, and is the next of its source, is all
+// that is.
+static void choose(Tx *tx, Sources *sources, Uuid tried, InboxTaken *ret)
 {
     Source *failed = find_failed(sources, tried);
     if (failed) {
         failed->count = ret->count = 1;
         ret->is_alone = ret->has_more = true;
-    }
-    for (size_t i = 0; i < sources->count && !ret->is_alone; i++) {
-        Source *source = &sources->at[i];
-        share(source, INBOX_BYTES_MAX / (int64_t) sources->count);
-        ret->count += source->count;
-        ret->has_more |= source->count < source->pending.count || source->count == INBOX_ROWS_MAX;
+    } else if (sources->count > 0) {
+        share_all(sources, random_u64(tx->random) % sources->count, ret);
     }
 }
 
@@ -347,7 +369,7 @@ Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
     if (begin > 0)
         TRY(find_sources(tx, 0, begin, sources, error));
     TRY(look(tx, sources, error));
-    choose(sources, tried, ret);
+    choose(tx, sources, tried, ret);
     ret->has_more |= sources->has_more;
     ret->is_pending = sources->count > 0;
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;

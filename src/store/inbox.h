@@ -1,10 +1,10 @@
 // inbox.h - the inbox as rows: put in, taken by the drain, settled, listed, set back.
 //
-// A source is a tenant's way in ("sql", or the id of one that is defined); its rows are taken in the order of
-// their ids, which is the order in which they came. One node at a time takes from a source, under a
-// lock that ends with its transaction; other nodes take from others meanwhile. Nothing is leased:
-// what a row becomes is written in the transaction that takes it, so a node that dies has done all
-// of it or nothing.
+// A source is a tenant's way in ("sql", or the id of one that is defined); its rows are taken in
+// the order of their ids, which is the order in which they came. One node at a time takes from a
+// source, under a lock that ends with its transaction; other nodes take from others meanwhile.
+// Nothing is leased: what a row becomes is written in the transaction that takes it, so a node that
+// dies has done all of it or nothing.
 //
 // A row that was part of a failure has attempts, and is taken alone from then on.
 #pragma once
@@ -17,7 +17,7 @@
 enum {
     INBOX_SOURCES_MAX = 64,    // that one take looks at
     INBOX_ROWS_MAX = 200,      // of a source, in one take
-    INBOX_BYTES_MAX = 4 << 20, // of bodies, in one take; the first of each source in any case
+    INBOX_BYTES_MAX = 4 << 20, // of bodies, in one take; beside one that is longer by itself
     INBOX_EXTERNAL_MAX = 200,  // bytes of a row's own id, where it came from
     INBOX_ERROR_MAX = 500,     // bytes of what is kept of an error
 };
@@ -58,7 +58,8 @@ typedef struct InboxTaken {
 // the others.
 Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error) MUST_USE;
 
-// inbox_settle writes status, reason, error, attempts, next_at and processed_at of taken rows.
+// inbox_settle writes status, reason, error, attempts, next_at, processed_at and external_id of
+// taken rows.
 void inbox_settle(Tx *tx, const InboxRow *rows, size_t count);
 
 // inbox_awake tells emit() that until then a drain looks often (sql/002): it need not ring.
@@ -79,8 +80,8 @@ typedef struct InboxFilter {
     InboxSide side;
     InboxTries tries;     // whether it was part of a failure
     Str source, provider; // none for any
-    Instant from; // received at or after; 0 for any
-    Instant to;   // received before; INSTANT_NONE for any
+    Instant from;         // received at or after; 0 for any
+    Instant to;           // received before; INSTANT_NONE for any
 } InboxFilter;
 
 // inbox_page reads rows newest first, with their bodies.

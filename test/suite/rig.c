@@ -93,6 +93,7 @@ static void start_engine(Rig *rig)
         .flights_max = rig->flights_max,
         .host_max = rig->host_max,
         .types = rig->types,
+        .providers = rig->providers,
     };
     rig->engine = engine_new(&options);
     writer_follow(rig->store.writer, engine_moved, rig->engine);

@@ -32,17 +32,18 @@ typedef struct Rig {
     bool is_dead;            // no request is answered, which is known at once
     const char *retry_after; // of every answer; NULL: none
     int64_t node;
-    size_t flights_max;              // from the next restart() on; 0: the engine's own
-    int host_max;                    // likewise
-    const ChannelType *const *types; // likewise; NULL: Peal's own
-    Carriers carriers;               // of programs, once there is one
-    const char *broken;              // a statement that fails whenever it is sent; NULL
-    bool is_away;                    // no transaction begins
-    Span clock_delay;                // how long the server's clock is under way to us
-    int rounds;                      // that the engine was asked for, in the last turn
-    int transactions;                // begun since the rig was set up
-    int looks;                       // at all lanes of the store
-    Buf said;                        // what the store was sent, by name, since this was emptied
+    size_t flights_max;               // from the next restart() on; 0: the engine's own
+    int host_max;                     // likewise
+    const ChannelType *const *types;  // likewise; NULL: Peal's own
+    const Provider *const *providers; // likewise
+    Carriers carriers;                // of programs, once there is one
+    const char *broken;               // a statement that fails whenever it is sent; NULL
+    bool is_away;                     // no transaction begins
+    Span clock_delay;                 // how long the server's clock is under way to us
+    int rounds;                       // that the engine was asked for, in the last turn
+    int transactions;                 // begun since the rig was set up
+    int looks;                        // at all lanes of the store
+    Buf said;                         // what the store was sent, by name, since this was emptied
 } Rig;
 
 void rig_open(Rig *rig);

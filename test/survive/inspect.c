@@ -80,7 +80,8 @@ static const Rule rules[] = {
          " WHERE v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
          " AND v.version = d.version)"),
     RULE("what was drained has its event, and nothing else has",
-         "SELECT COUNT(*) FROM inbox i WHERE (i.status = 1) <> EXISTS (SELECT 1 FROM event e"
+         "SELECT COUNT(*) FROM inbox i WHERE i.provider IS NULL AND (i.status = 1) <> EXISTS "
+         "(SELECT 1 FROM event e"
          " WHERE e.tenant = i.tenant AND e.id = i.id)"),
     RULE("a target has its delivery, and a moment where something was told",
          "SELECT COUNT(*) FROM target t WHERE NOT EXISTS (SELECT 1 FROM delivery d"

@@ -1,0 +1,93 @@
+#include "engine/unpack.h"
+
+#include "base/gzip.h"
+
+static Unpacked failed(Arena *arena, InboxReason reason, const char *why)
+{
+    return (Unpacked){ .reason = reason, .error = str_dup(arena, str_from(why)) };
+}
+
+// read_headers reads them as they are stored: an array of [name, value].
+static void read_headers(Arena *arena, Str text, Hook *hook)
+{
+    const Json *stored;
+    if (!text.at || json_parse(arena, text, &stored, NULL) != ERR_OK)
+        return; // some provider may need none
+    HookHeader *headers = ARENA_ARRAY(arena, HookHeader, json_count(stored) + 1);
+    for (JsonIter it = json_each(stored); json_next(&it);)
+        headers[hook->header_count++] =
+            (HookHeader){ json_str(json_at(it.value, 0)), json_str(json_at(it.value, 1)) };
+    hook->headers = headers;
+}
+
+// open_body makes of what came what was meant.
+static Err open_body(Arena *arena, Hook *hook, Error *error)
+{
+    Str encoding = hook_header(hook, S("content-encoding"));
+    if (encoding.len == 0 || str_eq_nocase(encoding, S("identity")))
+        return ERR_OK;
+    if (str_eq_nocase(encoding, S("gzip")) || str_eq_nocase(encoding, S("x-gzip")))
+        return gzip_open(arena, hook->body, UNPACK_OPENED_MAX, &hook->body, error);
+    return fail(error, ERR_INVALID, "its Content-Encoding is not known here; gzip is");
+}
+
+// check_many refuses what no row may bring: each event is a row, with all that triggers make of it.
+static Unpacked check_many(Arena *arena, const ProviderRead *read)
+{
+    if (read->count > UNPACK_EVENTS_MAX)
+        return failed(arena, INBOX_REASON_TOO_LARGE, "it brings more than 10000 events");
+    return (Unpacked){ .read = *read };
+}
+
+Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *providers)
+{
+    ProviderName name;
+    ProviderRead read = { 0 };
+    Error error = { .arena = arena };
+    if (!provider_name_parse(row->provider, &name))
+        return failed(arena, INBOX_REASON_UNPARSABLE, "its provider is not known here");
+    const Provider *provider = providers ? providers[name] : provider_of(name);
+    if (!provider || !provider->parse)
+        return failed(arena, INBOX_REASON_UNPARSABLE, "its provider is not known here");
+    Hook hook = { .method = S("POST"), .body = row->body, .at = row->received_at };
+    read_headers(arena, row->headers, &hook);
+    Err err = open_body(arena, &hook, &error);
+    if (err == ERR_OK)
+        err = provider->parse(arena, &hook, &read, &error);
+    if (err == ERR_OK)
+        return check_many(arena, &read);
+    bool is_large = err == ERR_TOO_LARGE;
+    return failed(arena, is_large ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE, error.detail);
+}
+
+Uuid unpack_id(Uuid row, size_t n)
+{
+    uint32_t tail = 0;
+    for (int i = 10; i < 14; i++)
+        tail = tail << 8 | row.b[i];
+    tail += (uint32_t) n;
+    for (int i = 13; i >= 10; i--, tail >>= 8)
+        row.b[i] = (uint8_t) tail;
+    return row;
+}
+
+Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,
+                 Str integration, size_t max, Event *ret, Error *error)
+{
+    const ProviderEvent *read = &unpacked->read.events[n];
+    // Each may be given the whole body as its raw; together they may not be many times as much.
+    size_t share = UNPACK_BYTES_MAX / unpacked->read.count;
+    Str payload = provider_payload(arena, read, row->received_at, share < max ? share : max);
+    *ret = (Event){
+        .kind = str_format(arena, "%s.%.*s", provider_id_text(read->provider), STR_ARG(read->type)),
+        .source = row->source,
+        .topic = integration,
+        .occurred_at = read->occurred_at,
+    };
+    if (payload.len > max)
+        return fail(error, ERR_TOO_LARGE, "an event of it has %zu bytes; %zu are allowed",
+                    payload.len, max);
+    TRY(event_build_row(arena, payload, ret, error));
+    ret->id = unpack_id(row->id, n);
+    return ERR_OK;
+}
