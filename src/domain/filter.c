@@ -29,6 +29,7 @@ typedef struct Leaf {
     size_t operand_count;
     bool is_wanted;  // for exists: whether it should; for an empty group: its truth
     bool is_negated; // stands under an odd number of "not"
+    bool is_made;    // is told in the words of what it was made of
     int then;        // where to go on when it holds: a leaf, MATCH or MISS
     int otherwise;
     Str pointer;
@@ -145,6 +146,18 @@ static bool is_in(const Leaf *leaf, const Scalar *seen)
     return false;
 }
 
+static bool shares(const Leaf *leaf, const Scalar *seen)
+{
+    if (seen->type != JSON_ARRAY)
+        return false;
+    for (JsonIter it = json_each(seen->json); json_next(&it);) {
+        Scalar element = scalar_of(it.value);
+        if (is_in(leaf, &element))
+            return true;
+    }
+    return false;
+}
+
 static bool contains(const Leaf *leaf, const Scalar *seen)
 {
     if (seen->type == JSON_STRING)
@@ -211,6 +224,10 @@ static const Operator ops[] = {
     { "endsWith",   &a_string,    ends,        "ended with %",     "did not end with %" },
     { "exists",     &a_choice,    exists,      "were there",       "were not there" },
 };
+
+// FILTER_SHARES is no word of the language: only what is made uses it.
+static const Operator shares_op =
+    { FILTER_SHARES, &a_list,     shares,      "contained one of %", "contained none of %" };
 // clang-format on
 
 static int kind_of(const Json *value)
@@ -241,6 +258,7 @@ typedef struct Compiler {
     Filter *filter;
     int *labels;
     int label_count;
+    bool is_made; // the part under way
 } Compiler;
 
 typedef struct Jumps {
@@ -255,6 +273,7 @@ static Leaf *add_leaf(Compiler *compiler, Str pointer, Jumps jumps)
     leaf->then = jumps.then;
     leaf->otherwise = jumps.otherwise;
     leaf->is_negated = jumps.is_negated;
+    leaf->is_made = compiler->is_made;
     return leaf;
 }
 
@@ -305,6 +324,8 @@ static void read_leaf_op(const Members *members, Leaf *leaf)
         if (str_eq(json_str(op), str_from(ops[i].text)))
             leaf->op = &ops[i];
     }
+    if (leaf->is_made && str_eq(json_str(op), S(FILTER_SHARES)))
+        leaf->op = &shares_op;
     if (!leaf->op)
         note_unknown_op(members, json_str(op));
 }
@@ -459,30 +480,55 @@ static int resolve(const Compiler *compiler, int label)
     return compiler->labels[label];
 }
 
-Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret, Error *error)
+static size_t count_parts(const FilterPart *parts, size_t count)
 {
-    if (!source) {
-        *ret = NULL;
-        return ERR_OK;
+    size_t nodes = 0;
+    for (size_t i = 0; i < count; i++)
+        nodes += count_nodes(parts[i].source, 1);
+    return nodes;
+}
+
+// compile_parts compiles them one behind the other: each that holds leads to the next.
+static void compile_parts(Compiler *compiler, const FilterPart *parts, size_t count)
+{
+    Filter *filter = compiler->filter;
+    for (size_t i = 0; i < count; i++) {
+        int next = i + 1 < count ? compiler->label_count++ : 0;
+        int first = filter->count;
+        compiler->is_made = parts[i].is_made;
+        compile(compiler, parts[i].source, parts[i].pointer,
+                (Jumps){ .then = next, .otherwise = 1 }, 1);
+        if (next)
+            compiler->labels[next] = filter->count;
+        for (int n = first; parts[i].is_made && n < filter->count; n++)
+            filter->leaves[n].pointer = parts[i].pointer;
     }
+}
+
+Err filter_compile_all(Arena *arena, const FilterPart *parts, size_t count, const Filter **ret,
+                       Error *error)
+{
+    *ret = NULL;
+    if (count == 0)
+        return ERR_OK;
     Error own = { 0 };
-    Members members = members_open(source, pointer, error ? error : &own);
-    size_t count = count_nodes(source, 1);
-    if (count > FILTER_NODES_MAX) {
-        error_add(members.error, pointer, "too-large", "a filter may have %d parts, not %zu",
-                  FILTER_NODES_MAX, count);
+    Members members = members_open(parts[0].source, parts[0].pointer, error ? error : &own);
+    size_t nodes = count_parts(parts, count);
+    if (nodes > FILTER_NODES_MAX) {
+        error_add(members.error, parts[count - 1].pointer, "too-large",
+                  "a filter may have %d parts, not %zu", FILTER_NODES_MAX, nodes);
         return members_close(&members, ERR_INVALID);
     }
 
-    Filter *filter = (Filter *) arena_alloc(arena, sizeof(Filter) + count * sizeof(Leaf));
+    Filter *filter = (Filter *) arena_alloc(arena, sizeof(Filter) + nodes * sizeof(Leaf));
     Compiler compiler = { .arena = arena,
                           .error = members.error,
                           .filter = filter,
-                          .labels = ARENA_ARRAY(arena, int, count + 2),
+                          .labels = ARENA_ARRAY(arena, int, nodes + count + 2),
                           .label_count = 2 };
     compiler.labels[0] = MATCH;
     compiler.labels[1] = MISS;
-    compile(&compiler, source, pointer, (Jumps){ .then = 0, .otherwise = 1 }, 1);
+    compile_parts(&compiler, parts, count);
     TRY(members_close(&members, ERR_INVALID));
 
     for (int i = 0; i < filter->count; i++) {
@@ -491,6 +537,12 @@ Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter *
     }
     *ret = filter;
     return ERR_OK;
+}
+
+Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret, Error *error)
+{
+    return filter_compile_all(arena, &(FilterPart){ source, pointer, false }, source ? 1 : 0, ret,
+                              error);
 }
 
 // put_group is the schema of {"all":…}, {"any":…} or {"not":…}; value is that of what stands there.
@@ -675,15 +727,61 @@ static Str seen_by(Arena *arena, const Leaf *leaf, const Event *event, Str templ
     return buf_str(&buf);
 }
 
+// told_name is a path without what all that providers bring lies below.
+static Str told_name(Str path)
+{
+    Str context = S("candidate.context.");
+    return str_starts(path, context) ? str_skip(path, context.len) : path;
+}
+
+// add_few writes a value, or the first elements of a list, with a word between them.
+static void add_few(Buf *buf, const Json *value, const char *between)
+{
+    enum { FEW = 10 };
+    if (json_type(value) != JSON_ARRAY) {
+        json_write(buf, value, false);
+        return;
+    }
+    for (JsonIter it = json_each(value); it.index < FEW && json_next(&it);) {
+        buf_add(buf, it.index > 1 ? str_from(between) : S(""));
+        json_write(buf, it.value, false);
+    }
+    if (json_count(value) > FEW)
+        buf_add_format(buf, "%s%zu others", between, json_count(value) - FEW);
+}
+
+// told_of says what was seen and what was asked for: labels contained "ui"; "bug" was asked for.
+static Str told_of(Arena *arena, const Leaf *leaf, const Event *event, Str template_id)
+{
+    Found found = event_find(event, template_id, leaf->path);
+    const Scalar seen = scalar_found(&found);
+    bool is_list = leaf->op == &shares_op;
+    Buf buf = buf_new(arena, BUF_WHOLE);
+    buf_add(&buf, told_name(leaf->path));
+    buf_add(&buf, is_list ? S(" contained ") : S(" was "));
+    if (seen.type == JSON_ABSENT || (is_list && json_count(seen.json) == 0))
+        buf_add(&buf, is_list ? S("nothing") : S("missing"));
+    else if (seen.json)
+        add_few(&buf, seen.json, ", ");
+    else
+        buf_add_format(&buf, "\"%.*s\"", STR_ARG(seen.text));
+    buf_add(&buf, S("; "));
+    add_few(&buf, leaf->value, " or ");
+    buf_add(&buf, S(" was asked for"));
+    return buf_str(&buf);
+}
+
 FilterReason filter_explain(Arena *arena, const Filter *filter, int leaf, const Event *event,
                             Str template_id)
 {
     if (!filter || leaf < 0 || leaf >= filter->count)
         return (FilterReason){ 0 };
     const Leaf *found = &filter->leaves[leaf];
+    bool is_told = found->is_made && found->op;
     return (FilterReason){
         .path = found->pointer,
-        .predicate = predicate_of(arena, found),
+        .predicate =
+            is_told ? told_of(arena, found, event, template_id) : predicate_of(arena, found),
         .seen = seen_by(arena, found, event, template_id),
         .would_match_if = would_match_if(arena, found),
     };

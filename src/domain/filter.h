@@ -22,6 +22,19 @@ typedef struct Filter Filter;
 Err filter_compile(Arena *arena, const Json *source, Str pointer, const Filter **ret,
                    Error *error) MUST_USE;
 
+// filter_compile_all compiles several to one that holds where all do. A part that was made of
+// something else (is_made), such as a member of a trigger's config, is told by its own place alone,
+// wherever in it a leaf stands, and by what was asked for; it may use FILTER_SHARES, which holds
+// where the array at a path has an element of the value's.
+#define FILTER_SHARES "shares"
+typedef struct FilterPart {
+    const Json *source;
+    Str pointer;
+    bool is_made;
+} FilterPart;
+Err filter_compile_all(Arena *arena, const FilterPart *parts, size_t count, const Filter **ret,
+                       Error *error) MUST_USE;
+
 // filter_schema writes the JSON Schema of a filter; ref is what it refers to itself by.
 void filter_schema(JsonOut *out, const char *ref);
 
@@ -54,7 +67,8 @@ bool filter_gate_key(const Event *event, Str path, uint64_t *ret);
 // FilterReason is a miss in words, for explain and for the command line.
 typedef struct FilterReason {
     Str path;           // JSON Pointer of the leaf within the trigger: /filter/all/0
-    Str predicate;      // candidate.jobType == "GR"
+    Str predicate;      // candidate.jobType == "GR"; of what was made: labels contained "ui";
+                        // "bug" was asked for
     Str seen;           // JSON of the value found; none when it is missing
     Str would_match_if; // candidate.jobType were "GR"
 } FilterReason;

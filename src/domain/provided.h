@@ -11,6 +11,7 @@
 #pragma once
 
 #include "domain/field.h"
+#include "domain/filter.h"
 
 // Stored as their ids. TABLE is no service: its rows are an application's own (intake/table.h).
 // clang-format off
@@ -57,7 +58,7 @@ enum { PROVIDED_PATHS_MAX = 3 };
 typedef struct ProvidedAsk {
     const char *member;
     Asked asked;
-    const char *paths[PROVIDED_PATHS_MAX]; // candidate.context.team.id …
+    const char *paths[PROVIDED_PATHS_MAX]; // below candidate.context: team.id
     const char *const *words;              // of ASKED_AT_LEAST, lowest first; ends with NULL
 } ProvidedAsk;
 
@@ -75,9 +76,12 @@ typedef struct ProvidedType {
 const ProvidedType *provided_type(ProviderName provider, Str id);
 const ProvidedType *provided_types(ProviderName provider, size_t *ret_count);
 
-// provided_check notes what is wrong with a config that lies at pointer. provided_filter makes the
-// filter that it asks for, as JSON for filter_compile(); NULL where it asks nothing. Each leaf's
-// place there tells the member: explain shows /config/<member>.
+// provided_check notes what is wrong with a config that lies at pointer; false where it is no
+// object. provided_parts makes the filters that a good one asks for, up to PROVIDED_PARTS_MAX: each
+// told by the member's place, /config/<member>.
+enum { PROVIDED_PROPERTIES_MAX = 20, PROVIDED_ASKS_MAX = 8 };
+enum { PROVIDED_PARTS_MAX = PROVIDED_ASKS_MAX + PROVIDED_PROPERTIES_MAX };
 bool provided_check(Arena *arena, const ProvidedType *type, const Json *config, Str pointer,
                     Error *error);
-const Json *provided_filter(Arena *arena, const ProvidedType *type, const Json *config);
+size_t provided_parts(Arena *arena, const ProvidedType *type, const Json *config,
+                      FilterPart ret[PROVIDED_PARTS_MAX]);
