@@ -26,6 +26,7 @@ typedef struct Work {
     Uuid id;
     int fence, attempt;
     Str job, entity, event_kind, payload; // job: none where another rule made it
+    Str automation, trigger_event;        // of a run of one; of one that a trigger made; none
     Instant started_at, lease_until;
 } Work;
 
@@ -157,13 +158,25 @@ static Err send_claim(Tx *tx, Call *call, bool *ret_refused, Error *error)
     return ERR_OK;
 }
 
+// automation_of is whose run it is, by a trigger or by itself; none: no automation's.
+static Str automation_of(const Trigger *trigger)
+{
+    return trigger->rule.kind == RULE_AUTOMATION ? trigger->rule.id : trigger->automation;
+}
+
 static Work work_of(Arena *arena, const Claimed *claimed)
 {
     const Trigger *trigger = claimed->trigger;
+    Str automation = automation_of(trigger);
     return (Work){ .id = claimed->promise.id,
                    .fence = claimed->live.fence,
                    .attempt = claimed->live.attempt,
                    .job = trigger->job ? str_dup(arena, trigger->rule.id) : STR_NONE,
+                   .automation = automation.at ? str_dup(arena, automation) : STR_NONE,
+                   .trigger_event =
+                       trigger->automation.at
+                           ? run_event_id(arena, claimed->promise.event, claimed->promise.rule)
+                           : STR_NONE,
                    .entity = claimed->promise.entity,
                    .event_kind = claimed->event_kind,
                    .payload = claimed->payload,
@@ -246,6 +259,12 @@ static void put_work(const Call *call, JsonOut *json, const Work *work)
     json_put_i64(json, S("fence"), work->fence);
     json_put_str(json, S("executionId"), run_execution_id(call->arena, work->id, work->attempt));
     json_put_str(json, S("job"), work->job);
+    if (work->automation.at) {
+        json_put_str(json, S("automation"), work->automation);
+        json_put_id(json, S("runId"), work->id);
+    }
+    if (work->trigger_event.at)
+        json_put_str(json, S("triggerEventId"), work->trigger_event);
     json_put_str(json, S("entity"), work->entity);
     json_put_str(json, S("eventKind"), work->event_kind);
     json_put_raw(json, S("payload"), work->payload);

@@ -377,6 +377,7 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured, co
         .event_kind = captured->event_kind,
         .rule_kind = captured->rule_kind,
         .rule_id = captured->rule_id,
+        .automation = rule ? rule->automation : STR_NONE,
         .send = captured->send,
         .attempt = captured->number,
         .url = message_link(call->arena, call->api->url_template, captured->promise.public_id),

@@ -27,23 +27,33 @@ void edit_warn(Edit *edit, Str placeholder, Str message)
     edit->warning_count = count + 1;
 }
 
-Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
+// warn_of_missing warns of a definition that is not there yet.
+static Err warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error *error)
 {
-    Definition channel;
+    Definition found;
     Error missing = { 0 };
-    Err err = definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant, DEFINITION_CHANNEL,
-                             key, &channel, &missing);
+    Err err = definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant,
+                             str_from(kind->kind), id, &found, &missing);
     if (err == ERR_NOT_FOUND)
         edit_warn(edit, STR_NONE,
-                  str_format(edit->call->arena, "channel %.*s does not exist yet", STR_ARG(key)));
+                  str_format(edit->call->arena, "%s %.*s does not exist yet", kind->kind,
+                             STR_ARG(id)));
     else if (err != ERR_OK)
         return fail(error, err, "%s", missing.detail);
     return ERR_OK;
 }
 
+Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
+{
+    return warn_of_missing(edit, &definition_channel, key, error);
+}
+
 static Err touch_trigger(Edit *edit, Error *error)
 {
     Str channel = json_str(json_get(edit->body, S("channel")));
+    Str automation = json_str(json_get(edit->body, S("automation")));
+    if (automation.at)
+        return warn_of_missing(edit, &definition_automation, automation, error);
     TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
     return edit_warn_of_channel(edit, channel, error);
 }

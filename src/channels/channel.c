@@ -87,7 +87,12 @@ void parcel_redact(const Parcel *parcel)
 
 bool message_is_run(const Message *message)
 {
-    return run_of_rule(message->rule_kind);
+    return message->automation.at || run_of_rule(message->rule_kind);
+}
+
+Str message_runs(const Message *message)
+{
+    return message->automation.at ? message->automation : message->rule_id;
 }
 
 // put_run writes what is told of a run alone.
@@ -95,16 +100,21 @@ static void put_run(JsonOut *out, const Message *message)
 {
     DEFER(arena_done) Arena arena = { 0 };
     char id[UUID_TEXT_LEN + 1];
-    if (message->rule_kind == RULE_AUTOMATION) {
-        json_put_str(out, S("automation"), message->rule_id);
+    bool is_triggered = message->automation.at;
+    RunSource source = is_triggered ? RUN_TRIGGERED : run_source(message->source);
+    if (is_triggered || message->rule_kind == RULE_AUTOMATION) {
+        json_put_str(out, S("automation"), message_runs(message));
         json_put_str(out, S("runId"), uuid_text(message->promise.id, id));
     } else {
         json_put_str(out, S("job"), message->rule_id);
     }
+    if (is_triggered)
+        json_put_str(out, S("triggerEventId"),
+                     run_event_id(&arena, message->promise.event, message->promise.rule));
     json_put_str(out, S("entity"), message->promise.entity);
     json_put_str(out, S("executionId"),
                  run_execution_id(&arena, message->promise.id, message->attempt));
-    json_put_str(out, S("source"), str_from(run_source_text(run_source(message->source))));
+    json_put_str(out, S("source"), str_from(run_source_text(source)));
     json_put_time(out, S("scheduledFor"), message->occurred_at);
 }
 

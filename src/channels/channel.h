@@ -39,6 +39,7 @@ typedef struct Message {
     Str event_kind;
     RuleKind rule_kind; // what made it, whose version the promise has
     Str rule_id;
+    Str automation; // that it is a run of by a trigger; none
     int send, attempt;
     Str url;             // the link, made from the installation's template; none
     Instant occurred_at; // of a run: what it was scheduled for
@@ -92,7 +93,9 @@ void parcel_hide(Parcel *parcel, const Transfer *transfer);
 void parcel_redact(const Parcel *parcel);
 
 // message_is_run: it is a run of a job or an automation, and tells of it more than others do.
+// message_runs is the name of what is run.
 bool message_is_run(const Message *message);
+Str message_runs(const Message *message);
 
 // message_json is the body every HTTP receiver gets, and what /v1/captured shows.
 Str message_json(Arena *arena, const Message *message);

@@ -160,7 +160,7 @@ static Environment environment_of(const Parcel *parcel)
     char started[TIME_TEXT_MAX];
     Environment environment = { ARENA_ARRAY(arena, Variable, VARIABLES_MAX), 0 };
     set(&environment, S("PATH"), S("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
-    set(&environment, S("PEAL_JOB"), message_is_run(message) ? message->rule_id : STR_NONE);
+    set(&environment, S("PEAL_JOB"), message_is_run(message) ? message_runs(message) : STR_NONE);
     set(&environment, S("PEAL_ENTITY"), message->promise.entity);
     set(&environment, S("PEAL_EXECUTION_ID"),
         run_execution_id(arena, message->promise.id, message->attempt));

@@ -41,7 +41,9 @@
     X(DUPLICATE_KEY,     "duplicate-key",     "its dedup key was taken")       \
     X(TOO_LARGE,         "too-large",         "address or locale too long")    \
     X(OTHER_LANGUAGE,    "other-language",    "a template in another language fits better, or its own does not fit") \
-    X(NARROWER_SCOPE,    "narrower-scope",    "a template with a narrower scope was chosen")
+    X(NARROWER_SCOPE,    "narrower-scope",    "a template with a narrower scope was chosen") \
+    X(AUTOMATION_DISABLED, "automation-disabled", "the automation that it runs was disabled") \
+    X(RUN_CREATE_FAILED, "run-create-failed", "the automation that it runs was not there")
 // clang-format on
 
 typedef enum DecisionKind {

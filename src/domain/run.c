@@ -33,6 +33,19 @@ bool run_of_rule(RuleKind kind)
     return kind == RULE_JOB || kind == RULE_AUTOMATION;
 }
 
+Str run_event_id(Arena *arena, Uuid event, int64_t rule)
+{
+    char text[UUID_TEXT_LEN + 1];
+    return str_format(arena, "%.*s.%lld", STR_ARG(uuid_text(event, text)), (long long) rule);
+}
+
+bool run_event_parse(Str text, Uuid *ret_event, int64_t *ret_rule)
+{
+    Str rest = text;
+    Str event = str_cut(&rest, '.');
+    return uuid_parse(event, ret_event) && str_to_i64(rest, 1, INT64_MAX, ret_rule);
+}
+
 Str run_execution_id(Arena *arena, Uuid delivery, int attempt)
 {
     char text[UUID_TEXT_LEN + 1];

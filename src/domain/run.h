@@ -21,7 +21,8 @@
     /* name      of its event   as it is shown    */ \
     X(SCHEDULED, "schedule",    "Scheduled")         \
     X(MANUAL,    "manual",      "Manual")            \
-    X(DEFERRED,  "deferred",    "Deferred")
+    X(DEFERRED,  "deferred",    "Deferred")          \
+    X(TRIGGERED, "trigger",     "Trigger")
 // clang-format on
 
 typedef enum RunSource {
@@ -31,13 +32,18 @@ typedef enum RunSource {
 } RunSource;
 
 // run_source is whom the source of its event stands for; what is nobody's of the table asked for it
-// by hand.
+// by hand. What a trigger made has whatever source its event has: that it is one, its rule tells.
 RunSource run_source(Str event_source);
 const char *run_source_word(RunSource source); // of its event
 const char *run_source_text(RunSource source); // as it is shown
 
 // run_of_rule: the deliveries of such a rule are runs.
 bool run_of_rule(RuleKind kind);
+
+// run_event_id names what a trigger made of an event, a trigger event: <event id>.<rule number>;
+// run_event_parse reads such a name.
+Str run_event_id(Arena *arena, Uuid event, int64_t rule);
+bool run_event_parse(Str text, Uuid *ret_event, int64_t *ret_rule);
 
 // run_execution_id names a try of a run: <deliveryId>-<attempt>.
 Str run_execution_id(Arena *arena, Uuid delivery, int attempt);

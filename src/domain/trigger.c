@@ -3,11 +3,23 @@
 #include "base/time.h"
 #include "domain/dedup.h"
 #include "domain/definition.h"
+#include "domain/provided.h"
+#include "domain/run.h"
 #include "domain/template.h"
 
 enum { TEMPLATE_ID_MAX = 200, CANCEL_PATHS_MAX = 16 };
 
 static const Field path = { NULL, FIELD_PATH };
+
+static const char *const ways[] = { "webhook", "polling", NULL };
+
+// Source is what a definition says.
+typedef struct Source {
+    Trigger trigger; // first: cancelOn is read into it
+    int provider;    // -1: none
+    int way;
+    Str type;
+} Source;
 
 // clang-format off
 #define AT(member) .offset = offsetof(Trigger, member)
@@ -24,10 +36,20 @@ const Shape cancel_shape = { "CancelOn", SHAPE_ROWS(cancel_fields), .size = size
 
 static const Field fields[] = {
     { "id", FIELD_KEY, FIELD_NEEDED, AT(rule.id), .max = TRIGGER_ID_MAX },
-    { "eventKind", KIND, AT(event_kind), .flags = FIELD_NEEDED, .help = "the events that it listens to" },
+    { "eventKind", KIND, AT(event_kind), .help = "the events that it listens to, unless it has a provider" },
     { "kind", KIND, .flags = FIELD_ALSO },
-    { "channel", FIELD_KEY, FIELD_NEEDED, AT(channel), .max = CHANNEL_KEY_MAX,
-      .help = "the key of the channel that it sends through" },
+    { "channel", FIELD_KEY, AT(channel), .max = CHANNEL_KEY_MAX,
+      .help = "the key of the channel that it sends through, unless it has an automation" },
+    { "automation", FIELD_KEY, AT(automation), .max = TRIGGER_ID_MAX, .help = "the id of the automation that it runs" },
+    { "provider", FIELD_WORD, .offset = offsetof(Source, provider),
+      .words = provider_ids, .noun = "a provider", .help = "whose events it listens to" },
+    { "type", FIELD_TEXT, .offset = offsetof(Source, type), .max = EVENT_KIND_MAX, .help = "of the provider's events" },
+    { "integration", FIELD_KEY, AT(feed.integration), .max = TRIGGER_ID_MAX, .help = "whose events alone it listens to" },
+    { "source", FIELD_KEY, AT(feed.source), .max = TRIGGER_ID_MAX, .help = "by which alone they come" },
+    { "config", FIELD_OBJECT, AT(feed.config), .help = "what it asks of them, by provider and type (GET /v1/providers)" },
+    { "way", FIELD_WORD, .offset = offsetof(Source, way), .words = ways, .noun = "a way", .help = "webhook unless said" },
+    { "interval", FIELD_SPAN, AT(feed.interval), .min = TRIGGER_INTERVAL_MIN, .max = SPAN_DAY,
+      .help = "how often its integration is polled at least; as is usual for the provider unless said" },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one makes no deliveries" },
     { "templateId", FIELD_TEXT_OR_NUMBER, AT(template_id), .max = TEMPLATE_ID_MAX, .help = "its id unless said" },
     { "filter", FIELD_FILTER, AT(filter) },
@@ -50,26 +72,140 @@ static const Field fields[] = {
 };
 // clang-format on
 
+static void check_type(const Members *members, Source *source)
+{
+    if (!source->type.at) {
+        members_missing(members, "type");
+        return;
+    }
+    source->trigger.feed.type = provided_type((ProviderName) source->provider, source->type);
+    if (!source->trigger.feed.type)
+        members_note(members, S("type"), "unknown-type",
+                     "%s has no events of the type \"%.*s\": see GET /v1/providers",
+                     provider_id_text((ProviderName) source->provider),
+                     STR_ARG(members_shown(source->type)));
+}
+
+// check_feed: what tells of a provider's events stands only beside one.
+static void check_feed(const Members *members, Source *source)
+{
+    static const char *const only[] = {
+        "type", "integration", "source", "config", "way", "interval"
+    };
+    source->trigger.feed.way = (TriggerWay) source->way;
+    if (source->provider >= 0) {
+        check_type(members, source);
+        if (source->trigger.event_kind.at)
+            members_note(members, S("eventKind"), "bad-value",
+                         "it follows from \"provider\" and \"type\"");
+        if (source->trigger.feed.interval && source->way != TRIGGER_BY_POLLING)
+            members_note(members, S("interval"), "bad-value",
+                         "stands beside the way polling alone");
+        return;
+    }
+    if (members_get(members, "provider"))
+        return; // it is none that there is
+    for (size_t i = 0; i < ARRAY_LEN(only); i++)
+        if (members_get(members, only[i]))
+            members_note(members, str_from(only[i]), "bad-value", "needs \"provider\" beside it");
+    if (!members_get(members, "eventKind") && !members_get(members, "kind"))
+        members_missing(members, "eventKind");
+}
+
+// check says where it listens, and where what it makes goes.
+static void check(const Members *members, void *value)
+{
+    Source *source = value;
+    check_feed(members, source);
+    bool has_channel = members_get(members, "channel"), runs = members_get(members, "automation");
+    if (!has_channel && !runs)
+        members_missing(members, "channel");
+    if (has_channel && runs)
+        members_note(members, S("channel"), "bad-value",
+                     "it is the automation's handler that is sent to");
+    if (runs && members_get(members, "retry"))
+        members_note(members, S("retry"), "bad-value", "it is the automation's");
+}
+
 const Shape trigger_shape = {
-    "Trigger",
-    SHAPE_ROWS(fields),
-    .size = sizeof(Trigger),
-    .invalid = ERR_TRIGGER_INVALID,
+    "Trigger",      SHAPE_ROWS(fields), .size = sizeof(Source), .invalid = ERR_TRIGGER_INVALID,
+    .check = check,
 };
 
-Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error)
+// provided_leaf is the filter that one fact about an event asks for.
+static const Json *provided_leaf(Arena *arena, const char *fact, Str value)
 {
-    Trigger trigger = {
-        .rule = rule_default(RULE_TRIGGER, STR_NONE),
-        .enabled = true,
-        .address_path = S("recipient.address"),
-        .locale_path = S("recipient.locale"),
-    };
-    TRY(fields_read(arena, source, S(""), &trigger_shape, &trigger, error));
-    if (!trigger.template_id.at)
-        trigger.template_id = trigger.rule.id;
-    *ret = trigger;
+    const Json *leaf;
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_str(&out, S("path"), str_from(fact));
+    json_put_str(&out, S("op"), S("=="));
+    json_put_str(&out, S("value"), value);
+    json_close(&out, '}');
+    Err err = json_parse(arena, buf_str(&text), &leaf, NULL);
+    assert(err == ERR_OK);
+    return leaf;
+}
+
+// join_filter has the trigger's filter ask for what its feed says as well, each told by its place.
+// The integration stands first: the sieve picks by what does.
+static Err join_filter(Arena *arena, const Json *source, Trigger *trigger, Error *error)
+{
+    const TriggerFeed *feed = &trigger->feed;
+    FilterPart parts[PROVIDED_PARTS_MAX + 3];
+    size_t count = 0;
+    if (feed->integration.at)
+        parts[count++] = (FilterPart){ provided_leaf(arena, "event.topic", feed->integration),
+                                       S("/integration"), true };
+    if (feed->source.at)
+        parts[count++] =
+            (FilterPart){ provided_leaf(arena, "event.source", feed->source), S("/source"), true };
+    if (feed->config)
+        count += provided_parts(arena, feed->type, feed->config, parts + count);
+    if (trigger->filter)
+        parts[count++] = (FilterPart){ json_get(source, S("filter")), S("/filter"), false };
+    return filter_compile_all(arena, parts, count, &trigger->filter, error);
+}
+
+// listen completes what listens to a provider's events.
+static Err listen(Arena *arena, const Json *source, Trigger *trigger, Error *error)
+{
+    static const Str dedup_key[] = { S("candidate.dedupKey") };
+    const ProvidedType *type = trigger->feed.type;
+    trigger->event_kind = str_format(arena, "%s.%s", provider_id_text(type->provider), type->id);
+    if (trigger->dedup_count == 0) {
+        trigger->dedup = dedup_key;
+        trigger->dedup_count = 1;
+    }
+    return join_filter(arena, source, trigger, error);
+}
+
+Err trigger_compile(Arena *arena, const Json *json, Trigger *ret, Error *error)
+{
+    Error own = { .arena = arena };
+    Error *problems = error ? error : &own;
+    Source source = { .trigger = { .rule = rule_default(RULE_TRIGGER, STR_NONE),
+                                   .enabled = true,
+                                   .address_path = S("recipient.address"),
+                                   .locale_path = S("recipient.locale") },
+                      .provider = -1 };
+    Trigger *trigger = &source.trigger;
+    if (fields_note(arena, json, S(""), &trigger_shape, &source, problems) && trigger->feed.type &&
+        trigger->feed.config)
+        provided_check(arena, trigger->feed.type, trigger->feed.config, S("/config"), problems);
+    TRY(error_close(problems, ERR_TRIGGER_INVALID));
+    if (!trigger->template_id.at)
+        trigger->template_id = trigger->rule.id;
+    if (trigger->feed.type)
+        TRY(listen(arena, json, trigger, problems));
+    *ret = *trigger;
     return ERR_OK;
+}
+
+bool trigger_is_run(const Trigger *trigger)
+{
+    return trigger->automation.at || run_of_rule(trigger->rule.kind);
 }
 
 Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error)
@@ -86,13 +222,22 @@ static Decision refuse(const Trigger *trigger, DecisionKind kind, DecisionReason
     };
 }
 
+// lacks_key: what a provider gave no key for is like nothing else.
+static bool lacks_key(const Trigger *trigger, const Event *event)
+{
+    if (!trigger->feed.type || trigger->dedup_count != 1)
+        return false;
+    Found found = event_find(event, trigger->template_id, trigger->dedup[0]);
+    return found.type == JSON_ABSENT || found.type == JSON_NULL;
+}
+
 bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret)
 {
     if (trigger->template) {
         *ret = template_key(scratch, trigger, event);
         return true;
     }
-    if (trigger->dedup_count == 0)
+    if (trigger->dedup_count == 0 || lacks_key(trigger, event))
         return false;
     *ret = dedup_hash(scratch, trigger->dedup, trigger->dedup_count, event, trigger->template_id);
     return true;
@@ -117,6 +262,7 @@ Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event
         .kind = DECISION_CREATED,
         .reason = DECISION_REASON_MATCHED,
         .leaf = -1,
+        .lane = trigger->rule.lane,
         .due_at = plan_first_due(&trigger->rule.plan, event->occurred_at, event->received_at, now),
         .address = event_text_at(arena, event, template_id, trigger->address_path),
         .locale = event_text_at(arena, event, template_id, trigger->locale_path),

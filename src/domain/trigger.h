@@ -1,5 +1,10 @@
 // trigger.h - event kind + filter + dedup recipe + plan + channel; compiled from its JSON.
 //
+// One that names a provider listens to what that brings (provided.h): the kind of its events is
+// <provider>.<type>, its filter asks for integration, source and config too, and it fires once for
+// each dedup key that the provider gives. One that names an automation sends through no channel of
+// its own: what it makes are runs of that automation, by its name (store/registry.h).
+//
 // It is also the compiled form of every other kind of rule (rule.h: rule_parse); rule.kind tells
 // which it was.
 //
@@ -17,6 +22,7 @@ enum { TRIGGER_ID_MAX = 100, CHANNEL_KEY_MAX = 100 };
 
 typedef struct Template Template;
 typedef struct Job Job;
+typedef struct ProvidedType ProvidedType;
 
 // TriggerList is what a list says of itself (list.h).
 typedef struct TriggerList {
@@ -26,6 +32,18 @@ typedef struct TriggerList {
     bool shows_targets;  // to each other
     const Json *targets; // as they were given; they are stored elsewhere
 } TriggerList;
+
+// TriggerFeed is where a provider's events come from, and which of them it asks for.
+typedef enum TriggerWay { TRIGGER_BY_WEBHOOK, TRIGGER_BY_POLLING } TriggerWay;
+#define TRIGGER_INTERVAL_MIN ((Span) 10 * SPAN_SECOND)
+
+typedef struct TriggerFeed {
+    const ProvidedType *type; // NULL: no provider's
+    Str integration, source;  // those alone; none: all
+    const Json *config;       // what it asks for; NULL
+    TriggerWay way;
+    Span interval; // of polls; 0: as the provider's usually are
+} TriggerFeed;
 
 typedef struct Trigger {
     Rule rule;
@@ -38,7 +56,9 @@ typedef struct Trigger {
     const Filter *filter;
     const Str *dedup; // paths
     size_t dedup_count;
-    Str channel;
+    Str channel;    // none: it runs an automation
+    Str automation; // that it runs; none
+    TriggerFeed feed;
     Str address_path, locale_path;
     Str cancel_kind;         // cancelOn.eventKind; none: no cancelOn
     const Str *cancel_match; // paths
@@ -66,6 +86,7 @@ typedef struct Decision {
     int leaf; // of the filter, where that decided; -1
     bool has_key;
     Sha256 key;
+    int64_t lane; // the rule's; of a run that is an automation's, whoever decides looks it up
     Instant due_at;
     Str address, locale, customer_ref;
 } Decision;
@@ -74,5 +95,8 @@ typedef struct Decision {
 // there is none. Its scope is trigger_key_scope().
 bool trigger_key(Arena *scratch, const Trigger *trigger, const Event *event, Sha256 *ret);
 int64_t trigger_key_scope(const Trigger *trigger);
+
+// trigger_is_run: its deliveries are runs, of a job or an automation.
+bool trigger_is_run(const Trigger *trigger);
 
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now);

@@ -87,7 +87,7 @@ static DeliveryReason list_problem(const Claimed *claimed)
 
 static bool is_run(const Claimed *claimed)
 {
-    return claimed->trigger && run_of_rule(claimed->trigger->rule.kind);
+    return claimed->trigger && trigger_is_run(claimed->trigger);
 }
 
 // why_not is why there is no way out for a delivery, as far as is known before it is tried.

@@ -41,7 +41,8 @@ void parcel_send(Flight *first, size_t count, const RegistryLane *way)
     for (Flight *flight = first; flight; flight = flight->also) {
         flight->type = lane_type(engine, way);
         flight->started_at = monotonic;
-        flight->policy = registry_retry(way, flight->claimed.trigger, &flight->claimed.origin);
+        flight->policy =
+            registry_retry(engine->registry, way, flight->claimed.trigger, &flight->claimed.origin);
         measure_started(&flight->claimed.live, now);
     }
     pack(first, count, way->channel, now);
@@ -130,6 +131,7 @@ static void fill_in(Message *message, Target *only, Flight *flight, const Channe
         .event_kind = claimed->event_kind,
         .rule_kind = claimed->trigger->rule.kind,
         .rule_id = claimed->trigger->rule.id,
+        .automation = claimed->trigger->automation,
         .send = claimed->live.send,
         .attempt = claimed->live.attempt,
         .url = message_link(&flight->arena, template, claimed->promise.public_id),
@@ -150,7 +152,7 @@ static void pack(Flight *first, size_t count, const RegistryChannel *channel, In
     Message *messages = memory_grow(NULL, count * (sizeof(Message) + sizeof(Target)));
     Target *only = (Target *) (messages + count);
     const Json *config = registry_config(first->engine->registry, channel);
-    bool is_run = run_of_rule(first->claimed.trigger->rule.kind);
+    bool is_run = trigger_is_run(first->claimed.trigger);
     first->parcel = (Parcel){ .type = first->type,
                               .config = config,
                               .messages = messages,
@@ -213,9 +215,9 @@ void parcel_done(Flight *first)
 static Span timeout_of(const Flight *first, const RegistryLane *way)
 {
     const ChannelDefinition *channel = &way->channel->definition;
-    const Job *job = first->claimed.trigger->job;
-    if (job && job->timeout > 0)
-        return channel->has_timeout ? earlier(job->timeout, channel->timeout) : job->timeout;
+    Span own = registry_run_timeout(first->engine->registry, first->claimed.trigger);
+    if (own > 0)
+        return channel->has_timeout ? earlier(own, channel->timeout) : own;
     bool is_usual = !channel->has_timeout && first->type->timeout > 0;
     return is_usual ? first->type->timeout : channel->timeout;
 }
@@ -223,8 +225,8 @@ static Span timeout_of(const Flight *first, const RegistryLane *way)
 // bound_of is the most that a job says its runs may take.
 static Span bound_of(const Flight *first)
 {
-    const Job *job = first->claimed.trigger->job;
-    return job && job->timeout > 0 ? job->timeout : SPAN_DAY;
+    Span own = registry_run_timeout(first->engine->registry, first->claimed.trigger);
+    return own > 0 ? own : SPAN_DAY;
 }
 
 // parcel_carry hands a parcel to its carrier. Where nothing leaves the machine it is judged at
@@ -339,7 +341,7 @@ static Err start_process(Flight *first, Span timeout, Error *error)
 {
     Process process = { 0 };
     TRY(first->type->command(&first->parcel, &process, error));
-    if (first->type->progress && run_of_rule(first->claimed.trigger->rule.kind))
+    if (first->type->progress && trigger_is_run(first->claimed.trigger))
         process.line = process_line;
     process.timeout = process.timeout ? earlier(process.timeout, bound_of(first)) : timeout;
     transport_spawn(first->engine->options.transport, &process, process_done, first);

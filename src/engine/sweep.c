@@ -28,7 +28,7 @@ static Settlement lapsed_to(const Tx *tx, const Overdue *overdue, const Sweep *s
         return park_unreadable(row->id, &row->live);
     if (row->live.step == STEP_SEND && lane_is_ordered(sweep->types, lane))
         return delivery_stay(&row->live, REASON_LEASE_LAPSED);
-    RetryPolicy policy = registry_retry(lane, overdue->trigger, &overdue->origin);
+    RetryPolicy policy = registry_retry(tx->registry, lane, overdue->trigger, &overdue->origin);
     return delivery_settle(&row->live, &overdue->trigger->rule.plan, &policy, &lapsed, tx->now, 0);
 }
 

@@ -22,8 +22,8 @@ static Err check_size(const Accept *accept, const Registry *registry, Error *err
 static void name_events(Accept *accept, Random *random);
 static void decide_item(const Accept *accept, AcceptItem *item, const Registry *registry,
                         Random *random);
-static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
-                         Random *random);
+static void ask_triggers(const Accept *accept, AcceptItem *item, const Registry *registry,
+                         const RegistryKind *kind, Random *random);
 static void ask_named(const Accept *accept, AcceptItem *item, Random *random);
 static void decide_identity(const Accept *accept, AcceptItem *item);
 static void add_before(Arena *arena, AcceptItem *item);
@@ -126,7 +126,7 @@ static void decide_item(const Accept *accept, AcceptItem *item, const Registry *
     else if (item->named_count > 0)
         ask_named(accept, item, random);
     else if (kind)
-        ask_triggers(accept, item, kind, random);
+        ask_triggers(accept, item, registry, kind, random);
     decide_identity(accept, item);
     if (item->again)
         add_before(accept->arena, item);
@@ -164,7 +164,7 @@ static AcceptPair pair_of(const Accept *accept, AcceptItem *item, const Decision
     unsigned before = item->again ? item->again->last : 0;
     pair.delivery = delivery_id_of(item->event.id, before + (unsigned) place + 1);
     pair.public_id = public_id_of(accept, item, pair.delivery, random);
-    pair.lane = decision->trigger->rule.lane;
+    pair.lane = decision->lane;
     pair.key = (DedupKey){ .tenant = accept->tenant,
                            .key = dedup_key(trigger_key_scope(decision->trigger), &decision->key),
                            .wanted_by = pair.delivery };
@@ -186,18 +186,38 @@ static bool has_pair(const Decision *decision)
     return decision->kind == DECISION_CREATED || decision->kind == DECISION_FAILED;
 }
 
+// hand_on finds out who runs what a trigger makes of its automation: the handler that this has now.
+// What cannot be handed on makes nothing and holds no key, so that it may be decided anew.
+static Decision hand_on(const Registry *registry, const RegistryTrigger *trigger, Decision decision)
+{
+    if (decision.kind != DECISION_CREATED || !trigger->automation.at)
+        return decision;
+    const RegistryTrigger *automation = registry_runs(registry, trigger);
+    bool is_there = automation && automation->lane;
+    if (is_there && automation->is_enabled) {
+        decision.lane = automation->lane;
+        return decision;
+    }
+    decision.kind = is_there ? DECISION_DISABLED : DECISION_FAILED;
+    decision.reason =
+        is_there ? DECISION_REASON_AUTOMATION_DISABLED : DECISION_REASON_RUN_CREATE_FAILED;
+    decision.has_key = false;
+    return decision;
+}
+
 // ask decides by one trigger. One that is kept compiled nowhere is compiled aside: there may be
 // sixty thousand of them, and few are needed any longer.
-static Decision ask(const Accept *accept, const AcceptItem *item, const RegistryTrigger *trigger,
-                    Arena *scratch)
+static Decision ask(const Accept *accept, const AcceptItem *item, const Registry *registry,
+                    const RegistryTrigger *trigger, Arena *scratch)
 {
     Arena *arena = accept->arena;
     arena_reset(scratch);
     const Trigger *compiled = registry_compiled(trigger, scratch);
     Decision decision = trigger_decide(arena, compiled, &item->event, accept->now);
-    if (!has_pair(&decision) || registry_keeps(trigger, compiled))
-        return decision;
-    return trigger_decide(arena, registry_compiled(trigger, arena), &item->event, accept->now);
+    if (has_pair(&decision) && !registry_keeps(trigger, compiled))
+        decision =
+            trigger_decide(arena, registry_compiled(trigger, arena), &item->event, accept->now);
+    return hand_on(registry, trigger, decision);
 }
 
 // note keeps a decision: as a pair where it has to do with the event, else among those that missed.
@@ -250,8 +270,8 @@ static void choose(const Accept *accept, AcceptItem *item, const Choice *choice,
 }
 
 // ask_triggers asks those that the sieve picks; what the others say is known.
-static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryKind *kind,
-                         Random *random)
+static void ask_triggers(const Accept *accept, AcceptItem *item, const Registry *registry,
+                         const RegistryKind *kind, Random *random)
 {
     Arena *arena = accept->arena;
     uint32_t *picked;
@@ -264,7 +284,7 @@ static void ask_triggers(const Accept *accept, AcceptItem *item, const RegistryK
     Choice choice = { .room = count };
     DecisionPack missed = decision_begin(arena, item->missed);
     for (size_t i = 0; i < count; i++) {
-        Decision decision = ask(accept, item, kind->triggers[picked[i]], &scratch);
+        Decision decision = ask(accept, item, registry, kind->triggers[picked[i]], &scratch);
         hear(accept, item, &decision, picked[i], &choice, &missed, random);
     }
     choose(accept, item, &choice, &missed, random);
@@ -494,7 +514,8 @@ static size_t ask_recipients(const Batch *batch, PreferenceAsk *asks, AcceptPair
         AcceptItem *item = batch->entries[i].item;
         for (size_t p = 0; p < item->pair_count; p++) {
             AcceptPair *pair = &item->pairs[p];
-            if (!pair->decision.address.len || !accept_made(item, pair))
+            bool has_way = pair->decision.address.len && !pair->decision.trigger->automation.at;
+            if (!has_way || !accept_made(item, pair))
                 continue;
             asks[count] = (PreferenceAsk){ .tenant = batch->entries[i].accept->tenant,
                                            .address = pair->decision.address };

@@ -54,16 +54,22 @@ const Statement *const handover_statements[] = {
     &waiting, &beyond, &has_run, &standing, &promise, NULL,
 };
 
+// lane_of is the lane of the handler that runs of a rule have now; 0: they are none, or there is no
+// such rule any more. What a trigger makes goes by the automation that it names now.
 static int64_t lane_of(const Registry *registry, int64_t tenant, RuleKind kind, Str id)
 {
-    const RegistryTrigger *now =
-        run_of_rule(kind) ? registry_rule(registry, tenant, kind, id) : NULL;
+    const RegistryTrigger *rule = registry_rule(registry, tenant, kind, id);
+    if (!rule || (!rule->automation.at && !run_of_rule(kind)))
+        return 0;
+    const RegistryTrigger *now = registry_runs(registry, rule);
     return now ? now->lane : 0;
 }
 
 int64_t handover_lane(const Registry *registry, const Trigger *made_under, int64_t lane)
 {
     const Rule *rule = &made_under->rule;
+    if (!trigger_is_run(made_under))
+        return 0;
     int64_t now = lane_of(registry, rule->tenant, rule->kind, rule->id);
     return now != lane ? now : 0;
 }

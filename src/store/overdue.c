@@ -92,7 +92,7 @@ static Err read_overdue(Tx *tx, const Value *at, Overdue *ret, Error *error)
         return ERR_OK;
     TRY(versions_load(tx->versions, tx->db, ret->row.tenant, ret->row.rule, ret->version,
                       &ret->trigger, error));
-    ret->row.is_run = !ret->trigger || run_of_rule(ret->trigger->rule.kind);
+    ret->row.is_run = !ret->trigger || trigger_is_run(ret->trigger);
     return ERR_OK;
 }
 

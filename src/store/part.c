@@ -153,7 +153,8 @@ RegistryTrigger *part_trigger(const Trigger *from, Str body)
     char *at;
     RegistryTrigger *trigger = part_new(sizeof *trigger,
                                         keys_size + rule->id.len + from->event_kind.len +
-                                            from->cancel_kind.len + gate.path.len + body.len,
+                                            from->cancel_kind.len + from->automation.len +
+                                            gate.path.len + body.len,
                                         &at);
     trigger->gate_keys = memcpy(at, gate.keys, keys_size); // first: they want to be aligned
     trigger->gate_count = gate.count;
@@ -167,6 +168,7 @@ RegistryTrigger *part_trigger(const Trigger *from, Str body)
     trigger->id = put_text(&at, rule->id);
     trigger->kind = put_text(&at, from->event_kind);
     trigger->off_kind = put_text(&at, from->cancel_kind);
+    trigger->automation = put_text(&at, from->automation);
     trigger->gate_path = put_text(&at, gate.path);
     trigger->is_enabled = from->enabled;
     trigger->body = put_text(&at, body);

@@ -212,7 +212,7 @@ QueueRow claimed_row(const Claimed *claimed)
                        .rule = claimed->promise.rule,
                        .site = claimed->promise.site,
                        .bytes = claimed->bytes,
-                       .is_run = !claimed->trigger || run_of_rule(claimed->trigger->rule.kind),
+                       .is_run = !claimed->trigger || trigger_is_run(claimed->trigger),
                        .live = claimed->live };
 }
 

@@ -158,12 +158,40 @@ Str registry_wait(Arena *arena, const RegistryChannel *channel)
                       STR_ARG(channel->definition.key));
 }
 
-RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger, const Origin *origin)
+const RegistryTrigger *registry_runs(const Registry *registry, const RegistryTrigger *rule)
 {
+    return rule->automation.at
+               ? registry_rule(registry, rule->tenant, RULE_AUTOMATION, rule->automation)
+               : rule;
+}
+
+// run_by is the rule that says how a delivery is tried: what it was made under, or the automation
+// that this names, where there is one by now. It may lie in arena.
+static const Trigger *run_by(const Registry *registry, const Trigger *made_under, Arena *arena)
+{
+    if (!made_under->automation.at)
+        return made_under;
+    const RegistryTrigger *automation =
+        registry_rule(registry, made_under->rule.tenant, RULE_AUTOMATION, made_under->automation);
+    return automation ? registry_compiled(automation, arena) : made_under;
+}
+
+RetryPolicy registry_retry(const Registry *registry, const RegistryLane *lane,
+                           const Trigger *trigger, const Origin *origin)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    const Rule *rule = &run_by(registry, trigger, &scratch)->rule;
     const RegistryChannel *channel = lane ? lane->channel : NULL;
-    bool is_channels = !trigger->rule.has_retry && channel && channel->definition.has_retry;
-    RetryPolicy policy = is_channels ? channel->definition.retry : trigger->rule.retry;
+    bool is_channels = !rule->has_retry && channel && channel->definition.has_retry;
+    RetryPolicy policy = is_channels ? channel->definition.retry : rule->retry;
     return run_of_rule(trigger->rule.kind) ? deferral_retry(policy, origin) : policy;
+}
+
+Span registry_run_timeout(const Registry *registry, const Trigger *made_under)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    const Job *job = run_by(registry, made_under, &scratch)->job;
+    return job ? job->timeout : 0;
 }
 
 const RegistryTrigger *registry_rule(const Registry *registry, int64_t tenant, RuleKind kind,

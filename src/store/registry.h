@@ -74,6 +74,7 @@ typedef struct RegistryTrigger {
     int64_t tenant, rule, version, lane;
     bool is_enabled;
     Str id, kind, off_kind; // kind: of events, none where it listens to none; of its cancelOn; none
+    Str automation;         // that it runs; none
     Str gate_path;          // of its filter's gate; none
     const uint64_t *gate_keys;
     size_t gate_count;
@@ -180,7 +181,15 @@ Str registry_wait(Arena *arena, const RegistryChannel *channel);
 
 // registry_retry is the policy a delivery is tried under: the rule's, else the channel's, else that
 // of the rule's kind; as a run that was put off is tried, where its origin says that it is one.
-RetryPolicy registry_retry(const RegistryLane *lane, const Trigger *trigger, const Origin *origin);
+// What a trigger makes of an automation is tried as that says by now.
+RetryPolicy registry_retry(const Registry *registry, const RegistryLane *lane,
+                           const Trigger *trigger, const Origin *origin);
+
+// registry_runs is the rule whose runs are made: the automation that a trigger names, as it is now,
+// NULL where there is none; of any other the rule itself, as it is now. registry_run_timeout is how
+// long a try of a run may take; 0: its rule does not say.
+const RegistryTrigger *registry_runs(const Registry *registry, const RegistryTrigger *rule);
+Span registry_run_timeout(const Registry *registry, const Trigger *made_under);
 
 // registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:
 // while it stays the same, so do the triggers, be it in another snapshot. It is never 0;

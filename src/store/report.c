@@ -254,10 +254,10 @@ static Err settle_tells(Tx *tx, Subject *subject, Settle *ret, Error *error)
         outcome = outcome_fold(&tx->arena, subject->of.targets, subject->of.count, NULL);
     TRY(versions_load(tx->versions, tx->db, row->tenant, row->rule, subject->version, &trigger,
                       error));
-    row->is_run = !trigger || run_of_rule(trigger->rule.kind);
+    row->is_run = !trigger || trigger_is_run(trigger);
     if (trigger) {
         const RegistryLane *lane = registry_lane(tx->registry, row->lane);
-        RetryPolicy policy = registry_retry(lane, trigger, &subject->origin);
+        RetryPolicy policy = registry_retry(tx->registry, lane, trigger, &subject->origin);
         subject->report->to =
             delivery_settle(&row->live, &trigger->rule.plan, &policy, &outcome, tx->now, 0);
     } else {

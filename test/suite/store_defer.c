@@ -139,7 +139,7 @@ static void a_retry_waits_a_tenth_of_the_delay(void)
     Claimed running =
         claim_one(&store, ask_i64(&store, "SELECT lane FROM lane WHERE channel = ''"));
     CHECK(running.origin.occurred_at - running.origin.received_at == SPAN_HOUR);
-    RetryPolicy policy = registry_retry(NULL, running.trigger, &running.origin);
+    RetryPolicy policy = registry_retry(NULL, NULL, running.trigger, &running.origin);
     CHECK(policy.kind == RETRY_PROPORTIONAL && policy.max == 3);
     CHECK(backoff_delay(&policy, 2, 0, 1) == 12 * SPAN_MINUTE);
     settle_one(&store, &running, VERDICT_DELIVERED);

@@ -269,7 +269,8 @@ static void fill_settles(Round *round, Tx *tx)
         const Held *held = &scenario->held[i];
         Outcome outcome = outcome_of(held);
         const RegistryLane *lane = registry_lane(tx->registry, held->lane);
-        RetryPolicy policy = registry_retry(lane, held->trigger, &(Origin){ .source = S("api") });
+        RetryPolicy policy =
+            registry_retry(tx->registry, lane, held->trigger, &(Origin){ .source = S("api") });
         Settlement to =
             delivery_settle(&held->live, &held->trigger->rule.plan, &policy, &outcome, tx->now, 0);
         QueueRow row = held_row(held);

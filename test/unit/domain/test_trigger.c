@@ -4,6 +4,8 @@
 #include "domain/dedup.h"
 #include "documents.h"
 
+#define FEED "'provider':'generic','type':'event'"
+
 static const char *const csi =
     "{'id':'csi-gr-trigger','enabled':true,'eventKind':'service-visit-closed','templateId':'4523',"
     "'filter':{'all':[{'questionId':'candidate.jobType','op':'==','value':'GR'},"
@@ -62,6 +64,68 @@ static void three_members_are_enough(void)
 
 #define BASE "'id':'t','eventKind':'k','channel':'c'"
 
+static void a_provider_says_what_is_listened_to(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Trigger trigger =
+        compiled(&arena, "{'id':'t','automation':'triage'," FEED ",'integration':'acme','source':"
+                         "'gh','way':'polling','interval':'60s','config':{},"
+                         "'filter':{'path':'candidate.context.x','op':'==','value':1}}");
+    CHECK(is_text(trigger.event_kind, "generic.event") && is_text(trigger.automation, "triage"));
+    CHECK(trigger_is_run(&trigger) && !trigger.channel.at);
+    CHECK(trigger.dedup_count == 1 && is_text(trigger.dedup[0], "candidate.dedupKey"));
+    CHECK(trigger.feed.way == TRIGGER_BY_POLLING && trigger.feed.interval == SPAN_MINUTE);
+    CHECK(is_text(trigger.feed.integration, "acme") && is_text(trigger.feed.source, "gh"));
+    CHECK(is_text(filter_gate(trigger.filter).path, "event.topic"));
+    trigger = compiled(&arena, "{" BASE "}");
+    CHECK(!trigger_is_run(&trigger) && !trigger.feed.type);
+}
+
+// Each part of what is asked is told by where it stands in the definition.
+static void a_miss_is_told_by_the_member_that_asked(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Trigger trigger =
+        compiled(&arena, "{'id':'t','channel':'c'," FEED ",'integration':'acme','source':'gh',"
+                         "'filter':{'any':[{'path':'a','op':'==','value':1},"
+                         "{'path':'b','op':'==','value':2}]}}");
+    static const struct {
+        const char *topic, *source, *payload, *path;
+    } cases[] = {
+        { "other", "gh", "{'a':1}", "/integration" },
+        { "acme", "other", "{'a':1}", "/source" },
+        { "acme", "gh", "{'a':2}", "/filter/any/1" },
+        { "acme", "gh", "{'a':1}", NULL },
+        { "acme", "gh", "{'b':2}", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        Event event = { .kind = S("generic.event"),
+                        .topic = str_from(cases[i].topic),
+                        .source = str_from(cases[i].source),
+                        .payload_json = document(&arena, cases[i].payload) };
+        Decision decision = trigger_decide(&arena, &trigger, &event, 0);
+        if (!cases[i].path) {
+            CHECK_AT(cases[i].payload, decision.kind == DECISION_CREATED);
+            continue;
+        }
+        FilterReason reason =
+            filter_explain(&arena, trigger.filter, decision.leaf, &event, STR_NONE);
+        CHECK_AT(cases[i].path, decision.kind == DECISION_FILTERED);
+        CHECK_AT(cases[i].path, is_text(reason.path, cases[i].path));
+    }
+}
+
+// What came without a key is like nothing else, not like all that came without one.
+static void what_has_no_key_is_no_duplicate(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Trigger trigger = compiled(&arena, "{'id':'t','channel':'c'," FEED "}");
+    Event keyed = { .payload_json = document(&arena, "{'dedupKey':'k'}") };
+    Event bare = { .payload_json = document(&arena, "{'dedupKey':null}") };
+    CHECK(trigger_decide(&arena, &trigger, &keyed, 0).has_key);
+    CHECK(!trigger_decide(&arena, &trigger, &bare, 0).has_key);
+}
+
 static void an_answer_is_awaited_when_there_are_reminders_or_when_said(void)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -118,6 +182,21 @@ static void a_bad_trigger_is_refused_with_its_place(void)
           "/cancelOn/filter/all", "bad-type" },
         { "{" BASE ",'address':''}", "/address", "bad-path" },
         { "{" BASE ",'locale':5}", "/locale", "bad-type" },
+        { "{" BASE ",'type':'event'}", "/type", "bad-value" },
+        { "{" BASE ",'config':{}}", "/config", "bad-value" },
+        { "{" BASE ",'automation':'a'}", "/channel", "bad-value" },
+        { "{" BASE ",'provider':'generic','type':'event'}", "/eventKind", "bad-value" },
+        { "{'id':'t','channel':'c','provider':'gitlab','type':'x'}", "/provider", "bad-value" },
+        { "{'id':'t','channel':'c','provider':'table','type':'x'}", "/type", "unknown-type" },
+        { "{'id':'t','channel':'c','provider':'generic'}", "/type", "missing-member" },
+        { "{'id':'t','channel':'c'," FEED ",'config':{'labels':['a']}}", "/config/labels",
+          "unknown-member" },
+        { "{'id':'t','channel':'c'," FEED ",'interval':'60s'}", "/interval", "bad-value" },
+        { "{'id':'t','channel':'c'," FEED ",'way':'polling','interval':'9s'}", "/interval",
+          "bad-duration" },
+        { "{'id':'t','channel':'c'," FEED ",'way':'pigeon'}", "/way", "bad-value" },
+        { "{'id':'t','automation':'a'," FEED ",'retry':{'policy':'fixed','interval':'1s'}}",
+          "/retry", "bad-value" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         DEFER(arena_done) Arena arena = { 0 };
@@ -248,6 +327,9 @@ static void a_long_address_fails_the_pair(void)
 static const Test tests[] = {
     TEST(a_trigger_is_read_whole),
     TEST(three_members_are_enough),
+    TEST(a_provider_says_what_is_listened_to),
+    TEST(a_miss_is_told_by_the_member_that_asked),
+    TEST(what_has_no_key_is_no_duplicate),
     TEST(an_answer_is_awaited_when_there_are_reminders_or_when_said),
     TEST(a_bad_trigger_is_refused_with_its_place),
     TEST(all_problems_are_found_at_once),
