@@ -63,14 +63,6 @@ static const Field config_fields[] = {
 static const Shape config_shape = { "GenericConfig", SHAPE_ROWS(config_fields), .size = sizeof(GenericConfig) };
 // clang-format on
 
-static Str lower(Arena *arena, Str text)
-{
-    char *copy = arena_alloc(arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++)
-        copy[i] = str_lower_char(text.at[i]);
-    return (Str){ copy, text.len };
-}
-
 // read_config is false for a config that nobody checked: it must not open a door.
 static bool read_config(Arena *arena, const Json *source, GenericConfig *ret)
 {
@@ -79,7 +71,7 @@ static bool read_config(Arena *arena, const Json *source, GenericConfig *ret)
     if (source && fields_read(arena, source, S(""), &config_shape, &config, &error) != ERR_OK)
         return false;
     Str usual = config.kind == VERIFY_TOKEN ? S("authorization") : S("x-signature");
-    config.header = config.header.len > 0 ? lower(arena, config.header) : usual;
+    config.header = config.header.len > 0 ? read_lower(arena, config.header) : usual;
     *ret = config;
     return true;
 }

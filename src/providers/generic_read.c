@@ -5,15 +5,6 @@
 
 enum { TEXT_MAX = 64 * 1024 };
 
-// header_text is a header that can be stored; none.
-static Str header_text(const Hook *hook, Str name)
-{
-    Str value = str_trim(hook_header(hook, name));
-    bool is_text = value.len > 0 && value.len <= READ_TEXT_MAX && str_is_utf8(value) &&
-                   str_is_printable(value);
-    return is_text ? value : STR_NONE;
-}
-
 // x-request-id is not here: proxies make one for every request.
 Str generic_id(Arena *arena, const Hook *hook)
 {
@@ -23,18 +14,18 @@ Str generic_id(Arena *arena, const Hook *hook)
         "x-gitlab-event-uuid", "x-gitea-delivery", "x-shopify-webhook-id", "linear-delivery",
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        Str id = header_text(hook, str_from(names[i]));
+        Str id = hook_header_text(hook, str_from(names[i]));
         if (id.len > 0)
             return read_id(arena, id);
     }
     // A CloudEvent's id is one of its source's.
-    Str id = header_text(hook, S("ce-id")), source = header_text(hook, S("ce-source"));
+    Str id = hook_header_text(hook, S("ce-id")), source = hook_header_text(hook, S("ce-source"));
     return id.len > 0 ? read_id(arena, STR_JOIN(arena, source, S(" "), id)) : STR_NONE;
 }
 
 static Str media_type(const Hook *hook)
 {
-    Str rest = header_text(hook, S("content-type"));
+    Str rest = hook_header_text(hook, S("content-type"));
     return str_trim(str_cut(&rest, ';'));
 }
 
@@ -168,7 +159,7 @@ static Str first_url(const Json *json)
 static Instant occurred_at(const Hook *hook, const Json *json)
 {
     static const char *const names[] = { "occurredAt", "occurred_at", "timestamp", "time" };
-    Instant at = when_text(header_text(hook, S("ce-time")));
+    Instant at = when_text(hook_header_text(hook, S("ce-time")));
     for (size_t i = 0; at == INSTANT_NONE && i < ARRAY_LEN(names); i++)
         at = when_read(read_at(json, names[i]));
     return at;
@@ -184,7 +175,7 @@ Err generic_read(Arena *arena, const Hook *hook, ProviderName provider, Str id, 
 {
     Body body = { 0 };
     TRY(read_body(arena, hook, &body, error));
-    Str type = READ_FIRST(header_text(hook, S("ce-type")),
+    Str type = READ_FIRST(hook_header_text(hook, S("ce-type")),
                           first_word(body.json, type_names, ARRAY_LEN(type_names)), S("event"));
     id = id.len > 0 ? id : cloud_id(arena, body.json);
     *ret = (ProviderEvent){

@@ -25,8 +25,7 @@ static size_t sign(Arena *arena, const Hook *hook, Str secret, const Json *confi
 
 static Str identify(Arena *arena, const Hook *hook)
 {
-    (void) arena;
-    return hook_header(hook, S("x-github-delivery"));
+    return read_id(arena, hook_header_text(hook, S("x-github-delivery")));
 }
 
 // Every event has these in its context.

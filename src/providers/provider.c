@@ -30,6 +30,14 @@ Str hook_header(const Hook *hook, Str name)
     return STR_NONE;
 }
 
+Str hook_header_text(const Hook *hook, Str name)
+{
+    Str value = str_trim(hook_header(hook, name));
+    bool is_text = value.len > 0 && value.len <= HOOK_TEXT_MAX && str_is_utf8(value) &&
+                   str_is_printable(value);
+    return is_text ? value : STR_NONE;
+}
+
 bool hook_header_twice(const Hook *hook, Str name)
 {
     size_t count = 0;
@@ -76,6 +84,13 @@ const Provider *provider_of(ProviderName name)
 {
     static const Provider *const providers[PROVIDERS] = {
         [PROVIDER_GITHUB] = &provider_github,
+        [PROVIDER_GMAIL] = &provider_gmail,
+        [PROVIDER_NANGO] = &provider_nango,
+        [PROVIDER_COMPOSIO] = &provider_composio,
+        [PROVIDER_SLACK] = &provider_slack,
+        [PROVIDER_STRIPE] = &provider_stripe,
+        [PROVIDER_JIRA] = &provider_jira,
+        [PROVIDER_STANDARD_WEBHOOKS] = &provider_standard_webhooks,
         [PROVIDER_GENERIC] = &provider_generic,
     };
     return providers[name];

@@ -41,6 +41,11 @@ typedef struct Hook {
 Str hook_header(const Hook *hook, Str name);
 bool hook_header_twice(const Hook *hook, Str name);
 
+// hook_header_text is one that can be stored and shown: UTF-8 without control characters, up to
+// HOOK_TEXT_MAX bytes; none otherwise.
+enum { HOOK_TEXT_MAX = 2000 };
+Str hook_header_text(const Hook *hook, Str name);
+
 // HookTrust is what a source knows of its sender. No secret means that nothing verifies, unless the
 // source says so itself (generic, kind none).
 enum { HOOK_SECRETS_MAX = 2 };

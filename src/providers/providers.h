@@ -3,5 +3,12 @@
 
 #include "providers/provider.h"
 
+extern const Provider provider_composio;
 extern const Provider provider_generic;
 extern const Provider provider_github;
+extern const Provider provider_gmail;
+extern const Provider provider_jira;
+extern const Provider provider_nango;
+extern const Provider provider_slack;
+extern const Provider provider_standard_webhooks;
+extern const Provider provider_stripe;

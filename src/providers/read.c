@@ -68,6 +68,14 @@ Str read_first(const Str *texts, size_t count)
     return STR_NONE;
 }
 
+Str read_lower(Arena *arena, Str text)
+{
+    char *copy = arena_alloc(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = str_lower_char(text.at[i]);
+    return (Str){ copy, text.len };
+}
+
 static bool is_scalar(const Json *value)
 {
     JsonType type = json_type(value);

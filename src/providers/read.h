@@ -43,6 +43,8 @@ typedef struct ReadRow {
 void read_put(JsonOut *out, const Json *value, const ReadRow *rows, size_t count);
 void read_put_text(JsonOut *out, const char *name, Str text); // unless it is none
 
+Str read_lower(Arena *arena, Str text); // a copy in lower case, of ASCII
+
 // read_form finds a field of an application/x-www-form-urlencoded body, with its encoding undone;
 // false where there is none.
 bool read_form(Arena *arena, Str form, Str name, Str *ret);

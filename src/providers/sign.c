@@ -1,5 +1,7 @@
 #include "providers/sign.h"
 
+#include "base/time.h"
+
 bool sign_trusts(const HookTrust *trust)
 {
     for (size_t i = 0; i < trust->secret_count; i++)
@@ -34,17 +36,32 @@ static Str bytes_of(const Hmac *mac)
     return (Str){ (const char *) mac->b, mac->len };
 }
 
-bool sign_holds(const HookTrust *trust, HmacAlgorithm algorithm, const Str *parts, size_t count,
-                Str mac)
+// is_among compares with each, however early one is equal.
+static bool is_among(const Hmac *own, const Str *macs, size_t count)
+{
+    bool is_equal = false;
+    for (size_t i = 0; i < count; i++)
+        is_equal |= crypto_equal(bytes_of(own), macs[i]);
+    return is_equal;
+}
+
+bool sign_holds_any(const HookTrust *trust, HmacAlgorithm algorithm, const Str *parts, size_t count,
+                    const Str *macs, size_t mac_count)
 {
     for (size_t i = 0; i < trust->secret_count; i++) {
         if (trust->secrets[i].len == 0)
             continue;
         Hmac own = hmac(algorithm, trust->secrets[i], parts, count);
-        if (crypto_equal(bytes_of(&own), mac))
+        if (is_among(&own, macs, mac_count))
             return true;
     }
     return false;
+}
+
+bool sign_holds(const HookTrust *trust, HmacAlgorithm algorithm, const Str *parts, size_t count,
+                Str mac)
+{
+    return sign_holds_any(trust, algorithm, parts, count, &mac, 1);
 }
 
 bool sign_equals(const HookTrust *trust, Str text)
@@ -61,7 +78,8 @@ bool sign_equals(const HookTrust *trust, Str text)
     return is_equal;
 }
 
-HookVerdict sign_check(Arena *arena, const Hook *hook, const HookTrust *trust, const SignForm *form)
+HookVerdict sign_check_parts(Arena *arena, const Hook *hook, const HookTrust *trust,
+                             const SignForm *form, const Str *parts, size_t count)
 {
     Str given, mac;
     if (!sign_trusts(trust))
@@ -72,7 +90,12 @@ HookVerdict sign_check(Arena *arena, const Hook *hook, const HookTrust *trust, c
     if (!str_starts(given, form->prefix) || !sign_decode(arena, form->algorithm, form->encoding,
                                                          str_skip(given, form->prefix.len), &mac))
         return HOOK_MALFORMED;
-    return sign_holds(trust, form->algorithm, &hook->body, 1, mac) ? HOOK_VERIFIED : HOOK_MISSIGNED;
+    return sign_holds(trust, form->algorithm, parts, count, mac) ? HOOK_VERIFIED : HOOK_MISSIGNED;
+}
+
+HookVerdict sign_check(Arena *arena, const Hook *hook, const HookTrust *trust, const SignForm *form)
+{
+    return sign_check_parts(arena, hook, trust, form, &hook->body, 1);
 }
 
 HookVerdict sign_age(Instant signed_at, Instant now, Span behind, Span ahead)
@@ -82,6 +105,21 @@ HookVerdict sign_age(Instant signed_at, Instant now, Span behind, Span ahead)
     if (now - signed_at > behind)
         return HOOK_OLD;
     return signed_at - now > ahead ? HOOK_AHEAD : HOOK_VERIFIED;
+}
+
+Instant sign_seconds(Str text)
+{
+    int64_t seconds;
+    return str_to_i64(text, 0, TIME_LAST / SPAN_SECOND, &seconds) ? seconds * SPAN_SECOND
+                                                                  : INSTANT_NONE;
+}
+
+HookVerdict sign_dated(const Hook *hook, Str header, Span window, Str *ret)
+{
+    HookVerdict verdict = sign_given(hook, header, ret);
+    if (verdict == HOOK_VERIFIED)
+        return sign_age(sign_seconds(*ret), hook->at, window, window);
+    return verdict == HOOK_UNSIGNED ? HOOK_UNDATED : verdict;
 }
 
 Str sign_text(Arena *arena, const SignForm *form, Str secret, const Str *parts, size_t count)

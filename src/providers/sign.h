@@ -2,7 +2,8 @@
 //
 // A provider that signs its body and nothing else has one line: sign_check with its SignForm. Who
 // signs more (a time before the body, a list of signatures, a key of its own form) takes the steps:
-// sign_given finds the header, sign_decode reads what stands there, sign_holds compares.
+// sign_given finds the header, sign_dated the time, sign_decode reads what stands there, sign_holds
+// compares.
 //
 // Decoded bytes are compared, in constant time, so either case of hex is good; a signature that is
 // shorter or longer than its algorithm's is malformed, never compared by its beginning. An empty
@@ -25,6 +26,10 @@ typedef struct SignForm {
 HookVerdict sign_check(Arena *arena, const Hook *hook, const HookTrust *trust,
                        const SignForm *form);
 
+// sign_check_parts is the same where parts are signed, one behind the other, instead of the body.
+HookVerdict sign_check_parts(Arena *arena, const Hook *hook, const HookTrust *trust,
+                             const SignForm *form, const Str *parts, size_t count);
+
 // sign_trusts tells whether there is a secret at all.
 bool sign_trusts(const HookTrust *trust);
 
@@ -38,12 +43,24 @@ bool sign_decode(Arena *arena, HmacAlgorithm algorithm, SignEncoding encoding, S
 bool sign_holds(const HookTrust *trust, HmacAlgorithm algorithm, const Str *parts, size_t count,
                 Str mac);
 
+// sign_holds_any is the same for a list of signatures of which one must hold: who is signed with
+// more than SIGN_MACS_MAX is none that we know. The parts are hashed once for each secret.
+enum { SIGN_MACS_MAX = 8 };
+bool sign_holds_any(const HookTrust *trust, HmacAlgorithm algorithm, const Str *parts, size_t count,
+                    const Str *macs, size_t mac_count);
+
 // sign_equals tells whether a text is one of the secrets, for those who send it instead of signing.
 bool sign_equals(const HookTrust *trust, Str text);
 
 // sign_age says whether what was signed at a moment may come now: HOOK_OLD more than behind after
 // it, HOOK_AHEAD more than ahead before it, HOOK_UNDATED where there is no moment.
 HookVerdict sign_age(Instant signed_at, Instant now, Span behind, Span ahead);
+
+// sign_seconds reads a moment that is written in whole seconds since 1970, or gives INSTANT_NONE.
+// sign_dated finds one in a header that must be there once, and says whether it lies within the
+// window from now, before or behind; ret is its text, which is what was signed.
+Instant sign_seconds(Str text);
+HookVerdict sign_dated(const Hook *hook, Str header, Span window, Str *ret);
 
 // sign_text is a signature as the form writes it, with its prefix.
 Str sign_text(Arena *arena, const SignForm *form, Str secret, const Str *parts, size_t count);
