@@ -2,10 +2,11 @@
 
 #include "store/inbox.h"
 
-// What applications emit, and I44: a row that was committed becomes its event, once; no row of a
-// source before one that came earlier; and a row of which no event can be made fails alone.
+// What applications emit and webhooks bring, and I44: a row that was committed becomes its event,
+// once; no row of a source before one that came earlier; and a row of which no event can be made
+// fails alone.
 
-enum { SOURCES = 2, ROWS_MAX = 5, BAD_PERCENT = 8 };
+enum { SOURCES = 3, HOOKS_SOURCE = 2, ROWS_MAX = 5, BAD_PERCENT = 8 };
 
 static Str draw_body(Sim *sim, bool is_bad)
 {
@@ -13,20 +14,34 @@ static Str draw_body(Sim *sim, bool is_bad)
     return str_format(&sim->arena, "{\"key\":%d%s", key, is_bad ? "" : "}");
 }
 
+// become_hook makes of a row what GitHub sent; nobody need listen to it.
+static void become_hook(Sim *sim, InboxRow *row, bool is_bad)
+{
+    row->kind = INBOX_HOOK;
+    row->event_kind = STR_NONE;
+    row->provider = S("github");
+    row->headers = S("[[\"x-github-event\",\"issues\"]]");
+    row->body = str_format(&sim->arena, "{\"action\":\"opened\",\"issue\":{\"id\":%d}%s",
+                           draw(sim, KEYS), is_bad ? "" : "}");
+}
+
 static InboxRow row_of(Sim *sim, const Node *node, const Emit *emit)
 {
     static const Str kinds[] = { S("a"), S("b"), S("c"), S("d"), S("e") };
-    static const Str sources[SOURCES] = { S("orders"), S("visits") };
+    static const Str sources[SOURCES] = { S("orders"), S("visits"), S("hooks") };
     Instant now = clock_now(&node->clock);
-    return (InboxRow){ .tenant = OUR_TENANT,
-                       .id = emit->id,
-                       .source = sources[emit->source],
-                       .kind = INBOX_EVENT,
-                       .event_kind = kinds[draw(sim, ARRAY_LEN(kinds))],
-                       .body = draw_body(sim, emit->is_bad),
-                       .next_at = INSTANT_NONE,
-                       .received_at = now,
-                       .processed_at = INSTANT_NONE };
+    InboxRow row = { .tenant = OUR_TENANT,
+                     .id = emit->id,
+                     .source = sources[emit->source],
+                     .kind = INBOX_EVENT,
+                     .event_kind = kinds[draw(sim, ARRAY_LEN(kinds))],
+                     .body = draw_body(sim, emit->is_bad),
+                     .next_at = INSTANT_NONE,
+                     .received_at = now,
+                     .processed_at = INSTANT_NONE };
+    if (emit->source == HOOKS_SOURCE)
+        become_hook(sim, &row, emit->is_bad);
+    return row;
 }
 
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
