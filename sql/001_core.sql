@@ -210,6 +210,28 @@ CREATE TABLE poll_group (
 ) {STRICT_KEYED};
 CREATE INDEX poll_group_next ON poll_group (next_at) WHERE next_at IS NOT NULL;
 
+-- What has become of an account at a provider: which place it has there, that nobody else's has, of
+-- whatever tenant; whether it works and why not (status: src/domain/integration.h), and the tokens that
+-- were got for it, sealed. What was found out under an older fence counts no more.
+CREATE TABLE integration (
+    tenant {I64} NOT NULL,
+    id TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    is_enabled {SMALL} NOT NULL,
+    connection_id TEXT,
+    installation_id TEXT,
+    status {SMALL} NOT NULL,
+    reason TEXT,
+    since {I64} NOT NULL,
+    fence {I64} NOT NULL,
+    access TEXT,
+    refresh TEXT,
+    expires_at {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+CREATE UNIQUE INDEX integration_connection ON integration (connection_id) WHERE connection_id IS NOT NULL;
+CREATE UNIQUE INDEX integration_installation ON integration (installation_id) WHERE installation_id IS NOT NULL;
+
 -- What came in; insert-only. The payload lies here once, whatever is made of it. depth is how many
 -- events it stems from, one by the other; NULL: it came from outside.
 CREATE TABLE event (

@@ -27,6 +27,7 @@ typedef struct Showing {
     bool shows_all; // to who may edit
     Str except;     // this member is not; none
     Str secret;     // as it is shown this once; none: its mark
+    bool tells;     // what the noun tells otherwise is left out
 } Showing;
 static Err answer_row(Call *call, Db *db, const Shown *of, Error *error);
 static Err tell_row(Call *call, Error *error);
@@ -455,7 +456,7 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     const Json *body;
     TRY(parse_row(call, row->id, row->body, &body, error));
     json_open(out, '{');
-    put_members(call, out, body, &(Showing){ may_edit(call), on, shown->secret });
+    put_members(call, out, body, &(Showing){ may_edit(call), on, shown->secret, true });
     put_usual(call, out, body);
     if (noun(call)->show)
         noun(call)->show(call, out, body);
@@ -494,12 +495,20 @@ static void put_config(const Call *call, JsonOut *out, const Json *body, const J
     secret_show(out, call->arena, shape, config, shows_all);
 }
 
+static bool is_told(const Noun *of, Str member)
+{
+    for (const char *const *told = of->told; told && *told; told++)
+        if (str_eq(member, str_from(*told)))
+            return true;
+    return false;
+}
+
 // put_members writes a stored body with marks for its secrets.
 static void put_members(const Call *call, JsonOut *out, const Json *body, const Showing *how)
 {
     const Noun *of = noun(call);
     for (JsonIter it = json_each(body); json_next(&it);) {
-        if (str_eq(it.key, how->except))
+        if (str_eq(it.key, how->except) || (how->tells && is_told(of, it.key)))
             continue;
         json_key(out, it.key);
         if (is_secrets(of, it.key))

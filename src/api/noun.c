@@ -10,6 +10,7 @@
 #include "store/handler.h"
 #include "store/handover.h"
 #include "store/health.h"
+#include "store/integration.h"
 #include "store/lane.h"
 #include "store/list.h"
 #include "store/schedule.h"
@@ -253,6 +254,19 @@ static const Noun nouns[] = {
         .show = show_source,
         .may_delete = may_delete_source,
         .hide = hide_source,
+    },
+    {
+        .kind = &definition_integration,
+        .secrets = "token",
+        .find_shape = integration_find_shape,
+        .has_moved = has_integration_moved,
+        .may_save = may_save_integration,
+        .touch = touch_integration,
+        .hide = integration_remove,
+        .told = integration_told,
+        .look = integration_look,
+        .tell = integration_tell,
+        .warn = integration_warn,
     },
     {
         .kind = &definition_trigger,

@@ -71,6 +71,10 @@ typedef struct Noun {
     // warn tells what a reader of a stored one should know; none.
     Str (*warn)(Call *call, Str id);
 
+    // told are members that tell puts instead of the body's: what came of them is shown, not what
+    // was asked for. It ends with NULL.
+    const char *const *told;
+
     // look reads what is shown beside stored ones, once for all of a page; tell puts it for one.
     Err (*look)(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
                 Error *error);
@@ -110,6 +114,17 @@ Err touch_source(Edit *edit, Error *error);
 void show_source(const Call *call, JsonOut *out, const Json *body);
 Err may_delete_source(const Call *call, Tx *tx, Str id, Error *error);
 Err hide_source(Tx *tx, int64_t tenant, Str id, Error *error);
+
+// integrations_api.c's.
+extern const char *const integration_told[];
+Err integration_find_shape(Arena *arena, const Json *body, const Shape **ret, Error *error);
+bool has_integration_moved(const Json *body, const Json *old);
+Err may_save_integration(const Edit *edit, Error *error);
+Err touch_integration(Edit *edit, Error *error);
+Err integration_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
+                     Error *error);
+void integration_tell(Call *call, const void *known, Str id);
+Str integration_warn(Call *call, Str id);
 
 const Noun *noun_of(const DefinitionKind *kind);
 

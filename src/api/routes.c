@@ -5,6 +5,7 @@
 #include "domain/channel.h"
 #include "domain/defer.h"
 #include "domain/forward.h"
+#include "domain/integration.h"
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/notification.h"
@@ -59,6 +60,8 @@
 #define automation_patch "{\"enabled\":false}"
 #define channel_params NULL
 #define channel_patch "{\"enabled\":false}"
+#define integration_params NULL
+#define integration_patch "{\"enabled\":false}"
 #define job_params NULL
 #define job_patch "{\"cron\":\"*/5 * * * *\"}"
 #define list_params NULL

@@ -338,6 +338,19 @@ void buf_add(Buf *buf, Str s)
     buf_add_bytes(buf, s.at, s.len);
 }
 
+void buf_add_percent(Buf *buf, Str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char) s.at[i];
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                        (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
+        if (is_plain)
+            buf_add_char(buf, s.at[i]);
+        else
+            buf_add_format(buf, "%%%02X", c);
+    }
+}
+
 void buf_add_i64(Buf *buf, int64_t n)
 {
     char digits[20];

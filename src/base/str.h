@@ -96,6 +96,7 @@ static inline void buf_add_char(Buf *buf, char c)
 }
 void buf_add_i64(Buf *buf, int64_t n);
 void buf_add_format(Buf *buf, const char *format, ...) PRINTF(2, 3);
+void buf_add_percent(Buf *buf, Str s); // as one part of a URL, or of a form
 static inline Str buf_str(const Buf *buf)
 {
     return (Str){ buf->at, buf->len };

@@ -112,26 +112,13 @@ static void address(const Vendor *vendor, const Message *message, Letter *letter
     }
 }
 
-static void add_percent(Buf *buf, Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char) text.at[i];
-        bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                        (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
-        if (is_plain)
-            buf_add_char(buf, text.at[i]);
-        else
-            buf_add_format(buf, "%%%02X", c);
-    }
-}
-
 void vendor_add_field(Buf *form, Str name, Str value)
 {
     if (form->len > 0)
         buf_add_char(form, '&');
     buf_add(form, name);
     buf_add_char(form, '=');
-    add_percent(form, value);
+    buf_add_percent(form, value);
 }
 
 // add_path fills in {member}, and {member|default}.
@@ -140,7 +127,7 @@ static void add_path(Buf *url, Str path, const Json *config)
     for (buf_add(url, str_cut(&path, '{')); path.at; buf_add(url, str_cut(&path, '{'))) {
         Str fallback = str_cut(&path, '}'), member = str_cut(&fallback, '|');
         Str value = json_str(json_get(config, member));
-        add_percent(url, value.at ? value : fallback);
+        buf_add_percent(url, value.at ? value : fallback);
     }
 }
 

@@ -40,6 +40,7 @@ extern const Command command_triggers;
 extern const Command command_templates;
 extern const Command command_lists;
 extern const Command command_channels;
+extern const Command command_integrations;
 extern const Command command_sources;
 extern const Command command_keys;
 extern const Command command_tenants;

@@ -57,6 +57,15 @@ static const Column source_columns[] = {
     { "ENABLED", "enabled" },
     { "VERSION", "version" },
 };
+static const Column integration_columns[] = {
+    { "ID", "id" },
+    { "PROVIDER", "provider" },
+    { "ENABLED", "enabled" },
+    { "STATUS", "status" },
+    { "REASON", "statusReason" },
+    { "CONNECTION", "connectionId" },
+    { "INSTALLATION", "installationId" },
+};
 static const Column automation_columns[] = {
     { "ID", "id" },
     { "NAME", "name" },
@@ -76,6 +85,7 @@ static const Noun nouns[] = {
     { "automations", "automation", "/v1/automations", "id", automation_columns, ARRAY_LEN(automation_columns) },
     { "jobs",     "job",     "/v1/jobs",     "name", job_columns,    ARRAY_LEN(job_columns) },
     { "triggers", "trigger", "/v1/triggers", "id",  trigger_columns, ARRAY_LEN(trigger_columns) },
+    { "integrations", "integration", "/v1/integrations", "id", integration_columns, ARRAY_LEN(integration_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
     { "templates", "template", "/v1/templates", "id", template_columns, ARRAY_LEN(template_columns) },
     { "lists",    "list",    "/v1/lists",    "id",  list_columns,    ARRAY_LEN(list_columns) },
@@ -585,6 +595,27 @@ const Command command_sources = {
                "  peal sources set shop-outbox config.pollEvery=5s",
     .options = definition_options,
     .verbs = channels_verbs,
+};
+
+const Command command_integrations = {
+    .name = "integrations",
+    .usage = "integrations [list]\n"
+             "integrations show ID\n"
+             "integrations create -f FILE\n"
+             "integrations update ID -f FILE [--if-version N]\n"
+             "integrations set ID NAME=VALUE... [--if-version N]\n"
+             "integrations delete ID",
+    .summary = "Keep accounts at providers, and see whether they work",
+    .details = "A connectionId or installationId takes the system right. docs/integrations.md has\n"
+               "where tokens may come from.\n"
+               "\n"
+               "Examples:\n"
+               "  echo '{\"id\":\"acme\",\"provider\":\"linear\",\"token\":{\"source\":\"static\","
+               "\"value\":\"lin_api_…\"}}' |\n"
+               "    peal integrations create -f -\n"
+               "  peal integrations show acme",
+    .options = definition_options,
+    .verbs = templates_verbs,
 };
 
 const Command command_keys = {

@@ -342,6 +342,7 @@ static AuditKind kind_of(FactKind kind)
         [FACT_OUTBOX_REPLAYED] = AUDIT_OPERATOR_OPERATION,
         [FACT_UNTRIED] = AUDIT_OTHER,
         [FACT_SENT] = AUDIT_OTHER,
+        [FACT_INTEGRATION_TURNED] = AUDIT_INTEGRATION_CHANGED,
     };
     return kinds[kind];
 }

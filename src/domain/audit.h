@@ -50,7 +50,8 @@
     X(OPERATOR_OPERATION,      "Operator.operation")          \
     X(PURGE,                   "Purge")                       \
     X(CROSS_TENANT_READ,       "CrossTenant.Read")            \
-    X(OTHER,                   "Other")
+    X(OTHER,                   "Other")                       \
+    X(INTEGRATION_CHANGED,     "Integration.Changed")
 
 #define AUDIT_STATUS_TABLE(X)                                                              \
     /* name        text          error  what it says                                    */ \

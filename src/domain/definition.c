@@ -2,6 +2,7 @@
 
 #include "domain/automation.h"
 #include "domain/channel.h"
+#include "domain/integration.h"
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/source.h"
@@ -32,6 +33,12 @@ static Err check_source(Arena *arena, const Json *body, Error *error)
 {
     SourceDefinition source;
     return source_compile(arena, body, &source, error);
+}
+
+static Err check_integration(Arena *arena, const Json *body, Error *error)
+{
+    IntegrationDefinition integration;
+    return integration_compile(arena, body, &integration, error);
 }
 
 static Err check_automation(Arena *arena, const Json *body, Error *error)

@@ -18,6 +18,7 @@
     X(channel, "channel", "channels", "key", "{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://…\"}}") \
     X(list,    "list",    "lists",    "id",  "{\"id\":\"ops\",\"channels\":[\"memory:default\"],\"targets\":[{\"address\":\"…\"}]}", PARTS) \
     X(template, "template", "templates", "id", "{\"id\":\"…\",\"eventType\":\"…\",\"channel\":\"memory:default\",\"body\":\"Hello {{name}}\"}") \
+    X(integration, "integration", "integrations", "id", "{\"id\":\"acme-linear\",\"provider\":\"linear\",\"token\":{\"source\":\"static\",\"value\":\"…\"}}") \
     X(automation, "automation", "automations", "id", "{\"id\":\"triage\",\"name\":\"Triage\",\"handler\":\"http:triage\"}") \
     X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}") \
     X(source,  "source",  "sources",  "id",  "{\"id\":\"gh-acme\",\"provider\":\"github\"}")

@@ -34,7 +34,8 @@
     X(PURGED,              "purged",              "what, and how many rows")      \
     X(OUTBOX_REPLAYED,     "outbox.replayed",     "the row's id")               \
     X(UNTRIED,             "delivery.untried",    "none: it moved from sending, and nothing was sent") \
-    X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told")
+    X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told") \
+    X(INTEGRATION_TURNED,  "integration.turned",  "id/status; id/bound: it was given a place by its broker")
 // clang-format on
 
 typedef enum FactKind {

@@ -27,6 +27,7 @@
 #include "store/hook.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
+#include "store/integration.h"
 #include "store/job.h"
 #include "store/journal.h"
 #include "store/key.h"
@@ -86,6 +87,7 @@ const Statement *const *const all_statements[] = {
     handover_statements,
     idempotency_statements,
     inbox_statements,
+    integration_statements,
     job_statements,
     journal_statements,
     kpi_statements,

@@ -45,7 +45,7 @@ class Operation:
     def ask(self, who, id=NO_SUCH_ID):
         body = self.example
         if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates",
-                                                          "sources", "lists", "jobs",
+                                                          "sources", "lists", "jobs", "integrations",
                                                           "automations") and "schedules" not in self.path:
             name = {"channels": "key", "jobs": "name"}.get(self.noun, "id")
             body = {**body, name: id}
@@ -72,6 +72,7 @@ def rows_of(who):
     make_trigger(who, "own")
     who.post("/v1/templates", {"id": "own", "eventType": "none", "channel": "memory:own", "body": "x"}, expect=201)
     who.post("/v1/automations", {"id": "own", "handler": "memory:own"}, expect=201)
+    who.post("/v1/integrations", {"id": "own", "provider": "linear"}, expect=201)
     who.post("/v1/jobs", {"name": "own", "handler": "memory:own"}, expect=201)
     who.post("/v1/jobs", {"name": "dead", "handler": "http:nowhere"}, expect=201)
     dead = who.post("/v1/jobs/dead/trigger", expect=202).json["deliveryId"]
@@ -86,7 +87,7 @@ def rows_of(who):
                            "targets": [{"address": "own@example.org"}]}, expect=201)
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
     who.post("/v1/sources", {"id": "own", "provider": "github"}, expect=201)
-    return {"lists": "own", "jobs": "own", "sources": "own", "automations": "own", "dead": dead, "notifications": told,
+    return {"lists": "own", "jobs": "own", "sources": "own", "automations": "own", "integrations": "own", "dead": dead, "notifications": told,
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}

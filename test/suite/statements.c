@@ -37,6 +37,8 @@ static const char *const system_statements[] = {
     "inbox_last_tenant",
     "inbox_next_source",
     "inbox_open",
+    "integration_at_connection",
+    "integration_at_installation",
     "journal_forget",
     "journal_last",
     "journal_note",

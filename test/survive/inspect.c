@@ -138,6 +138,7 @@ static const Statement tables[] = {
     TABLE("list_waste", "tenant, list, edition"),
     TABLE("schedule", "tenant, rule, name"),
     TABLE("poll_group", "tenant, provider, integration"),
+    TABLE("integration", "tenant, id"),
     TABLE("event", "tenant, id"),
     TABLE("resend", "tenant, event"),
     TABLE("preference", "tenant, key"),
