@@ -42,6 +42,10 @@ static void check_verify(const Members *members, void *value)
         members_note(members, S("query"), "bad-value", "a token stands in one place only");
     if (members_get(members, "user") && !str_eq(kind, S("basic")))
         members_note(members, S("user"), "bad-value", "only kind basic has a user");
+    if (str_contains(json_str(members_get(members, "user")), S(":")))
+        members_note(members, S("user"), "bad-value", "must not contain a colon");
+    if (str_starts(json_str(members_get(members, "prefix")), S(" ")))
+        members_note(members, S("prefix"), "bad-value", "must not begin with a blank");
 }
 
 // clang-format off

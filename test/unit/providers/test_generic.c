@@ -100,6 +100,8 @@ static void a_config_is_checked_before_it_is_kept(void)
         { TOKEN(",\"query\":\"token\""), true },
         { TOKEN(",\"query\":\"token\",\"header\":\"x\""), false },
         { BASIC(",\"user\":\"u\""), true },
+        { BASIC(",\"user\":\"u:v\""), false },
+        { TOKEN(",\"prefix\":\" Key\""), false },
         { "{\"verify\":{}}", false },
         { "{\"verifi\":{\"kind\":\"none\"}}", false },
     };
