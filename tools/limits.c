@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include "api/api.h"
+#include "api/feed.h"
 #include "api/work.h"
 #include "app/config.h"
 #include "app/descriptors.h"
@@ -388,12 +389,15 @@ static void print_store(void)
                   "emptied and grows with what is written meanwhile");
     row("nodes on one PostgreSQL",
         "%s connections each: %s write, %s read, %s listens; %s looks for metrics and %s pours "
-        "what "
-        "is exported, once they are asked for. A node tells the others of new work at most %s "
+        "what is exported or streamed, once they are asked for. A node tells the others of new work at most %s "
         "times a second",
         count(STORE_PENS + READERS + LISTENERS + STORE_WATCHERS + STORE_STREAMERS),
         count(STORE_PENS), count(READERS), count(LISTENERS), count(STORE_WATCHERS),
         count(STORE_STREAMERS), count(RINGS_A_SECOND));
+    row("streams of what happens ([stream.md](stream.md))",
+        "%s open at a node, 503 beyond; facts are kept for %s; %s wait for a client, and one that "
+        "takes nothing for %s is dropped with a word",
+        count(FEED_LISTENERS_MAX), span(JOURNAL_KEPT), bytes(STREAM_ROOM_BYTES), span(FEED_SLOW));
     row("master keys in one file", "%s", count(KEY_RING_MAX));
 }
 

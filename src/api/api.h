@@ -34,6 +34,7 @@
 
 typedef struct Call Call;
 typedef struct Engine Engine;
+typedef struct Feed Feed;
 typedef struct Walk Walk;
 typedef struct Seen Seen;
 typedef struct Site Site;
@@ -50,6 +51,7 @@ typedef struct Api {
     struct Served *started; // under way with an Idempotency-Key; guarded by started_lock
     pthread_mutex_t started_lock;
     Engine *engine;
+    Feed *feed; // who listens to what happens (feed.h)
     Clock *clock;
     Random *random;
     const KeyRing *ring;

@@ -155,6 +155,8 @@ Err audit_list(Call *call, Db *db, Error *error);
 Err audit_check(Call *call, Db *db, Error *error);
 Err audit_check_later(Call *call, Tx *tx, Error *error);
 extern const Param audit_export_params[];
+void stream_start(Call *call);
+extern const Param stream_params[];
 Err audit_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error);
 Err audit_head_get(Call *call, Db *db, Error *error);
 

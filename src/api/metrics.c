@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "api/feed.h"
 #include "api/site.h"
 #include "base/metric.h"
 #include "base/usage.h"
@@ -156,6 +157,7 @@ static void put_engine(Call *call, Buf *out)
     put_alone(out, METRIC_CIRCUITS_OPENED, (double) health.circuits_opened);
     put_alone(out, METRIC_PAUSES, (double) health.pauses);
     put_alone(out, METRIC_ROUNDS_FAILED, (double) health.failed);
+    put_alone(out, METRIC_STREAMS, (double) feed_count(call->api->feed));
     put_alone(out, METRIC_WORKERS_WAITING, (double) engine_pullers(engine));
     put_alone(out, METRIC_LAST_GOOD_ROUND, seconds(health.since_good));
     put_alone(out, METRIC_WRITER_WAITING, (double) writer_waiting(api_writer(call->api)));

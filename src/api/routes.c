@@ -183,6 +183,8 @@ const Route routes[] = {
       "Show a row of the outbox", GIVES(200, outbox_shape) },
     { "POST",   "/v1/outbox/{id}/replay",       OPERATORS, WRITES(outbox_replay),
       "Decide it anew: what fired does not fire again", BARE, GIVES(200, outbox_shape) },
+    { "GET",    "/v1/stream",                   READERS,   STARTS(stream_start),
+      "What happens, live, as server-sent events (docs/stream.md)", .params = stream_params, .status = 200, .type = "text/event-stream" },
     { "GET",    "/v1/kpis",                     LOOKERS,   READS(kpi_get),
       "How the queue does, in all and by site", .params = kpi_params, GIVES(200, kpi_shape) },
     { "GET",    "/v1/audit",                    READERS,   READS(audit_list),

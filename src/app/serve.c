@@ -1,6 +1,7 @@
 #include "app/serve.h"
 
 #include "api/api.h"
+#include "api/feed.h"
 #include "app/demo.h"
 #include "app/descriptors.h"
 #include "app/notify.h"
@@ -279,6 +280,16 @@ static void moved(void *with, const Move *moves, size_t count)
         site_moved(program->site, moves, count);
     if (engine_has_company(program->engine))
         bell_ring(program->bell, moves, count);
+    if (count == 0)
+        feed_wake(program->api.feed); // a key may be gone
+}
+
+// numbered is told that what happened has its numbers: those who listen here may be told.
+static void numbered(void *with, const Sequenced *sequenced)
+{
+    const Program *program = with;
+    (void) sequenced;
+    feed_wake(program->api.feed);
 }
 
 // brought is told by table sources that there is something in the inbox.
@@ -326,6 +337,8 @@ static Err open_store(Program *program, Error *error)
         .payload_max = config->payload_max,
         .url_template = config->url_template,
         .exec_folder = config->exec_folder,
+        .numbered = numbered,
+        .numbered_with = program,
         .kept = config->kept,
         .kept_delivered = config->central.at ? SITE_KEEPS : 0,
     };
@@ -338,10 +351,12 @@ static Err open_store(Program *program, Error *error)
         TRY(site_open(program->arena, config, &program->ring, &program->store, &program->clock,
                       &program->site, error));
     program->api.site = program->site ? &program->site->site : NULL;
+    program->api.engine = program->engine;
+    program->api.feed = feed_open(&program->api);
     writer_follow(program->store.writer, moved, program);
+    writer_follow_events(program->store.writer, engine_took, program->engine);
     engine_start(program->engine);
     start_intake(program);
-    program->api.engine = program->engine;
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
     program->api.watcher = program->store.watcher;
@@ -486,6 +501,7 @@ static void stop(Program *program, bool is_up)
     log_info("stopping", "grace_ms=%lld", (long long) (SERVE_STOP_GRACE / SPAN_MILLISECOND));
     server_quiesce(program->server);
     intake_stop(program->intake);
+    feed_stop(program->api.feed);
     bool is_idle = !is_up || engine_stop(program->engine, SERVE_STOP_GRACE);
     bool is_closed = server_close(program->server);
     if (!is_idle || !is_closed) {
@@ -496,8 +512,10 @@ static void stop(Program *program, bool is_up)
     }
     if (is_up) {
         writer_follow(program->store.writer, NULL, NULL);
+        writer_follow_events(program->store.writer, NULL, NULL);
         site_close(program->site);
         bell_close(program->bell);
+        feed_free(program->api.feed);
         engine_free(program->engine);
         carriers_close(&program->carriers);
         warden_close(&program->warden);

@@ -68,6 +68,7 @@ enum {
     X(PAUSES,            COUNTER,   0,                     "peal_pauses_total",                "",                     "Pauses that a far side asked for (Retry-After)") \
     X(ROUNDS_FAILED,     COUNTER,   0,                     "peal_rounds_failed_total",         "",                     "Rounds of the engine that failed") \
     X(LAST_GOOD_ROUND,   GAUGE,     0,                     "peal_last_good_round_age_seconds", "",                     "How long ago a round went well") \
+    X(STREAMS,           GAUGE,     0,                     "peal_streams",                     "",                     "Streams of what happens (/v1/stream) that are open, at this node") \
     X(WORKERS_WAITING,   GAUGE,     0,                     "peal_workers_waiting",             "",                     "Workers that wait for work, at this node") \
     X(WORKER_CLAIMS,     COUNTER,   1,                     "peal_worker_claims_total",         "",                     "Looks of workers for work, with or without success") \
     X(WORKER_CLAIMED,    COUNTER,   1,                     "peal_worker_claimed_total",        "",                     "Deliveries that workers claimed") \

@@ -368,6 +368,8 @@ size_t audit_tell(const Fact *fact, Instant at, int64_t number, const AuditKnown
                   AuditTold ret[AUDIT_PARTS_MAX])
 {
     size_t count = 1;
+    if (fact->kind == FACT_EVENT) // what it made is told, and what it did not make, it says itself
+        return 0;
     if (fact_is_move(fact->kind))
         count = tell_move(fact, known, ret);
     else if (fact->kind == FACT_AUDIT_BROUGHT)

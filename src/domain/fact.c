@@ -6,7 +6,8 @@
 // A packed fact is its kind and which of what follows is there (one number), then, where it is:
 // the actor, tenant, lane, rule and site; and then the subject, or the rest of the move: how many
 // of the id's bytes are the last id's and the other ones, from and to, reason, attempt, due time;
-// and what its targets were told, of kind SENT alone.
+// and what its targets were told, of kind SENT alone. An event is its id, written likewise, and its
+// kind as text, which is empty where it is the last event's.
 
 enum {
     NEW_ACTOR = 1,
@@ -65,15 +66,28 @@ static void add_subject(Buf *bytes, Str subject)
     varint_add_text(bytes, str_head(subject, FACT_SUBJECT_MAX));
 }
 
+static void add_id(FactPack *pack, Uuid id)
+{
+    size_t same = 0;
+    while (same < sizeof id.b && id.b[same] == pack->id.b[same])
+        same++;
+    buf_add_char(&pack->bytes, (char) same);
+    buf_add_bytes(&pack->bytes, id.b + same, sizeof id.b - same);
+    pack->id = id;
+}
+
+static void add_event(FactPack *pack, const Fact *fact)
+{
+    Str kind = str_head(fact->subject, FACT_SUBJECT_MAX);
+    add_id(pack, fact->event);
+    varint_add_text(&pack->bytes, str_eq(kind, pack->event_kind) ? STR_NONE : kind);
+    pack->event_kind = kind;
+}
+
 static void add_move(FactPack *pack, const Move *move)
 {
-    const Uuid *id = &move->delivery, *last = &pack->last.move.delivery;
-    size_t same = 0;
-    while (same < sizeof id->b && id->b[same] == last->b[same])
-        same++;
     assert(move->from < PLACES - 1 && move->to < PLACES - 1);
-    buf_add_char(&pack->bytes, (char) same);
-    buf_add_bytes(&pack->bytes, id->b + same, sizeof id->b - same);
+    add_id(pack, move->delivery);
     buf_add_char(&pack->bytes, (char) ((move->from + 1) * PLACES + move->to + 1));
     varint_add(&pack->bytes, move->reason);
     varint_add(&pack->bytes, (uint64_t) move->attempt);
@@ -100,6 +114,8 @@ void fact_add(FactPack *pack, const Fact *fact)
     Move last = moved ? fact->move : pack->last.move;
     if (moved)
         add_move(pack, &fact->move);
+    else if (fact->kind == FACT_EVENT)
+        add_event(pack, fact);
     else
         add_subject(&pack->bytes, fact->subject);
     if (fact->kind == FACT_SENT)
@@ -144,15 +160,34 @@ static bool take_due_at(FactRead *read, Instant *ret)
     return true;
 }
 
+static bool take_id(FactRead *read, Uuid *ret)
+{
+    unsigned same;
+    if (!take_byte(&read->rest, sizeof read->id.b, &same) ||
+        !take_bytes(&read->rest, read->id.b + same, sizeof read->id.b - same))
+        return false;
+    *ret = read->id;
+    return true;
+}
+
+static bool take_event(FactRead *read, Fact *fact)
+{
+    Str kind;
+    if (!take_id(read, &fact->event) || !varint_take_text(&read->rest, &kind))
+        return false;
+    if (kind.len > 0)
+        read->event_kind = kind;
+    fact->subject = read->event_kind;
+    return true;
+}
+
 static bool take_move(FactRead *read, Move *move)
 {
-    unsigned same, places;
+    unsigned places;
     uint64_t reason, attempt;
-    if (!take_byte(&read->rest, sizeof move->delivery.b, &same) ||
-        !take_bytes(&read->rest, move->delivery.b + same, sizeof move->delivery.b - same) ||
-        !take_byte(&read->rest, UINT8_MAX, &places) || !varint_take(&read->rest, &reason) ||
-        !varint_take(&read->rest, &attempt) || attempt > INT32_MAX ||
-        !take_due_at(read, &move->due_at))
+    if (!take_id(read, &move->delivery) || !take_byte(&read->rest, UINT8_MAX, &places) ||
+        !varint_take(&read->rest, &reason) || !varint_take(&read->rest, &attempt) ||
+        attempt > INT32_MAX || !take_due_at(read, &move->due_at))
         return false;
     move->from = (int) (places / PLACES) - 1;
     move->to = (int) (places % PLACES) - 1;
@@ -177,6 +212,8 @@ static bool take_fact(FactRead *read, Fact *fact)
         ((head & NEW_SITE) && !varint_take_signed(rest, &move->site)))
         return false;
     move->tenant = fact->tenant;
+    if (fact->kind == FACT_EVENT)
+        return take_event(read, fact);
     if (!fact_is_move(fact->kind))
         return varint_take_text(rest, &fact->subject);
     move->is_untried = fact->kind == FACT_UNTRIED;

@@ -1,9 +1,10 @@
 // fact.h - what a transaction did, packed into a few bytes: the journal's one column.
 //
-// A fact is a delivery's move, or something a person did: saved a definition, held all sending,
-// made a key. Each says of which tenant it is and who did it. Facts are packed one behind the
-// other, each with only what differs from the one before; a batch of settles takes about 15 bytes
-// each. Stored by the numbers in the table: rows are only ever added at the end.
+// A fact is a delivery's move, an event that came in, or something a person did: saved a
+// definition, held all sending, made a key. Each says of which tenant it is and who did it. Facts
+// are packed one behind the other, each with only what differs from the one before; a batch of
+// settles takes about 15 bytes each, and an event about as many, for its delivery's id is nearly
+// its own. Stored by the numbers in the table: rows are only ever added at the end.
 //
 //     FactPack pack = fact_pack(&arena, now);      FactRead read = fact_read(bytes, now);
 //     fact_add(&pack, &fact);                      while (fact_next(&read, &fact)) …
@@ -35,7 +36,8 @@
     X(OUTBOX_REPLAYED,     "outbox.replayed",     "the row's id")               \
     X(UNTRIED,             "delivery.untried",    "none: it moved from sending, and nothing was sent") \
     X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told") \
-    X(INTEGRATION_TURNED,  "integration.turned",  "id/status; id/bound: it was given a place by its broker")
+    X(INTEGRATION_TURNED,  "integration.turned",  "id/status; id/bound: it was given a place by its broker") \
+    X(EVENT,               "event.taken",         "the event's kind")
 // clang-format on
 
 typedef enum FactKind {
@@ -54,6 +56,7 @@ typedef struct Fact {
     int64_t tenant; // 0: of the whole installation
     Uuid actor;     // the key of who did it; zero: Peal itself, by a rule or by time
     Str subject;    // of all kinds but moves
+    Uuid event;     // of FACT_EVENT
     Move move;      // of a move; its tenant is the fact's
 } Fact;
 
@@ -61,6 +64,8 @@ typedef struct FactPack {
     Buf bytes;
     Instant at;
     Fact last;
+    Uuid id;        // that was packed last, of a delivery or an event
+    Str event_kind; // likewise
     size_t count;
 } FactPack;
 
@@ -68,7 +73,9 @@ typedef struct FactRead {
     Str rest;
     Instant at;
     Fact last;
-    bool is_bad; // what is left cannot be read
+    Uuid id;        // that was read last
+    Str event_kind; // likewise
+    bool is_bad;    // what is left cannot be read
 } FactRead;
 
 const char *fact_text(FactKind kind);

@@ -12,7 +12,8 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_OPERATE] = { "operate", 0, 0, false, operate_run, NULL },
     [DUTY_PURGE] = { "purge", SPAN_MINUTE, 0, true, purge_run, NULL },
     [DUTY_UPKEEP] = { "upkeep", SPAN_MINUTE, 0, true, upkeep_run, NULL },
-    [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run, NULL },
+    [DUTY_SEQUENCE] = { "sequence", 5 * SPAN_SECOND, SPAN_SECOND, false, sequence_duty_run,
+                        sequence_take, .hurried = 50 * SPAN_MILLISECOND },
     [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL,
                     .failed = METRIC_AUDIT_FAILURES },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
@@ -21,6 +22,12 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
                     .failed_alone = fire_failed },
 };
+
+static Span soon_of(const Engine *engine, DutyName name)
+{
+    const Duty *duty = &duties[name];
+    return duty->hurried && atomic_load(&engine->is_hurried) ? duty->hurried : duty->soon;
+}
 
 static bool is_due(const Engine *engine, DutyName name, Instant now)
 {
@@ -33,7 +40,7 @@ static bool is_due(const Engine *engine, DutyName name, Instant now)
         return false;
     bool is_told = duty->is_shared && engine->options.is_only_node;
     bool is_time = duty->every > 0 && !is_told && monotonic - state->ran_at >= duty->every;
-    bool is_news = state->has_news && monotonic - state->ran_at >= duty->soon;
+    bool is_news = state->has_news && monotonic - state->ran_at >= soon_of(engine, name);
     return state->is_wanted || state->due_at <= now || is_time || is_news;
 }
 
@@ -145,7 +152,7 @@ Span duties_soon(const Engine *engine)
     Instant monotonic = engine_monotonic(engine);
     for (DutyName name = 0; name < DUTY_COUNT; name++) {
         const DutyState *state = &engine->duties[name];
-        Instant at = later(state->ran_at + duties[name].soon, state->retry_at);
+        Instant at = later(state->ran_at + soon_of(engine, name), state->retry_at);
         if (state->has_news && !state->is_out)
             soon = earlier(soon, later(at, monotonic) - monotonic);
     }

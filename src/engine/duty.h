@@ -61,6 +61,7 @@ typedef struct DutyReport {
     const char *fault; // given: why the last run, which was all of its round, failed; NULL
     DrainTrial trial;  // of the drain: given as the last run left it
     FireReport firing;
+    Sequenced sequenced; // whose numbers went on
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -78,6 +79,7 @@ typedef struct Duty {
     void (*failed_alone)(Engine *engine); // and not by the store's fault; NULL: nothing follows
     bool is_fresh; // not in a round that waited: what it knows of this node's flights is old
     Metric failed; // counts failures that were its own; 0: none does
+    Span hurried;  // instead of soon, while somebody waits for it (engine_hurry); 0: nobody does
 } Duty;
 
 // beat.c: this node lives, who else does, and what time the server has.
@@ -91,6 +93,7 @@ void sweep_take(Engine *engine, const DutyReport *report);
 
 // history.c: what happened gets its numbers, the counters are noted.
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void sequence_take(Engine *engine, const DutyReport *report);
 Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 
 // drain.c: what waits in the inbox becomes events.

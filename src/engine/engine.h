@@ -19,6 +19,7 @@
 #include "domain/move.h"
 #include "net/transport.h"
 #include "providers/provider.h"
+#include "store/sequence.h"
 #include "store/writer.h"
 
 typedef struct Engine Engine;
@@ -43,7 +44,11 @@ typedef struct EngineOptions {
     size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX
     Str url_template;   // {publicId}; none
     Str exec_folder;    // of the commands that may be run here; none: others may run them
-    Span kept;          // what has ended; 0: PURGE_KEPT (store/purge.h)
+    // numbered is told, on the engine's thread, that facts of tenants got their numbers here
+    // (store/sequence.h). NULL: nobody is.
+    void (*numbered)(void *with, const Sequenced *sequenced);
+    void *numbered_with;
+    Span kept;           // what has ended; 0: PURGE_KEPT (store/purge.h)
     Span kept_delivered; // what was delivered, where that is less; 0: as long
 } EngineOptions;
 
@@ -66,6 +71,13 @@ bool engine_is_idle(Engine *engine); // nothing in flight, at the writer, finish
 // is the writer's to call (writer_follow); with is the engine. Nothing wakes the engine that is not
 // due before it wakes by itself.
 void engine_moved(void *with, const Move *moves, size_t count);
+
+// engine_took tells that events came in which made nothing due (writer_follow_events).
+void engine_took(void *with);
+
+// engine_hurry has what happened get its numbers as soon as may be, because somebody waits for
+// them, or no longer so.
+void engine_hurry(Engine *engine, bool hurries);
 
 // engine_heard tells the same of what another node committed (store/bell.h); that there is one may
 // be news too. engine_has_company is whether another node lives, as the last beat saw it.

@@ -24,6 +24,22 @@ void engine_moved(void *with, const Move *moves, size_t count)
     transport_wake(engine->options.transport);
 }
 
+void engine_took(void *with)
+{
+    Engine *engine = with;
+    pthread_mutex_lock(&engine->lock);
+    bool wakes = atomic_load(&engine->is_hurried) && !engine->has_done;
+    engine->has_done = true;
+    pthread_mutex_unlock(&engine->lock);
+    if (wakes)
+        transport_wake(engine->options.transport);
+}
+
+void engine_hurry(Engine *engine, bool hurries)
+{
+    atomic_store(&engine->is_hurried, hurries);
+}
+
 // knows_lanes: a lane that we have not heard of is another's news, and so may be anything.
 static bool knows_lanes(const Engine *engine, const Move *moves, size_t count)
 {
@@ -47,6 +63,7 @@ static void learn(Engine *engine, bool *has, const Move *moves, size_t count)
     bool wakes = count == 0;
     Instant now = clock_now(engine->options.clock);
     pthread_mutex_lock(&engine->lock);
+    wakes |= atomic_load(&engine->is_hurried) && !*has;
     *has = true;
     engine->is_poked |= count == 0;
     for (size_t i = 0; i < count; i++) {
@@ -118,7 +135,7 @@ void notes_take(Engine *engine)
         duties_want_any(engine);
     if (engine->has_heard && engine->other_nodes == 0)
         engine->duties[DUTY_BEAT].is_wanted = true;
-    if (engine->has_done)
+    if (engine->has_done || (engine->has_heard && atomic_load(&engine->is_hurried)))
         duties_have_news(engine);
     engine->is_poked = engine->is_asked = engine->has_heard = engine->has_done = false;
     pthread_mutex_unlock(&engine->lock);

@@ -282,6 +282,7 @@ struct Engine {
     size_t note_count;               // guarded by lock
     PullerList came;                 // guarded by lock: who began to wait
     Instant lease_at;                // guarded by lock: when the first lease of those outside ends
+    _Atomic bool is_hurried;         // somebody waits for what happens here to be numbered
     bool is_poked;                   // guarded by lock: any lane may be due
     bool is_asked;                   // guarded by lock: something was done that is no move
     bool has_done;                   // guarded by lock: something, here

@@ -175,7 +175,7 @@ static void unlist(Stream *stream)
     pthread_mutex_unlock(&server->lock);
 }
 
-static void finish(Stream *stream, bool is_whole)
+static void finish(Stream *stream, bool is_whole, Str last)
 {
     ExchangeWire *wire = stream->wire;
     Server *server = wire->server;
@@ -184,6 +184,8 @@ static void finish(Stream *stream, bool is_whole)
     assert(!stream->is_ended);
     stream->is_ended = true;
     stream->is_whole = is_whole;
+    if (last.len > 0 && !stream->is_gone)
+        append(stream, last);
     bool wakes = rouse(stream);
     pthread_mutex_unlock(&stream->lock);
     if (wakes)
@@ -195,10 +197,15 @@ static void finish(Stream *stream, bool is_whole)
 
 void stream_end(Stream *stream)
 {
-    finish(stream, true);
+    finish(stream, true, STR_NONE);
+}
+
+void stream_end_with(Stream *stream, Str last)
+{
+    finish(stream, true, last);
 }
 
 void stream_break(Stream *stream)
 {
-    finish(stream, false);
+    finish(stream, false, STR_NONE);
 }

@@ -34,5 +34,7 @@ StreamFit stream_write(Stream *stream, Str piece) MUST_USE;
 
 // stream_end says that the answer is whole; stream_break that it is not, and the client sees that
 // it is cut off. The stream and its exchange are not the caller's afterwards.
+// stream_end_with ends it with a last piece, which is taken however much waits.
 void stream_end(Stream *stream);
+void stream_end_with(Stream *stream, Str last);
 void stream_break(Stream *stream);

@@ -4,6 +4,8 @@
 #include "store/columns.h"
 #include "store/sequence.h"
 
+enum { FACTS_AT_ONCE = 2000 };
+
 static const Statement next = {
     .name = "audit_mend_next",
     .scope = STATEMENT_SYSTEM,
@@ -125,6 +127,38 @@ static bool next_sound(const Mending *mending, size_t i, AuditHead *ret, size_t 
     return mending->count < AUDIT_MEND_BLOCKS;
 }
 
+// copy leaves none what is none.
+static Str copy(Arena *arena, Str text)
+{
+    return text.at ? str_dup(arena, text) : STR_NONE;
+}
+
+// read_told reads the facts behind a number that may be told in rows, which events are not, however
+// many lie between.
+static Err read_told(Tx *tx, int64_t tenant, int64_t after, size_t limit, JournalEntry **ret,
+                     size_t *ret_count, Error *error)
+{
+    DEFER(arena_done) Arena page = { 0 };
+    JournalEntry *kept = ARENA_ARRAY(&tx->arena, JournalEntry, limit + 1), *read;
+    size_t count = 0, read_count = 1;
+    while (count < limit && read_count > 0) {
+        arena_reset(&page);
+        TRY(journal_read(tx->db, &page, tenant, after, FACTS_AT_ONCE, &read, &read_count, error));
+        for (size_t i = 0; i < read_count && count < limit; i++) {
+            after = read[i].number;
+            if (read[i].fact.kind == FACT_EVENT)
+                continue;
+            kept[count] = read[i];
+            kept[count].fact.subject = copy(&tx->arena, read[i].fact.subject);
+            kept[count].fact.move.targets = copy(&tx->arena, read[i].fact.move.targets);
+            count++;
+        }
+    }
+    *ret = kept;
+    *ret_count = count;
+    return ERR_OK;
+}
+
 // retell tells the facts behind the last sound entry again: as many rows as lie up to the end.
 static Err retell(Tx *tx, const Mending *mending, int64_t count, AuditTold **ret, size_t *ret_count,
                   Error *error)
@@ -135,8 +169,8 @@ static Err retell(Tx *tx, const Mending *mending, int64_t count, AuditTold **ret
     AuditTold *told;
     int64_t after = sound->number > 0 ? sound->number - 1 : 0;
     // Some facts are told in no row; there may be as many of them as of the others.
-    TRY(journal_read(tx->db, &tx->arena, mending->tenant, after, (size_t) (2 * count + 2), &facts,
-                     &fact_count, error));
+    TRY(read_told(tx, mending->tenant, after, (size_t) (2 * count + 2), &facts, &fact_count,
+                  error));
     fact_count = audit_some(facts, fact_count, (size_t) count + TARGETS_MAX);
     TRY(audit_retell(tx, mending->tenant, facts, fact_count, &told, &told_count, error));
     while (skipped < told_count && told[skipped].entry.number == sound->number &&

@@ -78,7 +78,8 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[14] = event->depth ? value_i64(event->depth) : value_null();
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
-    tx->event_count += (int64_t) count;
+    for (size_t i = 0; i < count; i++)
+        tx_event(tx, events[i]->tenant, events[i]->id, events[i]->kind);
 }
 
 static Event read_event(const Value *row, int64_t tenant)

@@ -117,6 +117,19 @@ static const Statement unsealed = {
            " AND b.first <= c.number + 1) JOIN journal j ON j.writer = s.writer AND j.n = s.n"
            " WHERE c.number < c.told",
 };
+static const Statement reach = {
+    .name = "sequence_reach",
+    .scope = STATEMENT_TENANT,
+    .params = "i",
+    .sql = "SELECT first + count - 1 FROM sequence WHERE tenant = $1 ORDER BY first DESC LIMIT 1",
+};
+static const Statement next_kept = {
+    .name = "sequence_next_kept",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .sql = "SELECT s.first FROM sequence s JOIN journal j ON j.writer = s.writer AND j.n = s.n"
+           " WHERE s.tenant = $1 AND s.first > $2 ORDER BY s.first LIMIT 1",
+};
 static const Statement page = {
     .name = "journal_page",
     .scope = STATEMENT_TENANT,
@@ -128,8 +141,8 @@ static const Statement page = {
 };
 
 const Statement *const sequence_statements[] = {
-    &writers, &unseen, &last,          &insert,   &tell, &see,
-    &purge,   &forget, &purge_numbers, &unsealed, &page, NULL,
+    &writers, &unseen,        &last,     &insert, &tell,      &see,  &purge,
+    &forget,  &purge_numbers, &unsealed, &reach,  &next_kept, &page, NULL,
 };
 
 // Line is what one writer has to show: its rows from at to end, in the order of their numbers.
@@ -331,7 +344,14 @@ static void tell_chains(Tx *tx, const Next *next, size_t count)
     db_send_many(tx->db, &tx->arena, &tell, values, count, NULL);
 }
 
-static Err give_numbers(Tx *tx, Slice *slice, Error *error)
+static void name_some(const Next *next, size_t count, Sequenced *ret)
+{
+    ret->count = count;
+    for (size_t i = 0; i < count && i < SEQUENCE_TOLD; i++)
+        ret->numbered[i] = (Numbered){ next[i].tenant, next[i].number - 1 };
+}
+
+static Err give_numbers(Tx *tx, Slice *slice, Sequenced *ret, Error *error)
 {
     Next *next;
     size_t count;
@@ -346,6 +366,8 @@ static Err give_numbers(Tx *tx, Slice *slice, Error *error)
     db_send_rows(tx->db, &tx->arena, &insert, &place_columns, slice->places, slice->place_count,
                  NULL);
     tell_chains(tx, next, count);
+    if (ret)
+        name_some(next, count, ret);
     return ERR_OK;
 }
 
@@ -365,11 +387,13 @@ static Err look(Tx *tx, int limit, Slice *ret, bool *ret_wanted, Error *error)
     return ERR_OK;
 }
 
-Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
+Err sequence_run(Tx *tx, int limit, bool *ret_more, Sequenced *ret, Error *error)
 {
     Slice slice;
     bool is_wanted, is_ours = false;
     *ret_more = false;
+    if (ret)
+        ret->count = 0;
     TRY(look(tx, limit, &slice, &is_wanted, error));
     if (!is_wanted) // the rows of those who only look would feed each other
         return ERR_OK;
@@ -387,7 +411,7 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error)
     for (size_t i = 0; i < slice.line_count; i++)
         *ret_more |= slice.lines[i].is_cut || slice.lines[i].at < slice.lines[i].end;
     if (slice.place_count > 0)
-        TRY(give_numbers(tx, &slice, error));
+        TRY(give_numbers(tx, &slice, ret, error));
     db_send_rows(tx->db, &tx->arena, &see, &line_columns, slice.lines, slice.line_count, NULL);
     return tx_sync(tx, error);
 }
@@ -426,6 +450,29 @@ Err sequence_purge(Tx *tx, int limit, bool *ret_more, Error *error)
     TRY(tx_sync(tx, error));
     *ret_more = rows.changed >= limit || numbers.changed >= limit;
     return ERR_OK;
+}
+
+// number_at is the number that a statement finds; 0 where it finds none.
+static Err number_at(Db *db, Arena *arena, const Statement *statement, const Value *args,
+                     int64_t *ret, Error *error)
+{
+    Rows rows;
+    TRY(db_query(db, arena, statement, args, &rows, error));
+    *ret = rows.count ? value_to_i64(&rows.values[0]) : 0;
+    return ERR_OK;
+}
+
+Err sequence_last(Db *db, Arena *arena, int64_t tenant, int64_t *ret, Error *error)
+{
+    Value args[] = { value_i64(tenant) };
+    return number_at(db, arena, &reach, args, ret, error);
+}
+
+Err sequence_next_kept(Db *db, Arena *arena, int64_t tenant, int64_t after, int64_t *ret,
+                       Error *error)
+{
+    Value args[] = { value_i64(tenant), value_i64(after) };
+    return number_at(db, arena, &next_kept, args, ret, error);
 }
 
 Err journal_read(Db *db, Arena *arena, int64_t tenant, int64_t after, size_t limit,

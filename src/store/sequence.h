@@ -17,9 +17,22 @@
 #define SEQUENCE_LEASE S("sequence") // of store/duty.h
 #define JOURNAL_KEPT ((Span) 7 * SPAN_DAY)
 
+// Numbered is how far the numbers of a tenant go by now.
+typedef struct Numbered {
+    int64_t tenant, number;
+} Numbered;
+
+enum { SEQUENCE_TOLD = 32 }; // tenants that a slice names
+
+// Sequenced is whose numbers a slice has moved on.
+typedef struct Sequenced {
+    size_t count; // of tenants, also of those beyond the ones that are named
+    Numbered numbered[SEQUENCE_TOLD];
+} Sequenced;
+
 // sequence_run gives numbers to what is new, at most limit transactions of each writer. ret_more
-// says that some are left.
-Err sequence_run(Tx *tx, int limit, bool *ret_more, Error *error) MUST_USE;
+// says that some are left; ret may be NULL.
+Err sequence_run(Tx *tx, int limit, bool *ret_more, Sequenced *ret, Error *error) MUST_USE;
 
 // sequence_purge takes away what is old: at most limit rows of each writer, and as many numbers.
 // ret_more says that some may be left.
@@ -31,6 +44,13 @@ typedef struct JournalEntry {
     Instant at;
     Fact fact;
 } JournalEntry;
+
+// sequence_last is a tenant's last number; 0 where it has none yet.
+Err sequence_last(Db *db, Arena *arena, int64_t tenant, int64_t *ret, Error *error) MUST_USE;
+
+// sequence_next_kept is the first number behind another that is still kept; 0: there is none.
+Err sequence_next_kept(Db *db, Arena *arena, int64_t tenant, int64_t after, int64_t *ret,
+                       Error *error) MUST_USE;
 
 // journal_read returns the facts behind a number, in order, at most limit; 0 begins at the first
 // that is kept. What has no number yet is not there.

@@ -76,6 +76,16 @@ void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject)
              &(Fact){ .kind = kind, .tenant = tenant, .actor = tx->actor, .subject = subject });
 }
 
+void tx_event(Tx *tx, int64_t tenant, Uuid id, Str kind)
+{
+    tx->event_count++;
+    fact_add(&tx->facts, &(Fact){ .kind = FACT_EVENT,
+                                  .tenant = tenant,
+                                  .actor = tx->actor,
+                                  .subject = kind,
+                                  .event = id });
+}
+
 Err tx_finish(Tx *tx, Error *error)
 {
     counter_send(&tx->counters, tx->db, &tx->arena, tx->writer);

@@ -49,5 +49,8 @@ Err tx_query(Tx *tx, const Statement *statement, const Value *values, Rows *ret,
 void tx_move(Tx *tx, const Move *move);
 void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject);
 
+// tx_event notes that an event came in, whose kind lasts as long as the transaction.
+void tx_event(Tx *tx, int64_t tenant, Uuid id, Str kind);
+
 // tx_finish writes counters, generation and journal and commits.
 Err tx_finish(Tx *tx, Error *error) MUST_USE;

@@ -44,6 +44,8 @@ struct Writer {
     bool is_closing;          // guarded by lock
     WriterFollower *follower; // guarded by lock
     void *follower_with;      // guarded by lock
+    void (*taker)(void *);    // guarded by lock
+    void *taker_with;         // guarded by lock
 
     pthread_mutex_t load_lock;  // of whoever reads definitions; taken before registry_lock
     _Atomic bool has_been_away; // the store, since definitions were read
@@ -191,6 +193,14 @@ void writer_follow(Writer *writer, WriterFollower *follower, void *with)
     pthread_mutex_lock(&writer->lock);
     writer->follower = follower;
     writer->follower_with = with;
+    pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_follow_events(Writer *writer, void (*took)(void *with), void *with)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->taker = took;
+    writer->taker_with = with;
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -594,15 +604,21 @@ static void tell(Pen *pen)
     Writer *writer = pen->writer;
     const Tx *tx = &pen->tx;
     count_made(tx);
-    bool did_more = tx->facts.count > tx->move_count || tx->changes_definitions || tx->wakes;
+    bool took = tx->event_count > 0;
+    bool did_more = tx->facts.count > tx->move_count + (size_t) tx->event_count ||
+                    tx->changes_definitions || tx->wakes;
     pthread_mutex_lock(&writer->lock);
     WriterFollower *follower = writer->follower;
     void *with = writer->follower_with;
+    void (*taker)(void *) = writer->taker;
+    void *taker_with = writer->taker_with;
     pthread_mutex_unlock(&writer->lock);
     if (follower && tx->move_count > 0)
         follower(with, tx->moves, tx->move_count);
     if (follower && did_more)
         follower(with, NULL, 0);
+    if (taker && took && tx->move_count == 0 && !did_more)
+        taker(taker_with);
 }
 
 // split_kind moves the operations of one kind to the front and returns how many they are.

@@ -56,6 +56,10 @@ void writer_close(Writer *writer); // finishes what is queued
 typedef void WriterFollower(void *with, const Move *moves, size_t count);
 void writer_follow(Writer *writer, WriterFollower *follower, void *with);
 
+// writer_follow_events names who is told, likewise, of a commit that did nothing but take events
+// in: they made no move.
+void writer_follow_events(Writer *writer, void (*took)(void *with), void *with);
+
 // writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
 void writer_submit(Writer *writer, Op *op);
 

@@ -19,7 +19,7 @@ static Err do_seal(Tx *tx, void *with, Error *error)
 {
     Seal *seal = with;
     bool has_more;
-    TRY(sequence_run(tx, SLICE, &has_more, error));
+    TRY(sequence_run(tx, SLICE, &has_more, NULL, error));
     TRY(audit_seal(tx, seal->limit, &seal->sealed, error));
     return seal->dies ? fail(error, ERR_CONFLICT, "died before the commit") : ERR_OK;
 }
@@ -185,7 +185,7 @@ static int64_t waiting(Store *store, int64_t tenant)
 
 static Err do_number(Tx *tx, void *with, Error *error)
 {
-    return sequence_run(tx, SLICE, with, error);
+    return sequence_run(tx, SLICE, with, NULL, error);
 }
 
 // However much waits of one tenant, another has its share of each slice.

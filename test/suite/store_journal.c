@@ -55,7 +55,7 @@ typedef struct Run {
 static Err do_run(Tx *tx, void *with, Error *error)
 {
     Run *run = with;
-    TRY(sequence_run(tx, run->limit, &run->has_more, error));
+    TRY(sequence_run(tx, run->limit, &run->has_more, NULL, error));
     return run->dies ? fail(error, ERR_CONFLICT, "died before the commit") : ERR_OK;
 }
 

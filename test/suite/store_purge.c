@@ -49,7 +49,7 @@ static int64_t purge(Store *store)
 static Err do_seal(Tx *tx, void *with, Error *error)
 {
     bool has_more;
-    TRY(sequence_run(tx, 1000, &has_more, error));
+    TRY(sequence_run(tx, 1000, &has_more, NULL, error));
     return audit_seal(tx, 10000, with, error);
 }
 

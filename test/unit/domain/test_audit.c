@@ -341,13 +341,15 @@ static void what_else_was_done_is_told_by_its_fact(void)
     AuditKnown nothing = { 0 };
     AuditTold parts[AUDIT_PARTS_MAX];
     for (size_t kind = 0; kind < TABLE_ROWS(FACT_TABLE); kind++) {
-        if (fact_is_move((FactKind) kind))
+        if (fact_is_move((FactKind) kind) || kind == FACT_EVENT)
             continue;
         Fact fact = { .kind = (FactKind) kind, .subject = S("what"), .actor = somebody };
         CHECK_AT(fact_text((FactKind) kind), audit_tell(&fact, AT, 1, &nothing, parts) == 1);
         bool is_named = parts[0].entry.kind != AUDIT_OTHER;
         CHECK_AT(fact_text((FactKind) kind), is_named || kind == FACT_AUDIT_BROUGHT);
     }
+    Fact event = { .kind = FACT_EVENT, .subject = S("order.paid") };
+    CHECK(audit_tell(&event, AT, 1, &nothing, parts) == 0); // its deliveries are
 }
 
 static void what_a_site_brings_is_told_as_it_was_there(void)

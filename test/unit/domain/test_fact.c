@@ -25,7 +25,7 @@ static bool same(const Fact *a, const Fact *b)
     if (a->kind != b->kind || a->tenant != b->tenant || uuid_cmp(a->actor, b->actor) != 0)
         return false;
     if (!fact_is_move(a->kind))
-        return str_eq(a->subject, b->subject);
+        return str_eq(a->subject, b->subject) && uuid_cmp(a->event, b->event) == 0;
     const Move *x = &a->move, *y = &b->move;
     return x->tenant == y->tenant && x->lane == y->lane && x->rule == y->rule &&
            x->site == y->site && uuid_cmp(x->delivery, y->delivery) == 0 && x->from == y->from &&
@@ -34,7 +34,15 @@ static bool same(const Fact *a, const Fact *b)
            str_eq(x->targets, y->targets);
 }
 
-enum { SAMPLE = 10 };
+static Fact event(int64_t tenant, uint8_t id, Str kind)
+{
+    Fact fact = { .kind = FACT_EVENT, .tenant = tenant, .subject = kind };
+    memset(fact.event.b, 0xab, sizeof fact.event.b);
+    fact.event.b[14] = id;
+    return fact;
+}
+
+enum { SAMPLE = 14 };
 
 // sample fills the facts of one mixed transaction and returns how many they are.
 static size_t sample(Fact facts[SAMPLE])
@@ -58,6 +66,10 @@ static size_t sample(Fact facts[SAMPLE])
     facts[n].move.is_untried = true;
     facts[n++].kind = FACT_UNTRIED;
     facts[n++] = moved(1, 9, DELIVERY_WAITING, DELIVERY_COMPLETED, INSTANT_NONE);
+    facts[n++] = event(1, 7, S("order.paid"));
+    facts[n++] = event(2, 8, S("order.paid"));
+    facts[n++] = moved(2, 3, MOVE_NOWHERE, DELIVERY_PENDING, AT);
+    facts[n++] = event(2, 8, S("order.shipped"));
     return n;
 }
 
@@ -90,6 +102,22 @@ static void neighbours_take_few_bytes(void)
         fact_add(&pack, &fact);
     }
     CHECK(pack.bytes.len < 100 * 8);
+}
+
+static void an_event_costs_little_beside_its_delivery(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    FactPack alone = fact_pack(&arena, AT), both = fact_pack(&arena, AT);
+    for (int i = 0; i < 100; i++) {
+        Fact taken = event(1, (uint8_t) i, S("order.paid"));
+        Fact made = moved(1, 1, MOVE_NOWHERE, DELIVERY_PENDING, AT);
+        made.move.delivery = taken.event;
+        made.move.delivery.b[15] = 1;
+        fact_add(&alone, &made);
+        fact_add(&both, &taken);
+        fact_add(&both, &made);
+    }
+    CHECK(both.bytes.len < alone.bytes.len + 100 * 6);
 }
 
 static void what_is_damaged_is_told_and_read_no_further(void)
@@ -130,6 +158,7 @@ static void a_long_subject_is_cut_between_characters(void)
 static const Test tests[] = {
     TEST(facts_come_back_in_order),
     TEST(neighbours_take_few_bytes),
+    TEST(an_event_costs_little_beside_its_delivery),
     TEST(what_is_damaged_is_told_and_read_no_further),
     TEST(a_long_subject_is_cut_between_characters),
 };

@@ -1,0 +1,168 @@
+"""W15: what happens, live: server-sent events with Last-Event-ID and no gap."""
+import socket
+import threading
+
+from harness import equal, eventually, like, main, only, slow
+from sse import Stream
+from steps import KIND, ingest, ingest_one, make_tenant, make_trigger, make_user, moment, settle, visit
+
+
+def post(peal, kind="order.paid", **members):
+    return peal.post("/v1/events", {"kind": kind, "payload": {}, **members}, expect=202).json["eventId"]
+
+
+def test_events_and_deliveries_as_they_happen(ctx):
+    make_trigger(ctx.peal)
+    stream = Stream(ctx.peal)
+    event = post(ctx.peal)  # that nobody listens to
+    frame = stream.next()
+    equal((frame.event, frame.data["id"], frame.data["kind"]), ("event", event, "order.paid"))
+    assert set(frame.data) == {"id", "kind", "time"}, frame
+    delivery = ingest_one(ctx.peal)
+    taken, made = stream.take(2)
+    equal((taken.event, taken.data["kind"]), ("event", KIND))
+    like(made.data, {"id": delivery, "state": "pending"})
+    assert "time" in made.data and made.event == "delivery", made
+    settle(ctx.peal)
+    like(stream.next().data, {"id": delivery, "state": "delivered", "attempt": 1})
+    numbers = [frame.id, taken.id, made.id]
+    equal(numbers, list(range(numbers[0], numbers[0] + 3)))
+
+
+def test_kinds(ctx):
+    make_trigger(ctx.peal)
+    events, moves = Stream(ctx.peal, "?kinds=event"), Stream(ctx.peal, "?kinds=delivery")
+    ingest(ctx.peal, visit(), visit())
+    settle(ctx.peal)
+    equal([frame.event for frame in events.take(2)], ["event"] * 2)
+    equal({frame.data["state"] for frame in moves.take(4)}, {"pending", "delivered"})
+    for kinds in ("nothing", "event,", "event,moves", "EVENT"):
+        equal(Stream(ctx.peal, f"?kinds={kinds}").status, 200 if kinds == "event," else 422)
+    equal(Stream(ctx.peal, "?kind=event").status, 422)
+
+
+def test_who_comes_back_misses_nothing(ctx):
+    stream = Stream(ctx.peal)
+    seen = [post(ctx.peal) for _ in range(3)]
+    frames = stream.take(2)
+    stream.close()
+    seen += [post(ctx.peal) for _ in range(3)]
+    again = Stream(ctx.peal, last=frames[-1].id)
+    frames += again.take(4)
+    ctx.peal.restart()
+    seen.append(post(ctx.peal))
+    frames += Stream(ctx.peal, f"?lastEventId={frames[-1].id}").take(1)
+    equal(sorted(frame.data["id"] for frame in frames), sorted(seen))
+    equal([frame.id for frame in frames], list(range(frames[0].id, frames[0].id + len(seen))))
+
+
+def test_from_the_beginning_in_many_pages(ctx):
+    first = Stream(ctx.peal).last
+    ids = []
+    for _ in range(4):
+        ids += [item["eventId"] for item in ingest(ctx.peal, *[visit() for _ in range(500)])["items"]]
+    frames = Stream(ctx.peal, "?kinds=event", last=first).take(len(ids))
+    equal(sorted(frame.data["id"] for frame in frames), sorted(ids))  # one moment: in any order of its writers
+    equal(len({frame.id for frame in frames}), len(ids))
+
+
+def test_what_is_not_a_number(ctx):
+    for last in ("x", "-1", "1.5", "9" * 30):
+        equal(Stream(ctx.peal, last=last).status, 400)
+    ahead = Stream(ctx.peal, last=10**12)  # of another store, or of this one before it was put back
+    gap = ahead.next()
+    equal((gap.event, gap.data), ("gap", {"from": None, "to": 10**12}))
+    event = post(ctx.peal)
+    equal(ahead.next().data["id"], event)
+
+
+def test_what_is_not_kept_any_more_is_told(ctx):
+    stream = Stream(ctx.peal)
+    post(ctx.peal)
+    old = stream.next().id
+    post(ctx.peal)
+    stream.next()
+    stream.close()
+    eventually(lambda: "\npeal_audit_backlog 0\n" in ctx.peal.get("/metrics").text)  # which needs them too
+    ctx.peal.restart(clock=f"manual={moment(days=8)}")  # a node tidies up when it starts
+    kept = post(ctx.peal)
+
+    def gone():
+        late = Stream(ctx.peal, "?kinds=event", last=old)
+        frame = late.next()
+        late.close()
+        return frame.event == "gap"
+    eventually(gone)
+    late = Stream(ctx.peal, "?kinds=event", last=old)
+    gap = late.next()
+    equal(gap.data["from"], old + 1)
+    equal(gap.id, gap.data["to"])
+    equal(late.next().data["id"], kept)
+
+
+def test_rights_and_walls(ctx):
+    acme = make_tenant(ctx.peal, "acme")
+    ours, theirs = Stream(make_user(ctx.peal, "read")), Stream(acme)
+    mine, other = post(ctx.peal), post(acme)
+    equal(ours.next().data["id"], mine)
+    equal(theirs.next().data["id"], other)
+    for role in ("ingest", "worker", "site"):
+        equal(Stream(make_user(ctx.peal, role)).status, 403)
+    equal(Stream(ctx.peal.with_key("pk_none")).status, 401)
+    equal(Stream(make_user(ctx.peal, "read"), "?kinds=hook").status, 403)
+    equal(Stream(make_user(ctx.peal, "author"), "?kinds=hook").status, 200)
+
+
+def test_the_stream_of_a_key_that_is_gone_ends(ctx):
+    made = ctx.peal.post("/v1/keys", {"role": "read", "name": "eyes"}, expect=201).json
+    stream = Stream(ctx.peal.with_key(made["key"]))
+    ctx.peal.delete(f"/v1/keys/{made['id']}", expect=204)
+    last, = stream.rest()
+    equal((last.event, last.data["code"]), ("end", "forbidden"))
+
+
+def test_a_stop_ends_streams(ctx):
+    stream = Stream(ctx.peal)
+    stopping = threading.Thread(target=ctx.peal.stop)
+    stopping.start()
+    last, = stream.rest()
+    equal((last.event, last.data["code"]), ("end", "stopping"))
+    stopping.join()
+    equal(ctx.peal.process.wait(seconds=30), 0)
+
+
+def open_and_never_read(peal):
+    host, port = peal.host.split(":")
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.settimeout(30)
+    client.connect((host, int(port)))
+    client.sendall(f"GET /v1/stream?kinds=event HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {peal.key}\r\n\r\n"
+                   .encode())
+    return client
+
+
+def streams(peal):
+    return int(peal.get("/metrics").text.split("\npeal_streams ")[1].split("\n")[0])
+
+
+@slow
+def test_a_client_that_takes_nothing_is_dropped(ctx):
+    """Nothing is kept for it but what its stream has room for; others do not notice."""
+    lazy = open_and_never_read(ctx.peal)
+    quick = Stream(ctx.peal, "?kinds=event")
+    eventually(lambda: streams(ctx.peal) == 2)
+    for _ in range(60):
+        ingest(ctx.peal, *[visit() for _ in range(1000)])
+    quick.take(60000)
+    eventually(lambda: streams(ctx.peal) == 1, seconds=30)
+    text = b""
+    while not text.endswith(b"0\r\n\r\n"):  # the last chunk: it was ended, not cut
+        text += lazy.recv(1 << 20) or b"cut"
+        assert not text.endswith(b"cut"), text[-300:]
+    assert b'event: end\ndata: {"code":"slow"' in text[-300:], text[-300:]
+    assert len(text) < 4 << 20, len(text)
+
+
+if __name__ == "__main__":
+    main()
