@@ -27,7 +27,7 @@ static void check_event(Arena *arena, const ProviderEvent *event, Instant came)
     assert(provided_type(event->provider, event->type));
     assert(event->dedup_key.len > 0 && is_text(event->dedup_key));
     assert(is_text(event->provider_type) && is_text(event->external_id));
-    assert(is_text(event->title) && str_is_printable(event->title));
+    assert(is_text(event->title) && !str_contains(event->title, S("\n")));
     assert(is_text(event->url) && str_is_printable(event->url));
     assert(event->url.len == 0 || str_starts(event->url, S("http")));
     assert(is_text(event->place.connection_id) && is_text(event->place.installation_id));

@@ -105,10 +105,18 @@ static void the_challenge_is_answered(void)
         HookAnswer answer = { 0 };
         HookTrust trust = trust_in(SECRET);
         Hook hook = hook_lines(&arena, NULL, quoted(&arena, rows[i].body));
+        HookHeader headers[PROVIDER_HEADERS_MAX];
+        hook.headers = headers;
+        hook.header_count =
+            provider_of(PROVIDER_SLACK)->sign(&arena, &hook, S(SECRET), NULL, headers);
         hook.method = str_from(rows[i].method);
         bool is_answered = provider_of(PROVIDER_SLACK)->answer(&arena, &hook, &trust, &answer);
         CHECK_AT(rows[i].body, is_answered == (rows[i].answer != NULL));
         CHECK_AT(rows[i].body, is_same(answer.body, rows[i].answer));
+        // Nobody else is told that somebody listens.
+        hook.header_count = 0;
+        CHECK_AT(rows[i].body,
+                 !provider_of(PROVIDER_SLACK)->answer(&arena, &hook, &trust, &answer));
     }
 }
 
