@@ -10,6 +10,7 @@
 #include "domain/role.h"
 #include "domain/trigger.h"
 #include "limits.h"
+#include "providers/provider.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,14 @@ static void print_errors(void)
     if (ERR_##name != ERR_OK)                                                                      \
         printf("| <a id=\"%s\"></a>%s | %d | %s | %d |\n", code, code, http, title, exit);
     ERR_TABLE(ROW)
+#undef ROW
+    printf("\n## Webhooks that are not verified\n\n"
+           "Instead of `unverified` a 401 says what is wrong (`src/providers/provider.h`).\n\n"
+           "| code | meaning |\n|---|---|\n");
+#define ROW(name, code, words)                                                                     \
+    if (HOOK_##name != HOOK_VERIFIED)                                                              \
+        printf("| <a id=\"%s\"></a>%s | %s |\n", code, code, words);
+    HOOK_VERDICT_TABLE(ROW)
 #undef ROW
 }
 

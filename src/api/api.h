@@ -68,6 +68,8 @@ typedef struct Api {
     const Site *site;        // what makes it one (site.h); NULL: it is none
     const char *version;
     Instant started_at;
+    _Atomic Instant
+        doubts_until; // monotonic: so far the looks of webhooks at the store are used up
 } Api;
 
 typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START, WORK_POUR } RouteWork;
@@ -79,9 +81,10 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START, WORK_POUR } RouteWor
 
 // RouteSet is the work of a WRITE route whose calls are written many at once. Ahead of the
 // transaction, without a connection, the route's think() has read the body; weigh() then says how
-// many things there are to decide, and decide() decides them. write() does all calls of a set in
-// the transaction; a call that it refuses with call_refuse() has left nothing. answer() writes what
-// there is to tell of a call once it is written.
+// many things there are to decide, and decide() decides them, or answers by itself (call->reply),
+// which is the end of it. write() does all calls of a set in the transaction; a call that it
+// refuses with call_refuse() has left nothing. answer() writes what there is to tell of a call once
+// it is written.
 typedef struct RouteSet {
     size_t (*weigh)(const Call *call);
     Err (*decide)(Call *call, Error *error);
@@ -117,6 +120,7 @@ typedef enum Media {
 // Bytes of a body at most. BODY_LARGE is whatever the operator allows (Api.body_max).
 #define BODY_USUAL ((size_t) 1 << 20)
 #define BODY_LARGE SIZE_MAX
+#define BODY_HOOK ((size_t) 25 << 20) // GitHub sends no more
 
 struct Route {
     const char *method, *path; // {name} stands for one segment
@@ -137,7 +141,8 @@ struct Route {
     const char *type;        // its content type; NULL: application/json
     const char *example;     // a body, or NULL
     const DefinitionKind *definition; // of the routes that definitions share; NULL
-    bool is_site;                     // it is a site's own, and takes the place of another there
+    bool is_hook; // it takes webhooks, whoever sends them, however they are coded (hooks_api.c)
+    bool is_site; // it is a site's own, and takes the place of another there
 };
 
 extern const Route routes[];

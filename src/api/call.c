@@ -15,6 +15,10 @@ static Err read_call(Served *served, Error *error);
 static void dispatch(Served *served);
 static void look_again(Served *served);
 
+// Webhooks that nobody signed must not fill the readers: a hundred looks a second for all of them.
+#define DOUBT_EVERY (SPAN_SECOND / 100)
+#define DOUBT_AHEAD SPAN_SECOND
+
 Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error)
 {
     Served *served = ARENA_NEW(&exchange->arena, Served);
@@ -28,10 +32,29 @@ static bool needs_store(const Route *route)
     return route->roles != ANYONE || route->run.work != WORK_START;
 }
 
-// is_doubtful is true for a key that another node may have made a moment ago.
+// is_doubtful is true for a key, or for a source or its secret, that another node may have made a
+// moment ago.
 static bool is_doubtful(const Served *served, Err err)
 {
-    return err == ERR_NO_KEY && served->has_key && writer_is_shared(api_writer(served->call.api));
+    bool is_hook = served->call.route->is_hook;
+    bool may_be_new = is_hook ? err == ERR_NOT_FOUND || err == ERR_UNVERIFIED
+                              : err == ERR_NO_KEY && served->has_key;
+    return may_be_new && !served->is_doubted && writer_is_shared(api_writer(served->call.api));
+}
+
+// may_look_again: keys have their strikes, webhooks share what looks there are.
+static bool may_look_again(const Served *served)
+{
+    Api *api = served->call.api;
+    Instant now = clock_machine_monotonic(), until = atomic_load(&api->doubts_until), next;
+    if (!served->call.route->is_hook)
+        return true;
+    do {
+        next = later(until, now) + DOUBT_EVERY;
+        if (next > now + DOUBT_AHEAD)
+            return false;
+    } while (!atomic_compare_exchange_weak(&api->doubts_until, &until, next));
+    return true;
 }
 
 // body_max is how many bytes the request's body may have.
@@ -59,6 +82,7 @@ static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, E
     lower(&ret->body_max, body_max(served));
     if (served->allow.at)
         return ERR_OK; // refused when it is handled: only then can a header go with it
+    ret->is_hook = call->route->is_hook;
     ret->is_health = !needs_store(call->route);
     if (ret->is_health)
         return ERR_OK;
@@ -116,6 +140,8 @@ static Err check_head(Served *served, Error *error)
 {
     Call *call = &served->call;
     const Exchange *exchange = call->exchange;
+    if (call->route->is_hook)
+        return ERR_OK;
     rights_read(served);
     Str type = exchange_header(exchange, S("Content-Type"));
     Str coding = exchange_header(exchange, S("Content-Encoding"));
@@ -131,6 +157,8 @@ void api_refused(void *with, Exchange *exchange, int status)
     const Served *served = exchange->with; // NULL where its head could not be read
     (void) with;
     metrics_request(served ? served->call.route : NULL, status);
+    if (served)
+        metrics_hook(&served->call, status);
 }
 
 void api_handle(void *with, Exchange *exchange)
@@ -154,7 +182,7 @@ void api_handle(void *with, Exchange *exchange)
     }
     if (err == ERR_OK)
         proceed(served);
-    else if (is_doubtful(served, err))
+    else if (is_doubtful(served, err) && may_look_again(served))
         look_again(served);
     else
         call_fail(call, err, &error);
@@ -191,8 +219,12 @@ static void proceed(Served *served)
         served->decided_on = call->registry->generation;
         err = set->decide(call, &error);
     }
-    if (err == ERR_OK)
+    if (err == ERR_OK && call->reply.status != 0)
+        call_reply(call);
+    else if (err == ERR_OK)
         dispatch(served);
+    else if (is_doubtful(served, err) && may_look_again(served))
+        look_again(served);
     else
         call_turn_down(call, err, &error);
 }
@@ -263,7 +295,8 @@ static Err read_call(Served *served, Error *error)
     Call *call = &served->call;
     served->is_read = true;
     once_hash(served);
-    TRY(params_read(call, error));
+    if (!call->route->is_hook) // whose query is the provider's
+        TRY(params_read(call, error));
     TRY(read_body(call, error));
     return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;
 }
@@ -388,10 +421,12 @@ static void doubt_done(Read *read, Err err, const Error *error)
         proceed(served);
 }
 
-// look_again asks the store about a key that the snapshot does not have.
+// look_again asks the store about what the snapshot does not have.
 static void look_again(Served *served)
 {
     Call *call = &served->call;
+    served->is_doubted = true;
+    served->desk = DESK_SERVER; // from where it goes on
     call->read = (Read){ .run = run_doubt, .done = doubt_done };
     reader_submit(call->api->reader, &call->read);
 }

@@ -67,6 +67,10 @@ Err channel_rotate(Call *call, Tx *tx, Error *error);
 // sources_api.c
 Err source_rotate(Call *call, Tx *tx, Error *error);
 
+// hooks_api.c
+Err hook_read(Call *call, Error *error);
+extern const RouteSet hook_set;
+
 // lists_api.c: a list is a definition whose members are written in slices, ahead of it. list_save
 // is its Noun's part in a save, list_look and list_put_targets in showing one.
 Err list_read(Call *call, Error *error);

@@ -108,6 +108,7 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_CREATED, NULL, NULL);
     metric_put_series(out, METRIC_INGEST, NULL, NULL);
     metric_put_series(out, METRIC_REQUESTS, label_request, NULL);
+    metric_put_series(out, METRIC_WEBHOOKS, label_hook, NULL);
     metric_put_series(out, METRIC_COMMIT, NULL, NULL);
     metric_put_series(out, METRIC_COMMIT_OPERATIONS, NULL, NULL);
     metric_put_series(out, METRIC_COMMIT_TO_ATTEMPT, NULL, NULL);

@@ -118,6 +118,7 @@ static void answer(Call *call)
 {
     reply_let_go(call);
     metrics_request(call->route, call->reply.status);
+    metrics_hook(call, call->reply.status);
     metrics_answered((Served *) call);
     exchange_reply(call->exchange, &call->reply);
 }
@@ -152,9 +153,11 @@ void reply_log(const Call *call, Err err, const Error *error)
 {
     const Exchange *exchange = call->exchange;
     char id[UUID_TEXT_LEN + 1];
+    // Some providers sign nothing: the path is their secret.
+    Str path = call->route && call->route->is_hook ? str_from(call->route->path) : exchange->path;
     if (err_http(err) >= 500)
         log_error("call.failed", "method=%.*s path=%s code=%s request=%.*s detail=%s",
-                  STR_ARG(exchange->method), log_quote(exchange->path), err_code(err),
+                  STR_ARG(exchange->method), log_quote(path), err_code(err),
                   STR_ARG(uuid_text(exchange->request_id, id)), log_quote(str_from(error->detail)));
 }
 
@@ -166,6 +169,8 @@ void call_fail(Call *call, Err err, const Error *error)
     const char *known = sentence(err);
     if (known)
         fail(&told, err, "%s", known);
+    if (call->route && call->route->is_hook && err_http(err) >= 500)
+        told.err = ERR_UNSTORED;
     reply_refuse(call, &told);
     answer(call);
 }

@@ -35,6 +35,8 @@ static const RegistryKey *find_key(const Served *served, const Registry *registr
 Err rights_admit(Served *served, const Registry *registry, Instant now, Error *error)
 {
     Call *call = &served->call;
+    if (call->route->is_hook)
+        return hook_admit(call, registry, error);
     if (call->route->roles == ANYONE)
         return ERR_OK;
     const RegistryKey *key = find_key(served, registry, now);

@@ -38,6 +38,7 @@
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
 #define REPORTS(reader) { .work = WORK_WRITE, .think = reader, .set = &report_set }
 #define DEFERS(reader) { .work = WORK_WRITE, .think = reader, .set = &deferral_set }
+#define HOOKS { .work = WORK_WRITE, .think = hook_read, .set = &hook_set }
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
 // What comes with a POST, with a PUT, with a PATCH, with a POST of events, and with a POST that needs no body.
@@ -48,6 +49,8 @@
 #define PATCHED_OF(size, shape) .body_max = size, .media = MEDIA_PATCH, .takes = &(shape)
 #define PATCHED(shape)         PATCHED_OF(BODY_USUAL, shape)
 #define EVENTS_IN(what, shape) .body_max = BODY_LARGE, .media = what, .takes = &(shape), .keeps_answer = true
+#define HOOK_IN                .body_max = BODY_HOOK, .media = MEDIA_ANY, .takes = &hook_shape, .is_hook = true
+#define HOOK_SHAKE             .status = 200, .type = "text/plain", .is_hook = true
 #define BARE                   .keeps_answer = true
 
 #define GIVES(code, shape)     .status = code, .gives = &(shape)
@@ -108,6 +111,19 @@ const Route routes[] = {
       "Metrics in Prometheus' text format", .status = 200, .type = "text/plain" },
     { "GET",    "/openapi.json",                ANYONE,    STARTS(openapi_get),
       "This document", GIVES(200, openapi_shape) },
+
+    { "POST",   "/hooks/{path}",                ANYONE,    HOOKS,
+      "Take a webhook of the source that listens here; its signature is its key", HOOK_IN, GIVES(200, hook_taken_shape) },
+    { "POST",   "/hooks/{tenant}/{path}",       ANYONE,    HOOKS,
+      "The same, at a path that was chosen", HOOK_IN, GIVES(200, hook_taken_shape) },
+    { "GET",    "/hooks/{path}",                ANYONE,    HOOKS,
+      "Answer a provider's handshake; 405 where it has none", HOOK_SHAKE },
+    { "GET",    "/hooks/{tenant}/{path}",       ANYONE,    HOOKS,
+      "The same, at a path that was chosen", HOOK_SHAKE },
+    { "OPTIONS", "/hooks/{path}",               ANYONE,    HOOKS,
+      "Answer a provider's handshake; 405 where it has none", HOOK_SHAKE },
+    { "OPTIONS", "/hooks/{tenant}/{path}",      ANYONE,    HOOKS,
+      "The same, at a path that was chosen", HOOK_SHAKE },
 
     { "POST",   "/v1/ingest",                   SENDERS,   TAKES(ingest_read),
       "Post many items of one event kind", EVENTS_IN(MEDIA_JSON, batch_body_shape), GIVES(200, batch_shape),

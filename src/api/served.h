@@ -34,6 +34,7 @@ struct Served {
     bool is_started;    // a START call that others with its Idempotency-Key must not overtake
     Served *next;       // of those that are started; guarded by Api.started_lock
     Err doubt;          // what became of the second look at its key
+    bool is_doubted;    // there was one
     bool is_across;     // it looks at another tenant than its key's
     Instant whole_at;   // monotonic: when all of the request was there
     struct Pour *pour;  // an answer that is poured (pour.c); NULL
@@ -48,6 +49,12 @@ Err route_find(Served *served, Error *error) MUST_USE;
 void metrics_request(const Route *route, int status);
 // metrics_answered measures how long its answer took, where it brought events.
 void metrics_answered(const Served *served);
+
+// hook_admit lets a webhook in with what the snapshot says of its path. metrics_hook counts it by
+// its provider and the status of its answer, whose labels label_hook writes.
+Err hook_admit(Call *call, const Registry *registry, Error *error) MUST_USE;
+void metrics_hook(const Call *call, int status);
+bool label_hook(void *with, int64_t key, Buf *out);
 
 // rights_read notes the key that the request names.
 void rights_read(Served *served);

@@ -13,6 +13,7 @@
 #include "domain/run.h"
 #include "domain/source.h"
 #include "domain/template.h"
+#include "providers/provider.h"
 #include "store/delivery.h"
 #include "store/key.h"
 #include "store/list.h"
@@ -47,7 +48,9 @@ static const char *const inbox_kinds[] = { INBOX_OUTBOX_TABLE(WORD) NULL };
 static const char *const inbox_reasons[] = { INBOX_OUTBOX_REASON_TABLE(WORD) NULL };
 #undef WORD
 #define CODE(name, http, exit, code, title) (code),
-static const char *const error_codes[] = { ERR_TABLE(CODE) NULL };
+#define VERDICT_CODE(name, code, words) (code),
+static const char *const error_codes[] = { ERR_TABLE(CODE) HOOK_VERDICT_TABLE(VERDICT_CODE) NULL };
+#undef VERDICT_CODE
 #undef CODE
 
 // clang-format off
@@ -769,6 +772,12 @@ static const Field rotated_rows[] = {
     { "previousUntil", FIELD_TIME, OR_NULL, .help = "Until then the last one is good too" },
 };
 const Shape rotated_shape = SHAPE("Rotated", rotated_rows);
+
+const Shape hook_shape = { .name = "Hook", .is_open = true };
+static const Field hook_taken_rows[] = {
+    { "id", FIELD_ID, ALWAYS, .help = "Of its row in the inbox, which is the event's that it becomes" },
+};
+const Shape hook_taken_shape = SHAPE("HookTaken", hook_taken_rows);
 
 static const Field source_rotate_body_rows[] = {
     { "secret",  FIELD_TEXT, 0, offsetof(SourceRotateBody, secret), .max = SOURCE_SECRET_MAX, .help = "Made where none is given" },

@@ -142,6 +142,10 @@ typedef struct RotateBody {
 extern const Shape rotate_body_shape;
 extern const Shape rotated_shape;
 
+// hooks_api.c
+extern const Shape hook_shape;
+extern const Shape hook_taken_shape;
+
 // sources_api.c
 typedef struct SourceRotateBody {
     Str secret;

@@ -11,7 +11,7 @@
 // Sources: what Peal makes for one that webhooks come to (its path and its secret), who may write
 // which, and the rotation of the secret.
 
-enum { MADE_PATH_BYTES = 20, MADE_SECRET_BYTES = 32 };
+enum { MADE_PATH_BYTES = 20, MADE_SECRET_BYTES = 32, SECRET_BYTES_GOOD = 16 };
 #define OVERLAP_USUAL SPAN_DAY
 
 static Str member_of(const Json *body, const char *name)
@@ -83,7 +83,10 @@ static Err complete_secret(Edit *edit, Error *error)
 {
     const Json *given = json_get(edit->body, S("secret"));
     bool is_kept = !given && json_get(edit->old, S("secret")) && !edit->drops_secret;
-    edit->secret = edit->old ? STR_NONE : json_str(given);
+    Str text = json_str(given);
+    if (text.at && text.len < SECRET_BYTES_GOOD)
+        edit_warn(edit, STR_NONE, S("the secret is short enough to be guessed; let Peal make one"));
+    edit->secret = edit->old ? STR_NONE : text;
     if (given || is_kept)
         return ERR_OK;
     edit->secret = make_text(edit->call, edit->tx, MADE_SECRET_BYTES);

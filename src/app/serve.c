@@ -198,7 +198,9 @@ static Err open_server(Program *program, Error *error)
     const Config *config = program->config;
     ServerOptions options = { .proxies = config->proxies,
                               .connections_max = program->descriptors.connections_max,
-                              .body_bytes_max = config->body_max,
+                              // Each route has a limit of its own, which may not exceed this.
+                              .body_bytes_max =
+                                  config->body_max > BODY_HOOK ? config->body_max : BODY_HOOK,
                               .bodies_bytes_max = config->bodies_max,
                               .begin = api_begin,
                               .refused = api_refused,

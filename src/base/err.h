@@ -16,6 +16,7 @@
     X(OK,                  200, 0, "ok",                   "Done")                                \
     X(MALFORMED,           400, 2, "malformed",            "The request could not be read")       \
     X(NO_KEY,              401, 4, "no-key",               "A valid key is needed")               \
+    X(UNVERIFIED,          401, 4, "unverified",           "The webhook is not verified")         \
     X(FORBIDDEN,           403, 4, "forbidden",            "The key's role may not do this")      \
     X(DIRECT,              403, 4, "direct",               "Requests come through the proxy only") \
     X(NOT_FOUND,           404, 3, "not-found",            "There is no such thing")              \
@@ -40,6 +41,7 @@
     X(INTERNAL,            500, 1, "internal",             "Peal failed")                         \
     X(CORRUPT,             500, 1, "corrupt",              "Stored data breaks a rule")           \
     X(SETUP,               500, 2, "bad-setup",            "Peal cannot work with this setup")    \
+    X(UNSTORED,            500, 6, "not-stored",           "The webhook could not be stored; send it again") \
     X(UNAVAILABLE,         503, 6, "store-unavailable",    "The database is away")                \
     X(BUSY,                503, 6, "busy",                 "Too much is waiting; try again")      \
     X(STOPPING,            503, 6, "stopping",             "Peal is stopping")                    \
@@ -65,6 +67,7 @@ enum { ERROR_PROBLEMS_MAX = 20, ERROR_DETAIL_MAX = 400 };
 // must be set before a checker is called with the error; without an arena they are only counted.
 typedef struct Error {
     Err err;
+    const char *code; // that is told instead of err's; NULL
     char detail[ERROR_DETAIL_MAX];
     Arena *arena;
     Problem problems[ERROR_PROBLEMS_MAX];

@@ -18,6 +18,7 @@
 
 enum {
     METRIC_ROUTE_SERIES = 1024,  // method and route × class of status
+    METRIC_HOOK_SERIES = 256,    // provider × status
     METRIC_TYPE_SERIES = 128,    // type of channel × verdict
     METRIC_CHANNEL_SERIES = 512, // of all tenants; four times as many with the verdict
     METRIC_LANES_SHOWN = 500,    // by name where the store is asked, those with the most to do
@@ -40,6 +41,7 @@ enum {
     X(CREATED,           COUNTER,   1,                     "peal_deliveries_created_total",    "",                     "Deliveries made of events") \
     X(INGEST,            HISTOGRAM, 1,                     "peal_ingest_seconds",              "",                     "From the whole request that brings events to its answer") \
     X(REQUESTS,          COUNTER,   METRIC_ROUTE_SERIES,   "peal_requests_total",              "method,route,status",  "Requests by route and class of status") \
+    X(WEBHOOKS,          COUNTER,   METRIC_HOOK_SERIES,    "peal_webhook_requests_total",      "provider,status",      "Webhooks by provider and status of their answer") \
     X(COMMIT,            HISTOGRAM, 1,                     "peal_commit_seconds",              "",                     "Transactions of the writer, from their begin to the end of their commit") \
     X(COMMIT_OPERATIONS, HISTOGRAM, 1,                     "peal_commit_operations",           "",                     "Operations that were committed together") \
     X(WRITER_WAITING,    GAUGE,     0,                     "peal_writer_waiting",              "",                     "Operations waiting for the writer") \

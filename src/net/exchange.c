@@ -152,6 +152,13 @@ Str exchange_query(const Exchange *exchange, Str name)
     return STR_NONE;
 }
 
+Str exchange_query_text(const Exchange *exchange)
+{
+    Str query = exchange->wire->target;
+    (void) str_cut(&query, '?');
+    return query;
+}
+
 bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret)
 {
     const RequestTarget *parsed = &exchange->wire->parsed;

@@ -7,13 +7,14 @@ enum { PROBLEM_BYTES_MAX = 64 * 1024 };
 static Str problem_json(Arena *arena, const Error *error, Uuid request_id)
 {
     char id[UUID_TEXT_LEN + 1];
+    const char *code = error->code ? error->code : err_code(error->err);
     Buf buf = buf_new(arena, PROBLEM_BYTES_MAX);
     JsonOut out = json_out(&buf);
     json_open(&out, '{');
-    json_put_str(&out, S("type"), str_format(arena, "/docs/errors#%s", err_code(error->err)));
+    json_put_str(&out, S("type"), str_format(arena, "/docs/errors#%s", code));
     json_put_str(&out, S("title"), str_from(err_title(error->err)));
     json_put_i64(&out, S("status"), err_http(error->err));
-    json_put_str(&out, S("code"), str_from(err_code(error->err)));
+    json_put_str(&out, S("code"), str_from(code));
     json_put_str(&out, S("detail"), str_from(error->detail));
     size_t count = error->arena ? error->count : 0;
     if (count > 0) {

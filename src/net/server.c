@@ -312,7 +312,7 @@ static enum MHD_Result queue_reply(ExchangeWire *wire)
 {
     const Reply *reply = &wire->reply;
     wire->phase = PHASE_ANSWERED;
-    if (reply->status == 401 && !remote_is_loopback(wire->connection->client))
+    if (reply->status == 401 && !wire->is_hook && !remote_is_loopback(wire->connection->client))
         strikes_add(&wire->server->strikes, wire->connection->client, clock_machine_monotonic());
     // A client that reads slowly keeps its answer in memory: it has until then.
     const ServerOptions *options = &wire->server->options;
@@ -336,6 +336,12 @@ static void tell_refused(ExchangeWire *wire, int status)
         options->refused(options->with, &wire->exchange, status);
 }
 
+// told_as is what a refusal is told as.
+static Err told_as(const ExchangeWire *wire, Err err)
+{
+    return wire->is_hook && err_http(err) >= 500 ? ERR_UNSTORED : err;
+}
+
 // refuse answers with error: at once, which closes the connection, when the rest cannot be trusted
 // or is long; after reading the rest otherwise.
 static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_once)
@@ -343,7 +349,9 @@ static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_on
     const BodyFraming *framing = &wire->framing;
     log_debug("server.refused", "remote=%s code=%s detail=%s", wire->connection->remote,
               err_code(error->err), log_quote(str_from(error->detail)));
-    wire->reply = problem_reply(&wire->exchange.arena, error, wire->exchange.request_id);
+    Error told = *error;
+    told.err = told_as(wire, error->err);
+    wire->reply = problem_reply(&wire->exchange.arena, &told, wire->exchange.request_id);
     tell_refused(wire, wire->reply.status);
     if (at_once || framing->is_chunked || framing->length > DROP_BYTES_MAX ||
         (framing->is_awaited && framing->length > 0)) {
@@ -423,6 +431,7 @@ static Err admit(ExchangeWire *wire, Error *error)
     if (server->options.begin)
         err = server->options.begin(server->options.with, &wire->exchange, &admission, error);
     wire->body_max = admission.body_max;
+    wire->is_hook = admission.is_hook;
     admission.is_keyless |= err == ERR_NO_KEY;
     Error other = { .arena = error->arena };
     Err here = check_admission(wire, &admission, &other);
@@ -436,9 +445,9 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
 {
     Server *server = wire->server;
     Error error = { .arena = &wire->exchange.arena };
+    Err err = admit(wire, &error);
     if (atomic_load(&server->is_closing))
         return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
-    Err err = admit(wire, &error);
     if (err != ERR_OK) {
         error.err = err;
         return refuse(wire, &error, false);
@@ -526,6 +535,7 @@ static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail
     wire->connection->lingers = true;
     if (!deadline_stop(&wire->connection->deadline))
         return MHD_NO;
+    err = told_as(wire, err);
     tell_refused(wire, err_http(err));
     Str text = problem_text(&wire->exchange.arena, err, detail);
     const union MHD_ConnectionInfo *info =

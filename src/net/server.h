@@ -43,6 +43,7 @@ Str exchange_header(const Exchange *exchange, Str name);   // none when absent; 
 size_t exchange_headers(Exchange *exchange, Header **ret); // all, in the arena
 Str exchange_query(const Exchange *exchange, Str name);    // percent-decoded; none when absent
 bool exchange_query_next(const Exchange *exchange, size_t index, Header *ret); // walk them all
+Str exchange_query_text(const Exchange *exchange); // as it came, without its mark; none
 
 // exchange_reply copies the reply, except its body, which must lie in the exchange's arena or be
 // static.
@@ -79,6 +80,8 @@ typedef struct Admission {
     bool is_health;   // asks how the server is: gets in beyond connections_max, and past the proxy
     bool is_operator; // has the key of one who runs it: gets in beyond connections_max
     bool is_keyless;  // no known key, so far
+    bool is_hook;     // a webhook: its 401 is no strike, for no key was tried, and what there is no
+                      // room for is told 500, for its sender may take a 503 for the last word
 } Admission;
 
 // What holds where the options say nothing.

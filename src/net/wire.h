@@ -81,6 +81,7 @@ struct ExchangeWire {
     size_t header_count;
     RequestTarget parsed;
     BodyFraming framing;
+    bool is_hook; // see Admission
     size_t body_max, body_room;
     char *body; // on the heap: it grows in place, and its room is known to the byte
     Reply reply;
