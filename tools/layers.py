@@ -38,7 +38,7 @@ PRIVATE = {
     "engine": {"duty.h", "state.h", "sweep.h", "unpack.h", "watch.h", "window.h"},
     "lib": {"local.h", "text.h"},
     "net": {"deadline.h", "guard.h", "wire.h"},
-    "providers": {"providers.h", "read.h", "when.h"},
+    "providers": {"linear.h", "providers.h", "read.h", "when.h"},
     "store": {"columns.h", "dedup.h", "op.h", "part.h", "ring.h", "waiting.h", "sqlite/file.h",
               "postgres/settings.h"},
 }

@@ -246,7 +246,7 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
 
 static const ProviderExample examples[] = {
     { "event", NULL,
-      "{\"id\":\"ord-1001\",\"type\":\"order.created\",\"title\":\"Order 1001\","
+      "{\"id\":\"ord-%id%\",\"type\":\"order.created\",\"title\":\"Order 1001\","
       "\"url\":\"https://shop.example/orders/1001\",\"total\":42.5}" },
 };
 

@@ -4,6 +4,7 @@
 // body is JSON or a form with JSON in its field "payload", and the signature is over either as it
 // was sent. The same change may come under several delivery ids (a repository's hook, an
 // organization's, an app's), so a key is made of what changed and when, not of the delivery.
+#include "providers/providers.h"
 #include "providers/read.h"
 #include "providers/sign.h"
 #include "providers/when.h"
@@ -307,7 +308,7 @@ static void put_files(JsonOut *out, const Json *body)
             for (JsonIter file = json_each(read_at(commit.value, kinds[i]));
                  left > 0 && json_next(&file);)
                 if (json_str(file.value).len > 0) {
-                    json_add_str(out, str_head(json_str(file.value), READ_TEXT_MAX));
+                    json_add_str(out, str_head(json_str(file.value), READ_ELEMENT_MAX));
                     left--;
                 }
         json_close(out, ']');
@@ -447,6 +448,38 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
     return ERR_OK;
 }
 
+// clang-format off
+#define SENT ",\"repository\":{\"id\":1296269,\"full_name\":\"octo/hello\",\"html_url\":\"https://github.com/octo/hello\",\"private\":false}," \
+             "\"sender\":{\"login\":\"octocat\",\"type\":\"User\"}}"
+#define SHA "6dcb09b5b57875f334f61aebed695e2e4193db5e"
+static const ProviderExample examples[] = {
+    { "issues.opened", "X-GitHub-Event: issues",
+      "{\"action\":\"opened\",\"issue\":{\"id\":%id%,\"number\":7,\"title\":\"Found a bug\",\"state\":\"open\","
+      "\"html_url\":\"https://github.com/octo/hello/issues/7\",\"user\":{\"login\":\"octocat\"},\"labels\":[{\"name\":\"bug\"}],"
+      "\"assignees\":[],\"body\":\"It breaks.\",\"created_at\":\"%time%\",\"updated_at\":\"%time%\"}" SENT },
+    { "pull_request.opened", "X-GitHub-Event: pull_request",
+      "{\"action\":\"opened\",\"number\":8,\"pull_request\":{\"id\":%id%,\"number\":8,\"title\":\"Mend it\",\"state\":\"open\",\"draft\":false,"
+      "\"html_url\":\"https://github.com/octo/hello/pull/8\",\"user\":{\"login\":\"octocat\"},\"labels\":[],\"merged\":false,"
+      "\"base\":{\"ref\":\"main\"},\"head\":{\"ref\":\"mend\",\"sha\":\"" SHA "\"},\"created_at\":\"%time%\",\"updated_at\":\"%time%\"}" SENT },
+    { "push", "X-GitHub-Event: push",
+      "{\"ref\":\"refs/heads/main\",\"before\":\"0000000000000000000000000000000000000000\",\"after\":\"" SHA "\",\"created\":false,"
+      "\"deleted\":false,\"forced\":false,\"compare\":\"https://github.com/octo/hello/compare/000000000000...6dcb09b5b578\",\"pusher\":{\"name\":\"octocat\"},"
+      "\"head_commit\":{\"id\":\"" SHA "\",\"message\":\"Mend it\",\"timestamp\":\"%time%\"},\"commits\":[{\"id\":\"" SHA "\","
+      "\"message\":\"Mend it\",\"added\":[],\"modified\":[\"README.md\"],\"removed\":[]}],"
+      "\"repository\":{\"id\":1296269,\"full_name\":\"octo/hello\",\"html_url\":\"https://github.com/octo/hello\",\"pushed_at\":%now%},"
+      "\"sender\":{\"login\":\"octocat\",\"type\":\"User\"}}" },
+    { "check_run.completed", "X-GitHub-Event: check_run",
+      "{\"action\":\"completed\",\"check_run\":{\"id\":%id%,\"name\":\"test\",\"status\":\"completed\",\"conclusion\":\"failure\","
+      "\"html_url\":\"https://github.com/octo/hello/runs/1\",\"head_sha\":\"" SHA "\",\"started_at\":\"%time%\",\"completed_at\":\"%time%\","
+      "\"check_suite\":{\"id\":5,\"head_branch\":\"main\"},\"app\":{\"slug\":\"github-actions\",\"name\":\"GitHub Actions\"},\"pull_requests\":[]}" SENT },
+    { "workflow_run.completed", "X-GitHub-Event: workflow_run",
+      "{\"action\":\"completed\",\"workflow_run\":{\"id\":%id%,\"name\":\"CI\",\"display_title\":\"Mend it\",\"status\":\"completed\",\"conclusion\":\"failure\","
+      "\"html_url\":\"https://github.com/octo/hello/actions/runs/1\",\"head_branch\":\"main\",\"head_sha\":\"" SHA "\",\"event\":\"push\",\"run_number\":12,"
+      "\"run_attempt\":1,\"path\":\".github/workflows/ci.yml\",\"actor\":{\"login\":\"octocat\"},\"created_at\":\"%time%\",\"updated_at\":\"%time%\"},"
+      "\"workflow\":{\"name\":\"CI\"}" SENT },
+};
+// clang-format on
+
 const Provider provider_github = {
     .name = PROVIDER_GITHUB,
     .ways = PROVIDER_WEBHOOK,
@@ -454,4 +487,6 @@ const Provider provider_github = {
     .identify = identify,
     .parse = parse,
     .sign = sign,
+    .examples = examples,
+    .example_count = ARRAY_LEN(examples),
 };

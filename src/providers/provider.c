@@ -1,5 +1,6 @@
 #include "providers/provider.h"
 
+#include "base/time.h"
 #include "providers/providers.h"
 
 const char *hook_verdict_code(HookVerdict verdict)
@@ -80,10 +81,45 @@ Str provider_payload(Arena *arena, const ProviderEvent *event, Instant came, siz
     return write_payload(arena, event, came, false);
 }
 
+// put_mark writes what stands for the mark that text begins with, and says how long the mark is; 0:
+// it begins with none.
+static size_t put_mark(Buf *out, Str text, Instant now)
+{
+    const int64_t tenth = INT64_C(100000000000); // of the numbers with twelve digits
+    static const Str marks[] = { S("%time%"), S("%now%"), S("%id%") };
+    char time[TIME_TEXT_MAX];
+    int64_t milliseconds = now / SPAN_MILLISECOND;
+    if (str_starts(text, marks[0]))
+        buf_add(out, time_text(now, time));
+    else if (str_starts(text, marks[1]))
+        buf_add_i64(out, milliseconds);
+    else if (str_starts(text, marks[2]))
+        buf_add_i64(out, 9 * tenth + milliseconds % tenth);
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (str_starts(text, marks[i]))
+            return marks[i].len;
+    return 0;
+}
+
+Str provider_example(Arena *arena, const ProviderExample *example, Instant now)
+{
+    Buf body = buf_new(arena, BUF_WHOLE);
+    for (Str rest = str_from(example->body); rest.len > 0;) {
+        size_t len = put_mark(&body, rest, now);
+        if (len == 0)
+            buf_add_char(&body, rest.at[0]);
+        rest = str_skip(rest, len > 0 ? len : 1);
+    }
+    return buf_str(&body);
+}
+
 const Provider *provider_of(ProviderName name)
 {
     static const Provider *const providers[PROVIDERS] = {
         [PROVIDER_GITHUB] = &provider_github,
+        [PROVIDER_LINEAR] = &provider_linear,
+        [PROVIDER_SENTRY] = &provider_sentry,
+        [PROVIDER_POSTHOG] = &provider_posthog,
         [PROVIDER_GMAIL] = &provider_gmail,
         [PROVIDER_NANGO] = &provider_nango,
         [PROVIDER_COMPOSIO] = &provider_composio,

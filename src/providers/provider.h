@@ -7,7 +7,8 @@
 // events is a row of domain/provided.h.
 //
 // Whatever comes here was written by a stranger. On the way in only verify, identify and answer
-// look at it, in time linear to its size; nothing but answer looks into the body. What is absent,
+// look at it, in time linear to its size; into the body looks answer alone, and verify where the
+// time of signing stands in what was signed. What is absent,
 // of another type, or null where a text should be, is none, never a failure: parse refuses
 // (ERR_INVALID, with a sentence that holds nothing of the payload) only what is not the provider's
 // form at all. sign.h has the one HMAC, when.h the forms of time that providers write.
@@ -183,12 +184,15 @@ typedef struct PollPage {
     Str note; // what a person should know: why it failed, that an expired cursor was set anew; none
 } PollPage;
 
-// ProviderExample is a webhook as the provider would send it, for `peal hooks send`.
+// ProviderExample is a webhook as the provider would send it, for `peal hooks send`. In its body
+// %time% stands for a moment, %now% for its milliseconds and %id% for twelve digits of them: each
+// is fresh, and no duplicate of the one before. provider_example fills them in.
 typedef struct ProviderExample {
     const char *event;  // issues.opened
     const char *header; // of its type, "X-GitHub-Event: issues"; NULL: the body tells
     const char *body;
 } ProviderExample;
+Str provider_example(Arena *arena, const ProviderExample *example, Instant now);
 
 enum { PROVIDER_WEBHOOK = 1, PROVIDER_POLLING = 2 };
 

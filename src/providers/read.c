@@ -82,10 +82,10 @@ static bool is_scalar(const Json *value)
     return type == JSON_STRING || type == JSON_NUMBER || type == JSON_BOOL;
 }
 
-static void add_scalar(JsonOut *out, const Json *value)
+static void add_scalar(JsonOut *out, const Json *value, size_t max)
 {
     if (json_type(value) == JSON_STRING)
-        json_add_str(out, str_head(json_str(value), READ_TEXT_MAX));
+        json_add_str(out, str_head(json_str(value), max));
     else if (json_type(value) == JSON_NUMBER)
         json_add_raw(out, json_number_text(value));
     else
@@ -101,7 +101,7 @@ static void put_list(JsonOut *out, const ReadRow *row, const Json *list)
         const Json *element = *row->each ? read_at(it.value, row->each) : it.value;
         if (!is_scalar(element))
             continue;
-        add_scalar(out, element);
+        add_scalar(out, element, READ_ELEMENT_MAX);
         count++;
     }
     json_close(out, ']');
@@ -115,7 +115,7 @@ void read_put(JsonOut *out, const Json *value, const ReadRow *rows, size_t count
             put_list(out, &rows[i], at);
         } else if (!rows[i].each && is_scalar(at)) {
             json_key(out, str_from(rows[i].name));
-            add_scalar(out, at);
+            add_scalar(out, at, READ_TEXT_MAX);
         }
     }
 }

@@ -11,8 +11,9 @@ enum {
     READ_TITLE_MAX = 500,
     READ_TEXT_MAX = 2000, // of a value in a context, and of a URL
     READ_ID_MAX = 200,
-    READ_LIST_MAX = 100,   // elements of a list in a context
-    READ_FIELDS_MAX = 200, // fields of a form in a context
+    READ_LIST_MAX = 100,    // elements of a list in a context
+    READ_ELEMENT_MAX = 500, // bytes of each
+    READ_FIELDS_MAX = 200,  // fields of a form in a context
 };
 
 const Json *read_at(const Json *value, const char *path); // NULL: it is not there

@@ -364,7 +364,7 @@ static void examples_are_taken_and_read(void)
             HookHeader headers[PROVIDER_HEADERS_MAX + 1];
             Error error = { .arena = &arena };
             ProviderRead read = { 0 };
-            Hook hook = hook_lines(&arena, NULL, str_from(example->body));
+            Hook hook = hook_lines(&arena, NULL, provider_example(&arena, example, SPAN_DAY));
             hook.headers = headers;
             hook.header_count = of->sign(&arena, &hook, S(SECRET), NULL, headers);
             if (example->header) {
