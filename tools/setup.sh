@@ -4,7 +4,8 @@
 #   tools/setup.sh build         what the program is built from
 #   tools/setup.sh test          build, and what the tests run against
 #   tools/setup.sh lint          build, and what looks at the code
-#   tools/setup.sh client        what a TypeScript client is made and checked with (npm, in build-npm)
+#   tools/setup.sh client        packages of npm, in build-npm: what a TypeScript client is made and
+#                                checked with, and the payloads that GitHub published
 #   tools/setup.sh fuzz          build, and the fuzzing compiler
 #   tools/setup.sh bench         build, and what Peal is measured with and against
 #
@@ -81,7 +82,7 @@ ROWS
 # Packages of npm, each with its version: a test is the same tomorrow.
 npm_packages_of() {
     case "$1" in
-        client | test) echo openapi-typescript@7.13.0 typescript@5.9.3 ;;
+        client | test) echo openapi-typescript@7.13.0 typescript@5.9.3 @octokit/webhooks-examples@7.6.1 ;;
     esac
 }
 

@@ -44,6 +44,10 @@ Err template_preview(Call *call, Db *db, Error *error);
 // cron_api.c
 Err cron_preview(Call *call, Db *db, Error *error);
 
+// providers_api.c
+extern const Shape providers_shape;
+void providers_get(Call *call);
+
 // automations_api.c
 Err automation_schedule_put(Call *call, Tx *tx, Error *error);
 Err automation_schedule_delete(Call *call, Tx *tx, Error *error);

@@ -250,6 +250,8 @@ const Route routes[] = {
       .example = "{\"from\":\"2026-05-01T00:00:00Z\",\"to\":\"2026-05-02T00:00:00Z\"}" },
     { "GET",    "/v1/jobs/{name}/next",         OPERATORS, READS(job_times),
       "Say when a job is due next", .params = job_next_params, GIVES(200, cron_preview_shape) },
+    { "GET",    "/v1/providers",                READERS,   STARTS(providers_get),
+      "List providers, the types of their events, and the schemas of what triggers ask of these", GIVES(200, providers_shape) },
     { "POST",   "/v1/cron/preview",             READERS,   READS(cron_preview),
       "Say when a cron expression is due, and what it means", PUT_THERE(cron_body_shape), GIVES(200, cron_preview_shape),
       .example = "{\"cron\":\"15 12 * * *\",\"zone\":\"Europe/Warsaw\"}" },
