@@ -480,6 +480,32 @@ CREATE TABLE progress (
     PRIMARY KEY (tenant, delivery, n)
 ) {STRICT_KEYED};
 
+-- What a run that a trigger made wrote back of itself; none until it did.
+CREATE TABLE trigger_result (
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL,
+    session_id TEXT,
+    enriched TEXT,
+    filter_result TEXT,
+    analysis_result TEXT,
+    PRIMARY KEY (tenant, delivery)
+) {STRICT_KEYED};
+
+-- What such a run did, in the order in which it said so; n counts from 1.
+CREATE TABLE trigger_action (
+    tenant {I64} NOT NULL,
+    delivery {ID} NOT NULL,
+    n {I32} NOT NULL,
+    tool TEXT NOT NULL,
+    status TEXT NOT NULL,
+    input TEXT,
+    output TEXT,
+    error TEXT,
+    started_at {I64},
+    completed_at {I64},
+    PRIMARY KEY (tenant, delivery, n)
+) {STRICT_KEYED};
+
 -- Keys that are taken: a rule's dedup key is held by a delivery, an event's identity by the event.
 -- The scope (a rule's number; 0 for identities) is hashed into the key (domain/dedup.h). Outlives
 -- the purge of both.

@@ -52,6 +52,13 @@ void providers_get(Call *call);
 Err automation_schedule_put(Call *call, Tx *tx, Error *error);
 Err automation_schedule_delete(Call *call, Tx *tx, Error *error);
 
+// trigger_events_api.c
+Err trigger_event_list(Call *call, Db *db, Error *error);
+Err trigger_event_show(Call *call, Db *db, Error *error);
+Err trigger_event_skip(Call *call, Tx *tx, Error *error);
+Err trigger_event_patch(Call *call, Tx *tx, Error *error);
+Err trigger_event_act(Call *call, Tx *tx, Error *error);
+
 // jobs_api.c
 Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
              Error *error);

@@ -1,6 +1,7 @@
 #include "api/noun.h"
 
 #include "api/handlers.h"
+#include "api/trigger_events.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
 #include "domain/job.h"
@@ -36,9 +37,9 @@ static Err warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error
     Err err = definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant,
                              str_from(kind->kind), id, &found, &missing);
     if (err == ERR_NOT_FOUND)
-        edit_warn(edit, STR_NONE,
-                  str_format(edit->call->arena, "%s %.*s does not exist yet", kind->kind,
-                             STR_ARG(id)));
+        edit_warn(
+            edit, STR_NONE,
+            str_format(edit->call->arena, "%s %.*s does not exist yet", kind->kind, STR_ARG(id)));
     else if (err != ERR_OK)
         return fail(error, err, "%s", missing.detail);
     return ERR_OK;
@@ -53,8 +54,11 @@ static Err touch_trigger(Edit *edit, Error *error)
 {
     Str channel = json_str(json_get(edit->body, S("channel")));
     Str automation = json_str(json_get(edit->body, S("automation")));
-    if (automation.at)
+    if (automation.at) {
+        TRY(handover_trigger(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("id"))),
+                             automation, error));
         return warn_of_missing(edit, &definition_automation, automation, error);
+    }
     TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
     return edit_warn_of_channel(edit, channel, error);
 }
@@ -271,6 +275,10 @@ static const Noun nouns[] = {
     {
         .kind = &definition_trigger,
         .touch = touch_trigger,
+        .look = trigger_look,
+        .tell = trigger_tell,
+        .look_at = trigger_look_at,
+        .put = trigger_put,
     },
     {
         .kind = &definition_automation,

@@ -1,5 +1,6 @@
 #include "api/handlers.h"
 #include "api/shapes.h"
+#include "api/trigger_events.h"
 #include "api/work.h"
 #include "domain/automation.h"
 #include "domain/channel.h"
@@ -228,6 +229,18 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    { "GET",    "/v1/triggers/{id}/events",     LOOKERS,   READS(trigger_event_list),
+      "List what a trigger made of events, newest first", PAGE(trigger_event_shape) },
+    { "GET",    "/v1/trigger-events/{id}",      LOOKERS | WORKERS, READS(trigger_event_show),
+      "Show what a trigger made of an event, with all that its run wrote back", GIVES(200, trigger_event_shape) },
+    { "POST",   "/v1/trigger-events/{id}/skip", OPERATORS, WRITES(trigger_event_skip),
+      "Skip what is queued", BARE, GIVES(200, trigger_event_shape) },
+    { "PATCH",  "/v1/trigger-events/{id}",      WORKERS | OPERATORS, WRITES(trigger_event_patch),
+      "Write back what a run found; what is absent stays, what is null goes", PATCHED(trigger_result_shape), GIVES(200, trigger_event_shape),
+      .example = "{\"sessionId\":\"…\",\"analysisResult\":{}}" },
+    { "POST",   "/v1/trigger-events/{id}/actions", WORKERS | OPERATORS, WRITES(trigger_event_act),
+      "Tell of something that a run did", POSTED(trigger_action_body_shape), GIVES(201, trigger_action_shape),
+      .example = "{\"tool\":\"search\",\"status\":\"completed\"}" },
     { "POST",   "/v1/automations/{id}/run",     OPERATORS, WRITES(run_now),
       "Run an automation now, enabled or not", POSTED(run_body_shape), GIVES(202, run_shape),
       .example = "{\"payload\":{}}", .definition = &definition_automation },

@@ -483,6 +483,7 @@ Settlement delivery_act_on(const Live *live, DeliveryAction action, Instant now)
         [DELIVERY_ACTION_COMPLETE] = { DELIVERY_COMPLETED, REASON_ANSWERED },
         [DELIVERY_ACTION_DISCARD] = { DELIVERY_DISCARDED, REASON_BY_OPERATOR },
         [DELIVERY_ACTION_RECALL] = { DELIVERY_CANCELLED, REASON_CALLED_OFF },
+        [DELIVERY_ACTION_SKIP] = { DELIVERY_CANCELLED, REASON_BY_OPERATOR },
     };
     assert(delivery_may(live->state, action));
     if (action == DELIVERY_ACTION_RETRY)

@@ -17,9 +17,9 @@
 // clang-format off
 #define DELIVERY_STATE_TABLE(X)                                                                                           \
     /* name       text         final  actions that may move it                                           */ \
-    X(PENDING,    "pending",   false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(PENDING,    "pending",   false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE) | MAY(SKIP)) \
     X(SENDING,    "sending",   false, MAY(SETTLE) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE))              \
-    X(RETRYING,   "retrying",  false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
+    X(RETRYING,   "retrying",  false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE) | MAY(SKIP)) \
     X(WAITING,    "waiting",   false, MAY(CLAIM) | MAY(CANCEL) | MAY(RECALL) | MAY(COMPLETE) | MAY(EXPIRE)) \
     X(PARKED,     "parked",    false, MAY(RETRY) | MAY(DISCARD) | MAY(COMPLETE) | MAY(EXPIRE))              \
     X(DELIVERED,  "delivered", true,  0)                                                                    \
@@ -64,7 +64,8 @@
     X(EXPIRE,   "expire",   "")          \
     X(RETRY,    "retry",    "retried")   \
     X(DISCARD,  "discard",  "discarded") \
-    X(RECALL,   "recall",   "")
+    X(RECALL,   "recall",   "")          \
+    X(SKIP,     "skip",     "skipped")
 
 #define VERDICT_TABLE(X)                                                        \
     /* name       text         what it means                                 */ \

@@ -6,6 +6,7 @@
 #include "domain/provided.h"
 #include "domain/run.h"
 #include "domain/template.h"
+#include "domain/trigger_event.h"
 
 enum { TEMPLATE_ID_MAX = 200, CANCEL_PATHS_MAX = 16 };
 
@@ -33,6 +34,14 @@ static const Field cancel_fields[] = {
     { "filter", FIELD_FILTER, AT(cancel_filter) },
 };
 const Shape cancel_shape = { "CancelOn", SHAPE_ROWS(cancel_fields), .size = sizeof(Trigger) };
+
+static const Field count_fields[] = {
+#define COUNT_ROW(name, text) { text, FIELD_COUNT, FIELD_SHOWN | FIELD_NEEDED },
+    TRIGGER_STATUS_TABLE(COUNT_ROW)
+#undef COUNT_ROW
+};
+static const Shape counts_shape = { "TriggerCounts", SHAPE_ROWS(count_fields) };
+static const Field recent_event = { NULL, FIELD_OBJECT, .component = "TriggerEvent" };
 
 static const Field fields[] = {
     { "id", FIELD_KEY, FIELD_NEEDED, AT(rule.id), .max = TRIGGER_ID_MAX },
@@ -68,6 +77,9 @@ static const Field fields[] = {
     { "cancelOn", FIELD_OBJECT, .inside = &cancel_shape, .help = "an event that calls its deliveries off" },
     { "address", FIELD_PATH, AT(address_path), .help = "recipient.address unless said" },
     { "locale", FIELD_PATH, AT(locale_path), .help = "recipient.locale unless said" },
+    { "pendingCount", FIELD_COUNT, FIELD_SHOWN, .help = "what it made that is still to be done" },
+    { "counts", FIELD_OBJECT, FIELD_SHOWN, .inside = &counts_shape, .help = "what it made, by status, where one of a provider or an automation is shown alone" },
+    { "recentEvents", FIELD_LIST, FIELD_SHOWN, .of = &recent_event, .help = "the newest, likewise" },
     DEFINITION_SHOWN,
 };
 // clang-format on

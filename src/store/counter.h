@@ -21,6 +21,13 @@ typedef struct Counters {
     size_t count, room;
 } Counters;
 
+// COUNTER_WRITERS begins a statement that asks of some rules: w has the writers of a tenant, for
+// the index to be walked from writer to writer.
+#define COUNTER_WRITERS(tenant_)                                                                   \
+    "WITH RECURSIVE w (writer) AS (SELECT MIN(writer) FROM counter WHERE tenant = " tenant_        \
+    " UNION ALL SELECT (SELECT MIN(c.writer) FROM counter c WHERE c.tenant = " tenant_             \
+    " AND c.writer > w.writer) FROM w WHERE w.writer IS NOT NULL) "
+
 void counter_fold(Counters *counters, Arena *arena, const Move *move);
 void counter_send(Counters *counters, Db *db, Arena *arena, int64_t writer);
 

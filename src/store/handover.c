@@ -162,8 +162,8 @@ static void hand_over_later(Tx *tx, const Rule *rule)
     Buf filter = buf_new(&tx->arena, BUF_WHOLE);
     JsonOut out = json_out(&filter);
     json_open(&out, '{');
-    if (rule->kind == RULE_JOB)
-        json_put_str(&out, S("job"), rule->id);
+    if (rule->kind != RULE_AUTOMATION)
+        json_put_str(&out, rule->kind == RULE_JOB ? S("job") : S("trigger"), rule->id);
     json_close(&out, '}');
     operation_add(tx, &(Operation){ .tenant = rule->tenant,
                                     .id = uuid_new(tx->now, tx->random),
@@ -187,6 +187,43 @@ static Err hand_over_first(Tx *tx, const Rule *rule, int64_t from, bool *ret_mor
     return move(tx, &rows, rule->lane, &moved, error);
 }
 
+// hand_over_runs hands over what a trigger made that waits in the lane from.
+static Err hand_over_runs(Tx *tx, const RegistryTrigger *trigger, int64_t from, int64_t to,
+                          Error *error)
+{
+    bool has_more;
+    Rule rule = { .tenant = trigger->tenant,
+                  .kind = RULE_TRIGGER,
+                  .id = trigger->id,
+                  .number = trigger->rule,
+                  .lane = to };
+    TRY(hand_over_first(tx, &rule, from, &has_more, error));
+    if (has_more)
+        hand_over_later(tx, &rule);
+    return ERR_OK;
+}
+
+// hand_over_runners does so for all triggers that run an automation whose handler is another.
+static Err hand_over_runners(Tx *tx, const Rule *now, int64_t from, Error *error)
+{
+    const RegistryTrigger **runners;
+    size_t count = registry_runners(tx->registry, &tx->arena, now->tenant, now->id, &runners);
+    for (size_t i = 0; now->kind == RULE_AUTOMATION && i < count; i++)
+        TRY(hand_over_runs(tx, runners[i], from, now->lane, error));
+    return ERR_OK;
+}
+
+Err handover_trigger(Tx *tx, int64_t tenant, Str id, Str automation, Error *error)
+{
+    const RegistryTrigger *last = registry_rule(tx->registry, tenant, RULE_TRIGGER, id);
+    const RegistryTrigger *was =
+        last && last->automation.at ? registry_runs(tx->registry, last) : NULL;
+    const RegistryTrigger *now = registry_rule(tx->registry, tenant, RULE_AUTOMATION, automation);
+    if (!was || !now || was->lane == now->lane)
+        return ERR_OK;
+    return hand_over_runs(tx, last, was->lane, now->lane, error);
+}
+
 Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
 {
     const Rule *rule = &saved->rule;
@@ -195,8 +232,10 @@ Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
     bool has_more = false;
     now.number = last ? last->rule : 0;
     TRY(rule_place(tx, &now, saved->channel, error));
-    if (last && now.lane != last->lane)
+    if (last && now.lane != last->lane) {
         TRY(hand_over_first(tx, &now, last->lane, &has_more, error));
+        TRY(hand_over_runners(tx, &now, last->lane, error));
+    }
     if (!last) {
         Rows runs;
         Value args[] = { value_i64(tenant), value_i64(now.number) };

@@ -8,6 +8,9 @@
 // at that moment is handed over when it comes back to its lane (handover_settles), and a node that
 // has claimed such a run gives it back for that (handover_lane). No attempt is spent.
 //
+// An automation is such a job, and what triggers made of it are such runs: they go with it, and
+// with the trigger, where that names another automation.
+//
 // A job that is deleted has no handler any more: its runs stay where they are, until one of its
 // name is made.
 #pragma once
@@ -23,6 +26,9 @@ int64_t handover_lane(const Registry *registry, const Trigger *made_under, int64
 // handover_all hands over what waits in the lane of the handler that a job had until now, as
 // tx->registry still has it. saved is as it was just saved.
 Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error) MUST_USE;
+
+// handover_trigger hands over what waits of a trigger that runs another automation from now on.
+Err handover_trigger(Tx *tx, int64_t tenant, Str id, Str automation, Error *error) MUST_USE;
 
 // handover_these hands over those of the deliveries that wait and whose handler is another by now,
 // and tells how many. It is a slice of an operation.

@@ -1,5 +1,7 @@
 #include "store/job.h"
 
+#include "store/counter.h"
+
 _Static_assert(DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7, "the SQL names states by number");
 
 // What was tried has an attempt; what had no handler, or was overtaken, ended without one and
@@ -37,13 +39,8 @@ static const Statement last = {
         " CROSS JOIN LATERAL (SELECT d.id" RESULT TRIED(NEWEST_OF_EACH) ") AS l (id, state, at)",
 };
 
-// Each writer has rows of its own: the index is walked from writer to writer.
-#define WRITERS(tenant_)                                                                           \
-    "WITH RECURSIVE w (writer) AS (SELECT MIN(writer) FROM counter WHERE tenant = " tenant_        \
-    " UNION ALL SELECT (SELECT MIN(c.writer) FROM counter c WHERE c.tenant = " tenant_             \
-    " AND c.writer > w.writer) FROM w WHERE w.writer IS NOT NULL) "
-#define WRITERS_ALONE WRITERS("$1")
-#define WRITERS_OF_ALL WRITERS("($1)[1]")
+#define WRITERS_ALONE COUNTER_WRITERS("$1")
+#define WRITERS_OF_ALL COUNTER_WRITERS("($1)[1]")
 #define PARKED " AND c.writer = w.writer AND c.state = 4"
 
 static const Statement dead = {

@@ -146,6 +146,7 @@ static const PurgeWalk walks[] = {
     { "targets", WINDOW_DELIVERED, .instead = purge_targets },
     { "audit rows", .instead = purge_audit },
     { "progress lines", WINDOW_DELIVERED, .instead = purge_progress },
+    { "run actions", WINDOW_DELIVERED, .instead = purge_actions },
 };
 enum { WALKS = ARRAY_LEN(walks), STEPS_MAX = 20 };
 

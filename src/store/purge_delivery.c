@@ -74,8 +74,23 @@ static const Statement lines = {
     .sql = ORPHANS("progress"),
 };
 
+static const Statement results = {
+    .name = "purge_trigger_result",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    GOES_WITH("trigger_result", "delivery"),
+};
+static const Statement actions = {
+    .name = "purge_trigger_action",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = ORPHANS("trigger_action"),
+};
+
 // What goes with a delivery. The public id is asked of the promise, which therefore goes last.
-static const Statement *const with_delivery[] = { &attempts, &recalls, &awaiting, &promises };
+static const Statement *const with_delivery[] = { &attempts, &recalls, &awaiting, &results,
+                                                  &promises };
 static const Statement *const with_event[] = { &decisions, &resends };
 
 // An event's deliveries are a range of ids.
@@ -93,7 +108,8 @@ static const Statement event = {
 };
 
 const Statement *const purge_delivery_statements[] = {
-    &attempts, &targets, &lines, &recalls, &awaiting, &promises, &decisions, &resends, &event, NULL,
+    &attempts, &targets,  &lines,     &results, &actions, &recalls,
+    &awaiting, &promises, &decisions, &resends, &event,   NULL,
 };
 
 // Gone is a delivery that is gone from ended.
@@ -186,4 +202,9 @@ Err purge_targets(Tx *tx, PurgeSlice *slice, Error *error)
 Err purge_progress(Tx *tx, PurgeSlice *slice, Error *error)
 {
     return purge_orphans(tx, &lines, slice, error);
+}
+
+Err purge_actions(Tx *tx, PurgeSlice *slice, Error *error)
+{
+    return purge_orphans(tx, &actions, slice, error);
 }

@@ -116,6 +116,28 @@ size_t registry_sealed(const Registry *registry, Arena *arena, const RegistryCha
     return list.count;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const RegistryTrigger *x = *(const RegistryTrigger *const *) a;
+    const RegistryTrigger *y = *(const RegistryTrigger *const *) b;
+    return str_cmp(x->id, y->id);
+}
+
+size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, Str automation,
+                        const RegistryTrigger ***ret)
+{
+    const RegistryTenant *of = part_find_tenant(registry, tenant);
+    List list = of ? list_of(&of->triggers, arena) : (List){ 0 };
+    size_t count = 0;
+    *ret = (const RegistryTrigger **) list.items;
+    for (size_t i = 0; i < list.count; i++)
+        if (str_eq((*ret)[i]->automation, automation))
+            (*ret)[count++] = (*ret)[i];
+    if (count > 0)
+        qsort(*ret, count, sizeof **ret, by_id);
+    return count;
+}
+
 static int by_text(const void *a, const void *b)
 {
     return str_cmp(*(const Str *) a, *(const Str *) b);

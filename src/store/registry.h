@@ -189,6 +189,9 @@ RetryPolicy registry_retry(const Registry *registry, const RegistryLane *lane,
 // NULL where there is none; of any other the rule itself, as it is now. registry_run_timeout is how
 // long a try of a run may take; 0: its rule does not say.
 const RegistryTrigger *registry_runs(const Registry *registry, const RegistryTrigger *rule);
+// registry_runners lists the triggers that name an automation, by id.
+size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, Str automation,
+                        const RegistryTrigger ***ret);
 Span registry_run_timeout(const Registry *registry, const Trigger *made_under);
 
 // registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:

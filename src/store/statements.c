@@ -59,6 +59,7 @@
 #include "store/source.h"
 #include "store/target.h"
 #include "store/tenant.h"
+#include "store/trigger_event.h"
 #include "store/versions.h"
 
 const Statement *const *const all_statements[] = {
@@ -126,6 +127,7 @@ const Statement *const *const all_statements[] = {
     source_statements,
     target_statements,
     tenant_statements,
+    trigger_event_statements,
     versions_statements,
     NULL, // the end
 };

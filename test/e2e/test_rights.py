@@ -87,7 +87,8 @@ def rows_of(who):
                            "targets": [{"address": "own@example.org"}]}, expect=201)
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
     who.post("/v1/sources", {"id": "own", "provider": "github"}, expect=201)
-    return {"lists": "own", "jobs": "own", "sources": "own", "automations": "own", "integrations": "own", "dead": dead, "notifications": told,
+    made = who.get("/v1/triggers/own/events", expect=200).json["items"][0]["id"]
+    return {"trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "integrations": "own", "dead": dead, "notifications": told,
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}

@@ -1,6 +1,6 @@
 """W8 to W11: what a provider's triggers make of events, and the runs of automations that they make."""
 from harness import equal, like, main
-from steps import captured, deliveries, delivery, settle
+from steps import act, advance, attempts, captured, deliveries, delivery, make_tenant, make_user, settle
 
 
 def make_automation(peal, id="triage", handler="memory:default", **members):
@@ -15,14 +15,12 @@ def make_feed(peal, id="hooks", expect=201, **members):
     return peal.post("/v1/triggers", feed_body(id, **members), expect=expect).json
 
 
-def bring(peal, key="a:1", source="gh", topic=None, kind="generic.event", **payload):
+def bring(peal, key="a:1", source="gh", kind="generic.event", **payload):
     """An event as a provider's webhook makes it."""
     body = {"kind": kind, "source": source, "payload": {
         "provider": "generic", "eventType": "event", "providerEventType": "ping:pong", "dedupKey": key,
         "title": "It is broken", "url": "https://example.com/1", "occurredAt": "2026-05-14T05:00:00.000Z",
         "externalId": "1", "context": {}, **payload}}
-    if topic:
-        body["topic"] = topic
     return peal.post("/v1/events", body, expect=202).json
 
 
@@ -42,6 +40,228 @@ def test_a_trigger_runs_its_automation(ctx):
     like(body, {"runId": run["id"], "automation": "triage", "triggerId": "hooks", "source": "Trigger",
                 "payload": {"dedupKey": "a:1"}})
     equal(body["triggerEventId"].split(".")[0], event["eventId"])
+
+
+def events(peal, id="hooks", query=""):
+    return peal.get(f"/v1/triggers/{id}/events{query}", expect=200).json["items"]
+
+
+def one(peal, id, expect=200):
+    return peal.get(f"/v1/trigger-events/{id}", expect=expect).json
+
+
+def make_worker(peal, key="worker:triage"):
+    peal.post("/v1/channels", {"key": key, "type": "worker", "config": {}}, expect=201)
+
+
+def claim(peal, handler="worker:triage"):
+    return peal.post("/v1/work/claim", {"handler": handler, "max": 10}, expect=200).json["items"]
+
+
+def waiting(ctx, **members):
+    """A trigger whose runs wait for a worker, and the event that it made of one."""
+    make_worker(ctx.peal)
+    make_automation(ctx.peal, handler="worker:triage")
+    make_feed(ctx.peal, **members)
+    bring(ctx.peal)
+    [found] = events(ctx.peal)
+    return found
+
+
+def test_a_bad_trigger_is_refused_by_its_field(ctx):
+    for members, found in (
+            ({"type": "nope"}, [("/type", "unknown-type")]),
+            ({"type": None}, [("/type", "missing-member")]),
+            ({"provider": "gitlab"}, [("/provider", "bad-value")]),
+            ({"eventKind": "generic.event"}, [("/eventKind", "bad-value")]),
+            ({"config": {"labels": ["bug"]}}, [("/config/labels", "unknown-member")]),
+            ({"provider": "github", "type": "issues", "config": {"labels": "bug"}}, [("/config/labels", "bad-type")]),
+            ({"channel": "memory:default"}, [("/channel", "bad-value")]),
+            ({"automation": None}, [("/channel", "missing-member")]),
+            ({"way": "pigeon"}, [("/way", "bad-value")]),
+            ({"interval": "60s"}, [("/interval", "bad-value")]),
+            ({"retry": {"policy": "fixed", "interval": "1s"}}, [("/retry", "bad-value")])):
+        equal(problems(make_feed(ctx.peal, expect=422, **members)), found)
+    equal(make_feed(ctx.peal)["warnings"], ["automation triage does not exist yet"])
+
+
+def test_a_config_says_which_condition_failed(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal, "bugs", provider="github", type="issues",
+              config={"actions": ["opened", "labeled"], "labels": ["bug"]})
+    event = bring(ctx.peal, kind="github.issues", context={"action": "opened", "labels": ["ui"]})
+    equal(event["deliveries"], [])
+    [decision] = ctx.peal.get(f"/v1/events/{event['eventId']}/explain", expect=200).json["decisions"]
+    like(decision, {"triggerId": "bugs", "outcome": "filtered", "path": "/config/labels"})
+    like(events(ctx.peal, "bugs"), [{"status": "skipped", "skipReason": "filter_mismatch", "deliveryId": None}])
+    bring(ctx.peal, kind="github.issues", context={"action": "opened", "labels": ["bug", "ui"]})
+    settle(ctx.peal)
+    equal([row["status"] for row in events(ctx.peal, "bugs")], ["completed", "skipped"])
+
+
+def test_a_trigger_event_is_queued_processed_and_completed(ctx):
+    found = waiting(ctx)
+    like(found, {"status": "queued", "skipReason": None, "providerEventType": "ping:pong", "dedupKey": "a:1",
+                 "title": "It is broken", "url": "https://example.com/1", "triggerId": "hooks",
+                 "occurredAt": "2026-05-14T05:12:34.000Z", "sessionId": None, "actions": []})
+    equal(found["id"].split(".")[0], found["eventId"])
+    shown = ctx.peal.get("/v1/triggers/hooks", expect=200).json
+    like(shown, {"pendingCount": 1, "recentEvents": [{"id": found["id"]}],
+                 "counts": {"queued": 1, "processing": 0, "completed": 0, "failed": 0, "skipped": 0}})
+    equal([row["pendingCount"] for row in ctx.peal.get("/v1/triggers", expect=200).json["items"]], [1])
+    [work] = claim(ctx.peal)
+    like(work, {"id": found["deliveryId"], "runId": found["deliveryId"], "automation": "triage", "job": None,
+                "triggerEventId": found["id"]})
+    equal(one(ctx.peal, found["id"])["status"], "processing")
+    ctx.peal.post(f"/v1/work/{work['id']}/done", {"fence": work["fence"]}, expect=200)
+    equal(one(ctx.peal, found["id"])["status"], "completed")
+    like(ctx.peal.get("/v1/triggers/hooks", expect=200).json, {"pendingCount": 0, "counts": {"completed": 1}})
+
+
+def test_what_is_queued_can_be_skipped(ctx):
+    found = waiting(ctx)
+    like(ctx.peal.post(f"/v1/trigger-events/{found['id']}/skip", expect=200).json,
+         {"status": "skipped", "skipReason": "manual"})
+    equal(claim(ctx.peal), [])
+    refused = ctx.peal.post(f"/v1/trigger-events/{found['id']}/skip", expect=409).json
+    assert "skipped" in refused["detail"], refused
+    bring(ctx.peal, "a:2")
+    [second] = [row for row in events(ctx.peal) if row["dedupKey"] == "a:2"]
+    [work] = claim(ctx.peal)
+    refused = ctx.peal.post(f"/v1/trigger-events/{second['id']}/skip", expect=409).json
+    assert "processing" in refused["detail"], refused
+    ctx.peal.post(f"/v1/work/{work['id']}/fail", {"fence": work["fence"], "error": "no", "permanent": True}, expect=200)
+    equal(one(ctx.peal, second["id"])["status"], "failed")
+    act(ctx.peal, work["id"], "discard")
+    like(one(ctx.peal, second["id"]), {"status": "failed", "skipReason": None})  # who gives up has not skipped
+
+
+def test_a_run_writes_back(ctx):
+    found = waiting(ctx)
+    path = f"/v1/trigger-events/{found['id']}"
+    ctx.peal.patch(path, {"sessionId": "s-1", "enrichedData": {"a": [1]}, "filterResult": True}, expect=200)
+    like(ctx.peal.patch(path, {"analysisResult": {"verdict": "bug"}, "filterResult": None}, expect=200).json,
+         {"sessionId": "s-1", "enrichedData": {"a": [1]}, "filterResult": None, "analysisResult": {"verdict": "bug"}})
+    made = ctx.peal.post(path + "/actions", {
+        "tool": "search", "status": "completed", "input": {"q": "x"}, "output": [1, 2],
+        "startedAt": "2026-05-14T05:00:00Z", "completedAt": "2026-05-14T05:00:01.500Z"}, expect=201).json
+    like(made, {"n": 1, "tool": "search", "input": {"q": "x"}, "output": [1, 2], "duration": "1500ms"})
+    ctx.peal.post(path + "/actions", {"tool": "label", "status": "failed", "error": "no\x07 such\nlabel"}, expect=201)
+    like(one(ctx.peal, found["id"])["actions"],
+         [{"n": 1, "output": [1, 2]}, {"n": 2, "tool": "label", "error": "no  such\nlabel", "duration": None}])
+    [row] = events(ctx.peal)
+    like(row, {"sessionId": "s-1", "actions": [{"tool": "search", "duration": "1500ms"}, {"tool": "label"}]})
+    assert "input" not in row["actions"][0] and "enrichedData" not in row, row
+
+
+def test_what_is_written_back_has_limits(ctx):
+    found = waiting(ctx)
+    path = f"/v1/trigger-events/{found['id']}"
+    for body, place in (({"sessionId": "s" * 201}, "/sessionId"), ({"enrichedData": "x" * 65536}, "/enrichedData"),
+                        ({"session": "s"}, "/session"), ({"sessionId": 5}, "/sessionId")):
+        equal([error["path"] for error in ctx.peal.patch(path, body, expect=422).json["errors"]], [place])
+    for body, place in (({"status": "ok"}, "/tool"), ({"tool": "t"}, "/status"),
+                        ({"tool": "t", "status": "ok", "input": "x" * 65536}, "/input"),
+                        ({"tool": "t", "status": "ok", "startedAt": "2026-05-14T05:00:01Z",
+                          "completedAt": "2026-05-14T05:00:00Z"}, "/completedAt")):
+        equal([error["path"] for error in ctx.peal.post(path + "/actions", body, expect=422).json["errors"]], [place])
+    for n in range(100):
+        ctx.peal.post(path + "/actions", {"tool": "t", "status": "ok"}, expect=201)
+    ctx.peal.post(path + "/actions", {"tool": "t", "status": "ok"}, expect=409)
+    equal([action["n"] for action in one(ctx.peal, found["id"])["actions"]], list(range(1, 101)))
+
+
+def test_who_may_see_and_write(ctx):
+    found = waiting(ctx)
+    path = f"/v1/trigger-events/{found['id']}"
+    stranger = make_tenant(ctx.peal, "acme")
+    one(stranger, found["id"], expect=404)
+    stranger.patch(path, {"sessionId": "s"}, expect=404)
+    stranger.post(path + "/skip", expect=404)
+    stranger.get("/v1/triggers/hooks/events", expect=404)
+    reader, worker = make_user(ctx.peal, "read"), make_user(ctx.peal, "worker")
+    equal(one(reader, found["id"])["id"], found["id"])
+    reader.patch(path, {"sessionId": "s"}, expect=403)
+    reader.post(path + "/skip", expect=403)
+    worker.post(path + "/skip", expect=403)
+    worker.patch(path, {"sessionId": "s"}, expect=200)
+    for handlers, expect in ((["worker:other"], 403), (["worker:triage"], 200)):
+        key = ctx.peal.post("/v1/keys", {"tenant": "default", "role": "worker", "name": "w", "expiresAt": None,
+                                         "handlers": handlers}, expect=201).json["key"]
+        ctx.peal.with_key(key).patch(path, {"sessionId": "t"}, expect=expect)
+    for id in ("nope", found["eventId"], found["eventId"] + ".0", found["eventId"] + ".999999", "." * 300,
+               found["id"] + "x"):
+        one(ctx.peal, id, expect=404)
+
+
+def test_what_makes_no_run_is_skipped_and_may_fire_later(ctx):
+    make_feed(ctx.peal)
+    bring(ctx.peal)
+    like(events(ctx.peal), [{"status": "skipped", "skipReason": "run_create_failed"}])
+    [skipped] = events(ctx.peal)
+    ctx.peal.post(f"/v1/trigger-events/{skipped['id']}/skip", expect=409)
+    ctx.peal.patch(f"/v1/trigger-events/{skipped['id']}", {"sessionId": "s"}, expect=409)
+    make_automation(ctx.peal, enabled=False)
+    bring(ctx.peal)
+    ctx.peal.patch("/v1/automations/triage", {"enabled": True}, expect=200)
+    bring(ctx.peal)  # the key was not held
+    bring(ctx.peal)  # now it is
+    settle(ctx.peal)
+    equal([(row["status"], row["skipReason"]) for row in events(ctx.peal)],
+          [("completed", None), ("skipped", "automation_disabled"), ("skipped", "run_create_failed")])
+    equal(len(deliveries(ctx.peal)), 1)
+
+
+def test_a_disabled_trigger_skips(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal, enabled=False)
+    bring(ctx.peal)
+    like(events(ctx.peal), [{"status": "skipped", "skipReason": "automation_disabled"}])
+
+
+def test_one_key_by_two_sources_makes_one_run(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal)
+    bring(ctx.peal, source="gh")
+    bring(ctx.peal, source="nango")
+    bring(ctx.peal, "a:2")
+    equal(len(deliveries(ctx.peal)), 2)
+    equal([row["dedupKey"] for row in events(ctx.peal)], ["a:2", "a:1"])
+
+
+def test_events_are_paged_newest_first(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal)
+    for n in range(7):
+        bring(ctx.peal, f"k:{n}")
+        ctx.peal.post("/v1/events", {"kind": "other", "payload": {}}, expect=202)
+    seen, cursor = [], ""
+    while True:
+        page = ctx.peal.get(f"/v1/triggers/hooks/events?limit=3{cursor}", expect=200).json
+        seen += [row["dedupKey"] for row in page["items"]]
+        if not page["next"]:
+            break
+        cursor = "&cursor=" + page["next"]
+    equal(seen, [f"k:{n}" for n in reversed(range(7))])
+
+
+def test_the_automations_retry_holds(ctx):
+    ctx.peal.post("/v1/channels", {"key": "memory:bad", "type": "memory", "config": {"answer": "transient"}}, expect=201)
+    make_automation(ctx.peal, handler="memory:bad", maxRetries=1)
+    make_feed(ctx.peal)
+    bring(ctx.peal)
+    advance(ctx.peal, "1d")
+    [run] = deliveries(ctx.peal)
+    equal((run["state"], len(attempts(ctx.peal, run["id"]))), ("parked", 2))
+    equal(events(ctx.peal)[0]["status"], "failed")
+
+
+def test_an_edited_handler_takes_what_waits(ctx):
+    found = waiting(ctx)
+    make_worker(ctx.peal, "worker:other")
+    ctx.peal.patch("/v1/automations/triage", {"handler": "worker:other"}, expect=200)
+    equal(claim(ctx.peal), [])
+    equal([work["id"] for work in claim(ctx.peal, "worker:other")], [found["deliveryId"]])
 
 
 if __name__ == "__main__":

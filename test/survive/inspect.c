@@ -151,6 +151,8 @@ static const Statement tables[] = {
     TABLE("ended", "tenant, id"),
     TABLE("attempt", "tenant, delivery, number"),
     TABLE("progress", "tenant, delivery, n"),
+    TABLE("trigger_result", "tenant, delivery"),
+    TABLE("trigger_action", "tenant, delivery, n"),
     TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
     TABLE("awaiting", "public_id"),

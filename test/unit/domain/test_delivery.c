@@ -7,18 +7,18 @@ static const struct {
     DeliveryState state;
     const char *text;
     bool is_final, is_live;
-    const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard recaLl
+    const char *may; // the actions, by first letter: Claim Settle cAncel cOmplete Expire Retry Discard recaLl sKip
 } expected[] = {
-    { DELIVERY_PENDING,   "pending",   false, true,  "C-AOE--L" },
-    { DELIVERY_SENDING,   "sending",   false, true,  "-SAO---L" },
-    { DELIVERY_RETRYING,  "retrying",  false, true,  "C-AOE--L" },
-    { DELIVERY_WAITING,   "waiting",   false, true,  "C-AOE--L" },
-    { DELIVERY_PARKED,    "parked",    false, false, "---OERD-" },
-    { DELIVERY_DELIVERED, "delivered", true,  false, "--------" },
-    { DELIVERY_COMPLETED, "completed", true,  false, "--------" },
-    { DELIVERY_EXPIRED,   "expired",   true,  false, "--------" },
-    { DELIVERY_CANCELLED, "cancelled", true,  false, "--------" },
-    { DELIVERY_DISCARDED, "discarded", true,  false, "--------" },
+    { DELIVERY_PENDING,   "pending",   false, true,  "C-AOE--LK" },
+    { DELIVERY_SENDING,   "sending",   false, true,  "-SAO---L-" },
+    { DELIVERY_RETRYING,  "retrying",  false, true,  "C-AOE--LK" },
+    { DELIVERY_WAITING,   "waiting",   false, true,  "C-AOE--L-" },
+    { DELIVERY_PARKED,    "parked",    false, false, "---OERD--" },
+    { DELIVERY_DELIVERED, "delivered", true,  false, "---------" },
+    { DELIVERY_COMPLETED, "completed", true,  false, "---------" },
+    { DELIVERY_EXPIRED,   "expired",   true,  false, "---------" },
+    { DELIVERY_CANCELLED, "cancelled", true,  false, "---------" },
+    { DELIVERY_DISCARDED, "discarded", true,  false, "---------" },
 };
 // clang-format on
 
@@ -27,7 +27,7 @@ static void every_state_allows_its_actions_and_no_others(void)
     static const DeliveryAction actions[] = {
         DELIVERY_ACTION_CLAIM,    DELIVERY_ACTION_SETTLE, DELIVERY_ACTION_CANCEL,
         DELIVERY_ACTION_COMPLETE, DELIVERY_ACTION_EXPIRE, DELIVERY_ACTION_RETRY,
-        DELIVERY_ACTION_DISCARD,  DELIVERY_ACTION_RECALL,
+        DELIVERY_ACTION_DISCARD,  DELIVERY_ACTION_RECALL, DELIVERY_ACTION_SKIP,
     };
     CHECK(ARRAY_LEN(expected) == DELIVERY_STATE_COUNT);
     CHECK(ARRAY_LEN(actions) == TABLE_ROWS(DELIVERY_ACTION_TABLE));
