@@ -59,6 +59,7 @@ struct Feed {
     pthread_cond_t changed;
     Listener *arrived; // guarded by lock
     size_t count;      // guarded by lock: of all listeners
+    size_t open;       // guarded by lock: of those that have begun
     bool is_wanted;    // guarded by lock
     bool is_reading;   // guarded by lock
     bool is_stopping;  // guarded by lock
@@ -83,9 +84,9 @@ void feed_wake(Feed *feed)
 size_t feed_count(Feed *feed)
 {
     pthread_mutex_lock(&feed->lock);
-    size_t count = feed->count;
+    size_t open = feed->open;
     pthread_mutex_unlock(&feed->lock);
-    return count;
+    return open;
 }
 
 static void told(void *with)
@@ -126,9 +127,10 @@ void feed_join(Feed *feed, Call *call, unsigned kinds, int64_t after)
         call_fail(call, err, &error);
 }
 
-static void give_place_up(Feed *feed)
+static void give_place_up(Feed *feed, bool had_begun)
 {
     pthread_mutex_lock(&feed->lock);
+    feed->open -= had_begun;
     if (--feed->count == 0)
         engine_hurry(feed->api->engine, false);
     pthread_mutex_unlock(&feed->lock);
@@ -140,7 +142,7 @@ static void part(Listener *listener, Arena *arena, const char *code, const char 
     Stream *stream = listener->stream;
     Buf text = buf_new(arena, BUF_WHOLE);
     frame_last(&text, code, why);
-    give_place_up(listener->feed);
+    give_place_up(listener->feed, true);
     reply_let_go(listener->call);
     stream_end_with(stream, buf_str(&text));
 }
@@ -148,7 +150,7 @@ static void part(Listener *listener, Arena *arena, const char *code, const char 
 static void part_quietly(Listener *listener)
 {
     Stream *stream = listener->stream;
-    give_place_up(listener->feed);
+    give_place_up(listener->feed, true);
     reply_let_go(listener->call);
     stream_break(stream);
 }
@@ -270,6 +272,9 @@ static void begin(Round *round, Listener *listener)
     buf_add(&text, S("retry: 2000\n"));
     frame_place(&text, listener->number);
     (void) give(round, listener, buf_str(&text), &is_gone); // whoever is gone is found in its turn
+    pthread_mutex_lock(&round->feed->lock);
+    round->feed->open++;
+    pthread_mutex_unlock(&round->feed->lock);
 }
 
 // find_place says where a listener begins. A number that was never given is another store's, or one
@@ -287,7 +292,7 @@ static Err find_place(Round *round, Listener *listener, int64_t *ret_lost, Error
 static void refuse(Listener *listener, Err err, const Error *error)
 {
     Call *call = listener->call;
-    give_place_up(listener->feed);
+    give_place_up(listener->feed, false);
     call_fail(call, err, error);
 }
 

@@ -286,11 +286,33 @@ static void moved(void *with, const Move *moves, size_t count)
         feed_wake(program->api.feed); // a key may be gone
 }
 
+// tell_subscribers names the tenants, as they are called, to those who listen in SQL.
+static void tell_subscribers(const Program *program, const Sequenced *sequenced)
+{
+    Registry *registry = writer_registry(program->store.writer);
+    for (size_t i = 0; i < sequenced->count && i < SEQUENCE_TOLD; i++) {
+        const RegistryTenant *tenant = registry_tenant(registry, sequenced->numbered[i].tenant);
+        if (tenant) // not of the installation itself
+            bell_tell(program->bell, tenant->id, sequenced->numbered[i].number);
+    }
+    if (sequenced->count > SEQUENCE_TOLD)
+        bell_tell(program->bell, STR_NONE, 0);
+    registry_drop(registry);
+}
+
 // numbered is told that what happened has its numbers: those who listen here may be told.
 static void numbered(void *with, const Sequenced *sequenced)
 {
     const Program *program = with;
-    (void) sequenced;
+    feed_wake(program->api.feed);
+    if (program->bell)
+        tell_subscribers(program, sequenced);
+}
+
+// heard_numbers is told that what happened elsewhere has its numbers.
+static void heard_numbers(void *with)
+{
+    const Program *program = with;
     feed_wake(program->api.feed);
 }
 
@@ -345,16 +367,18 @@ static Err open_store(Program *program, Error *error)
         .kept_delivered = config->central.at ? SITE_KEEPS : 0,
     };
     program->engine = engine_new(&options);
+    program->api.engine = program->engine;
+    program->api.feed = feed_open(&program->api); // before whoever may wake it
     program->bell = bell_open(&(BellOptions){ .url = config->store,
                                               .clock = &program->clock,
                                               .heard = engine_heard,
-                                              .with = program->engine });
+                                              .with = program->engine,
+                                              .numbered = heard_numbers,
+                                              .numbered_with = program });
     if (config->central.at)
         TRY(site_open(program->arena, config, &program->ring, &program->store, &program->clock,
                       &program->site, error));
     program->api.site = program->site ? &program->site->site : NULL;
-    program->api.engine = program->engine;
-    program->api.feed = feed_open(&program->api);
     writer_follow(program->store.writer, moved, program);
     writer_follow_events(program->store.writer, engine_took, program->engine);
     engine_start(program->engine);

@@ -3,9 +3,12 @@
 #include "base/err.h"
 #include "cli/input.h"
 #include "cli/pages.h"
-#include "net/transfer.h"
+
+// A stream is asked for anew after so long: a connection may be dead, and nobody know.
+#define STREAM_SPAN SPAN_HOUR
 
 enum {
+    CALL_HEADERS = 5,
     ANSWER_BYTES_MAX = 64 * 1024 * 1024,
     URL_BYTES_MAX = 64 * 1024,
     EXCERPT_MAX = 300,
@@ -113,7 +116,7 @@ Str client_query(const Client *client, Str path, const char *options)
 static TransferResult send_request(const Client *client, const char *method, Str path, Str body)
 {
     Arena *arena = client->arena;
-    Header headers[5] = { { S("accept"), S("application/json") } };
+    Header headers[CALL_HEADERS] = { { S("accept"), S("application/json") } };
     size_t count = 1;
     if (client->key.len > 0)
         headers[count++] =
@@ -285,6 +288,44 @@ int client_call(const Client *client, const char *method, Str path, Str body, An
 int client_get(const Client *client, Str path, Answer *ret)
 {
     return client_call(client, "GET", path, STR_NONE, ret);
+}
+
+int client_stream(Client *client, Str path, Str last, bool (*piece)(void *with, Str bytes),
+                  void *with, bool *ret_lost)
+{
+    Arena *arena = client->arena;
+    Header headers[CALL_HEADERS] = { { S("accept"), S("text/event-stream") } };
+    size_t count = 1;
+    if (client->key.len > 0)
+        headers[count++] =
+            (Header){ S("authorization"), str_format(arena, "Bearer %.*s", STR_ARG(client->key)) };
+    if (last.len > 0)
+        headers[count++] = (Header){ S("last-event-id"), last };
+    Transfer transfer = { .method = S("GET"),
+                          .url = str_format(arena, "%.*s%.*s", STR_ARG(client->url), STR_ARG(path)),
+                          .headers = headers,
+                          .header_count = count,
+                          .timeout = STREAM_SPAN,
+                          .ca = client->ca,
+                          .response_max = ANSWER_BYTES_MAX,
+                          .piece = piece,
+                          .piece_with = with };
+    client->lost = transfer_once(arena, &transfer);
+    *ret_lost = client->lost.problem != TRANSFER_ANSWERED || client->lost.status >= 500;
+    if (*ret_lost || client->lost.status == 200)
+        return EXIT_DONE;
+    Answer answer;
+    (void) read_body(client, &client->lost, &answer);
+    return report_problem(client, &client->lost, answer.json);
+}
+
+int client_lost(const Client *client)
+{
+    Answer answer;
+    if (client->lost.problem != TRANSFER_ANSWERED)
+        return report_silence(client, &client->lost);
+    (void) read_body(client, &client->lost, &answer);
+    return report_problem(client, &client->lost, answer.json);
 }
 
 bool client_look(const Client *client, Str path, Answer *ret)

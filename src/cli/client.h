@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "net/listen.h"
+#include "net/transfer.h"
 
 #define CLIENT_URL_DEFAULT "http://" LISTEN_DEFAULT
 #define CLIENT_KEY_FILE "peal-data/admin.key"
@@ -42,6 +43,7 @@ typedef struct Client {
     Str idempotency_key;    // a header of the next calls; none
     Str if_match;           // likewise: the version that is meant to change
     bool takes_text;        // an answer need not be JSON
+    TransferResult lost;    // by the last client_stream()
     const char *lists_with; // the command that lists what there is, for the hint of a 404; NULL
 } Client;
 
@@ -57,6 +59,14 @@ Client client_open(const CommandArgs *args);
 // anything else it reports, and returns the exit status. A body of none sends none.
 int client_call(const Client *client, const char *method, Str path, Str body, Answer *ret);
 int client_get(const Client *client, Str path, Answer *ret);
+
+// client_stream reads a stream of the server's, behind the frame with the id last (none: from now),
+// and hands over what comes until piece() says that it is enough, or the connection ends: both are
+// EXIT_DONE. A refusal is reported. ret_lost says that it could not be asked, or broke, of which
+// client_lost() tells the reason.
+int client_stream(Client *client, Str path, Str last, bool (*piece)(void *with, Str bytes),
+                  void *with, bool *ret_lost);
+int client_lost(const Client *client);
 
 // client_look is a GET for something that is nice to know: false, and silent, where it fails.
 bool client_look(const Client *client, Str path, Answer *ret);

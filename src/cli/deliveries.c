@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/follow.h"
 
 enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
 
@@ -31,8 +32,16 @@ static const Column captured_columns[] = {
     { "URL", "url" },   { "BODY", "body" },
 };
 
+static const Column followed_columns[] = {
+    { "TIME", "time" },   { "ID", "id" },         { "STATE", "state" },
+    { "TRY", "attempt" }, { "REASON", "reason" },
+};
+
 static int list(CommandArgs *args)
 {
+    if (args_flag(args, "follow"))
+        return follow_lines(args, "delivery", "state", followed_columns,
+                            ARRAY_LEN(followed_columns));
     ClientList wanted = {
         .path = S("/v1/deliveries"),
         .options = FILTERS " tenant",
@@ -187,7 +196,7 @@ static int complete(CommandArgs *args)
 }
 
 static const CommandVerb deliveries_verbs[] = {
-    { "list", NULL, 0, 0, FILTERS " tenant limit cursor", list },
+    { "list", NULL, 0, 0, FILTERS " tenant limit cursor follow", list },
     { "show", "an ID", 1, 1, "tenant", show },
     { "attempts", "an ID", 1, 1, "tenant limit cursor", attempts },
     { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
@@ -198,6 +207,7 @@ static const CommandVerb deliveries_verbs[] = {
 };
 
 static const CommandOption deliveries_options[] = {
+    { "follow", NULL, "those that move from now on, one a line, until Ctrl-C" },
     { "state", "STATE", "only in this state: pending retrying waiting parked …" },
     { "trigger", "ID", "only of this trigger" },
     { "channel", "KEY", "only through this channel" },
@@ -224,6 +234,7 @@ static const CommandOption captured_options[] = {
 const Command command_deliveries = {
     .name = "deliveries",
     .usage = "deliveries [list] [--state STATE] [--trigger ID] [--channel KEY] [--OPTIONS]\n"
+             "deliveries --follow [--state STATE]\n"
              "deliveries show ID\n"
              "deliveries attempts ID\n"
              "deliveries retry|discard|cancel|complete ID... [--reason TEXT]\n"
@@ -232,6 +243,7 @@ const Command command_deliveries = {
     .details =
         "Examples:\n"
         "  peal deliveries --state parked\n"
+        "  peal deliveries --follow --state parked\n"
         "  peal deliveries retry --state parked --channel http:crm --dry-run\n"
         "  peal deliveries retry --cause 5f0c61a9be20d1c4        one that peal causes told\n"
         "  peal deliveries discard 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --reason 'test data'",

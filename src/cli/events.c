@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/follow.h"
 #include "cli/input.h"
 #include "cli/pages.h"
 #include "domain/trigger.h"
@@ -235,8 +236,12 @@ static const Column event_columns[] = {
     { "SOURCE", "source" }, { "RECEIVED", "receivedAt" },
 };
 
+static const Column followed_columns[] = { { "TIME", "time" }, { "ID", "id" }, { "KIND", "kind" } };
+
 static int list(CommandArgs *args)
 {
+    if (args_flag(args, "follow"))
+        return follow_lines(args, "event", "kind", followed_columns, ARRAY_LEN(followed_columns));
     ClientList wanted = {
         .path = S("/v1/events"),
         .options = "kind tenant",
@@ -279,7 +284,7 @@ static int timeline(CommandArgs *args)
 }
 
 static const CommandVerb events_verbs[] = {
-    { "list", NULL, 0, 0, "kind tenant limit cursor", list },
+    { "list", NULL, 0, 0, "kind tenant limit cursor follow", list },
     { "show", "an ID", 1, 1, "tenant", show },
     { "timeline", "an ID", 1, 1, "tenant limit cursor", timeline },
     { 0 },
@@ -301,6 +306,7 @@ static const CommandOption emit_options[] = {
 
 static const CommandOption events_options[] = {
     { "kind", "KIND", "only events of this kind" },
+    { "follow", NULL, "those that come in from now on, one a line, until Ctrl-C" },
     TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said, of a timeline 500" },
     { "cursor", "C", "go on from there" },
@@ -329,11 +335,13 @@ const Command command_emit = {
 const Command command_events = {
     .name = "events",
     .usage = "events [list] [--kind KIND] [--limit N] [--cursor C]\n"
+             "events --follow [--kind KIND]\n"
              "events show ID\n"
              "events timeline ID",
     .summary = "Look at events and at what followed from them",
     .details = "Examples:\n"
                "  peal events --kind order.paid --limit 10\n"
+               "  peal events --follow --json\n"
                "  peal events timeline 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = events_options,
     .verbs = events_verbs,

@@ -43,6 +43,10 @@ typedef struct Transfer {
     size_t response_max; // bytes kept of the answer; the rest is read and dropped
     int64_t pool;        // connections are shared only among equal numbers
     Str ca;              // for transfer_once(): certificates to trust, not the system's; none
+    // piece takes the body of an answer of 200 as it comes, instead of the result; false ends it.
+    // NULL: the result has it.
+    bool (*piece)(void *with, Str bytes);
+    void *piece_with;
 } Transfer;
 
 typedef enum TransferProblem {

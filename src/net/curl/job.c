@@ -28,10 +28,19 @@ const char *job_problem(const Transfer *transfer)
     return NULL;
 }
 
+static long status_of(const Job *job)
+{
+    long status = 0;
+    curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
 static size_t on_write(char *at, size_t size, size_t count, void *with)
 {
     Job *job = with;
     size_t len = size * count;
+    if (job->piece && status_of(job) == 200)
+        return job->piece(job->piece_with, (Str){ at, len }) ? len : 0;
     size_t room = job->answer.max - job->answer.len;
     buf_add_bytes(&job->answer, at, len < room ? len : room);
     job->received += len;
@@ -259,6 +268,8 @@ void job_begin(Job *job, const Transfer *transfer, bool keeps_connection)
 {
     job_clear(job);
     job->answer = buf_new(&job->arena, transfer->response_max);
+    job->piece = transfer->piece;
+    job->piece_with = transfer->piece_with;
     describe(job, transfer);
     SET(job->easy, CURLOPT_FORBID_REUSE, keeps_connection ? 0L : 1L);
 }

@@ -33,6 +33,8 @@ typedef struct Job {
     Instant started_at;
     Buf answer;
     size_t received;
+    bool (*piece)(void *with, Str bytes); // as of the transfer
+    void *piece_with;
     bool was_cut;                     // the answer was longer than anyone wants
     bool has_opened_socket;           // to an address that is allowed
     bool has_tried_ipv6;              // at least once

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "store/db.h"
+#include "store/notice.h"
 #include "store/postgres/settings.h"
 #include "store/ring.h"
 
@@ -22,7 +23,8 @@ struct Bell {
     PGconn *conn; // NULL while it is away
     bool is_away; // and somebody was told
     pthread_mutex_t lock;
-    Ring ring; // guarded by lock
+    Ring ring;       // guarded by lock
+    Notices notices; // guarded by lock
 };
 
 static void wake(const Bell *bell)
@@ -68,6 +70,12 @@ static bool run(Bell *bell, const char *sql, const char *text)
     return false;
 }
 
+static void hear_numbers(const Bell *bell)
+{
+    if (bell->options.numbered)
+        bell->options.numbered(bell->options.numbered_with);
+}
+
 // connect_bell also tells the others that there is somebody, and that we have missed something.
 static bool connect_bell(Bell *bell)
 {
@@ -78,13 +86,14 @@ static bool connect_bell(Bell *bell)
         note_away(bell, error.detail);
         return false;
     }
-    if (!run(bell, "LISTEN peal", NULL))
+    if (!run(bell, "LISTEN peal", NULL) || !run(bell, "LISTEN peal_nodes", NULL))
         return false;
     if (bell->is_away)
         log_info("bell.back", "detail=\"other nodes are heard again\"");
     bell->is_away = false;
     bell_ring(bell, NULL, 0);
     bell->options.heard(bell->options.with, NULL, 0);
+    hear_numbers(bell);
     return true;
 }
 
@@ -105,14 +114,18 @@ static void hear(Bell *bell)
         return;
     }
     for (PGnotify *one; (one = PQnotifies(bell->conn)) != NULL; PQfreemem(one))
-        if (one->be_pid != PQbackendPID(bell->conn)) // else it is our own
+        if (one->be_pid == PQbackendPID(bell->conn))
+            continue; // our own
+        else if (notice_is(str_from(one->extra)))
+            hear_numbers(bell);
+        else
             hear_one(bell, one->extra);
 }
 
-static Instant next_ring(Bell *bell)
+static Instant next_word(Bell *bell)
 {
     pthread_mutex_lock(&bell->lock);
-    Instant due = ring_due(&bell->ring);
+    Instant due = earlier(ring_due(&bell->ring), notices_due(&bell->notices));
     pthread_mutex_unlock(&bell->lock);
     return due;
 }
@@ -127,7 +140,24 @@ static void tell(Bell *bell)
         ring_take(&bell->ring, monotonic, text);
     pthread_mutex_unlock(&bell->lock);
     if (is_due)
-        (void) run(bell, "SELECT pg_notify('peal', $1)", text);
+        (void) run(bell, "SELECT pg_notify('peal_nodes', $1)", text);
+}
+
+// tell_subscribers sends all notices in one transaction.
+static void tell_subscribers(Bell *bell)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Str text = STR_NONE;
+    Instant monotonic = clock_machine_monotonic();
+    pthread_mutex_lock(&bell->lock);
+    if (notices_due(&bell->notices) <= monotonic)
+        text = notices_take(&bell->notices, &arena, monotonic);
+    pthread_mutex_unlock(&bell->lock);
+    if (text.at)
+        (void) run(bell,
+                   "SELECT pg_notify('peal', CAST(value AS TEXT))"
+                   " FROM json_array_elements(CAST($1 AS JSON))",
+                   str_z(&arena, text));
 }
 
 static void *bell_main(void *with)
@@ -139,8 +169,10 @@ static void *bell_main(void *with)
         if (bell->conn || connect_bell(bell))
             tell(bell);
         if (bell->conn)
+            tell_subscribers(bell);
+        if (bell->conn)
             hear(bell);
-        rest(bell, bell->conn ? next_ring(bell) : clock_machine_monotonic() + RETRY_EVERY);
+        rest(bell, bell->conn ? next_word(bell) : clock_machine_monotonic() + RETRY_EVERY);
     }
     PQfinish(bell->conn);
     return NULL;
@@ -169,6 +201,18 @@ void bell_close(Bell *bell)
     pthread_mutex_destroy(&bell->lock);
     close(bell->wake_fd);
     free(bell);
+}
+
+void bell_tell(Bell *bell, Str tenant, int64_t number)
+{
+    if (!bell)
+        return;
+    pthread_mutex_lock(&bell->lock);
+    bool was_still = notices_due(&bell->notices) == INSTANT_NONE;
+    notices_add(&bell->notices, tenant, number);
+    pthread_mutex_unlock(&bell->lock);
+    if (was_still)
+        wake(bell);
 }
 
 void bell_ring(Bell *bell, const Move *moves, size_t count)
