@@ -110,7 +110,7 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("entity"), view->promise.entity);
     json_put_str(json, S("site"), view->site);
     json_put_str(json, S("state"), str_from(delivery_state_text(view->state)));
-    json_put_str(json, S("status"), view_status(view));
+    json_put_str(json, S("status"), view_status(view_family(call->registry, view), view));
     put_reason(json, view->reason);
     json_put_time(json, S("triggeredAt"), view->promise.triggered_at);
     json_put_str(json, S("triggeredBy"), by);

@@ -51,6 +51,7 @@ void providers_get(Call *call);
 // automations_api.c
 Err automation_schedule_put(Call *call, Tx *tx, Error *error);
 Err automation_schedule_delete(Call *call, Tx *tx, Error *error);
+Err automation_run_list(Call *call, Db *db, Error *error);
 
 // trigger_events_api.c
 Err trigger_event_list(Call *call, Db *db, Error *error);

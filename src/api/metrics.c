@@ -106,6 +106,7 @@ static void put_counted(Call *call, Buf *out)
 {
     metric_put_series(out, METRIC_EVENTS, NULL, NULL);
     metric_put_series(out, METRIC_CREATED, NULL, NULL);
+    metric_put_series(out, METRIC_HANDOFF_FAILURES, NULL, NULL);
     metric_put_series(out, METRIC_INGEST, NULL, NULL);
     metric_put_series(out, METRIC_REQUESTS, label_request, NULL);
     metric_put_series(out, METRIC_WEBHOOKS, label_hook, NULL);

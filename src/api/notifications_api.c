@@ -58,7 +58,7 @@ static Err find_status(Tx *tx, Posted *posted, Error *error)
                             delivery_id_of(item->identity.holder, 1), &view, &gone);
     if (err != ERR_OK && err != ERR_NOT_FOUND)
         return fail(error, err, "%s", gone.detail);
-    posted->status = err == ERR_OK ? view_status(&view) : STR_NONE;
+    posted->status = err == ERR_OK ? view_status(STATUS_N, &view) : STR_NONE;
     return ERR_OK;
 }
 
@@ -152,7 +152,7 @@ static void put_notification(const Call *call, JsonOut *json, const LookedAt *lo
     bool is_delivered = view->state == DELIVERY_DELIVERED;
     json_open(json, '{');
     put_asked(call, json, view);
-    json_put_str(json, S("status"), view_status(view));
+    json_put_str(json, S("status"), view_status(STATUS_N, view));
     json_put_str(json, S("reason"), reason.len ? reason : STR_NONE);
     json_put_i64(json, S("retryCount"), view->failures);
     json_put_str(json, S("lastError"), view->last_error);
@@ -283,7 +283,7 @@ static bool fits(const DeliveryView *view, const void *with)
     const Json *payload;
     Error lost = { 0 };
     Notification asked = { 0 };
-    if (wanted->status.at && !str_eq(view_status(view), wanted->status))
+    if (wanted->status.at && !str_eq(view_status(STATUS_N, view), wanted->status))
         return false;
     if (!wanted->type.at && !wanted->q.at)
         return true;

@@ -7,6 +7,7 @@
 #include "domain/job.h"
 #include "domain/source.h"
 #include "net/url.h"
+#include "providers/provider.h"
 #include "store/definition.h"
 #include "store/handler.h"
 #include "store/handover.h"
@@ -14,6 +15,7 @@
 #include "store/integration.h"
 #include "store/lane.h"
 #include "store/list.h"
+#include "store/poll_group.h"
 #include "store/schedule.h"
 #include "store/tenant.h"
 
@@ -50,8 +52,53 @@ Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
     return warn_of_missing(edit, &definition_channel, key, error);
 }
 
+// touch_polls tells of a trigger that polls, as it was and as it is.
+static void touch_polls(Tx *tx, int64_t tenant, const Json *body)
+{
+    ProviderName provider;
+    if (str_eq(json_str(json_get(body, S("way"))), S("polling")) &&
+        provider_name_parse(json_str(json_get(body, S("provider"))), &provider))
+        poll_groups_touch(tx, tenant, provider, json_str(json_get(body, S("integration"))));
+}
+
+// last_of is a trigger as it stood before this transaction; NULL: there was none.
+static const Json *last_of(Arena *arena, const Tx *tx, int64_t tenant, Str id)
+{
+    const Json *body = NULL;
+    const RegistryTrigger *last = registry_rule(tx->registry, tenant, RULE_TRIGGER, id);
+    if (last && json_parse(arena, last->body, &body, NULL) != ERR_OK)
+        return NULL;
+    return body;
+}
+
+// may_save_trigger refuses to poll whom nobody can ask.
+static Err may_save_trigger(const Edit *edit, Error *error)
+{
+    ProviderName name;
+    Str provider = json_str(json_get(edit->body, S("provider")));
+    if (!str_eq(json_str(json_get(edit->body, S("way"))), S("polling")) ||
+        !provider_name_parse(provider, &name))
+        return ERR_OK;
+    const Provider *of = provider_of(name);
+    if (of && of->ways & PROVIDER_POLLING)
+        return ERR_OK;
+    error_add(error, S("/way"), "bad-value", "%.*s is not polled", STR_ARG(provider));
+    return error_close(error, ERR_TRIGGER_INVALID);
+}
+
+static Err hide_trigger(Tx *tx, int64_t tenant, Str id, Error *error)
+{
+    (void) error;
+    touch_polls(tx, tenant, last_of(&tx->arena, tx, tenant, id));
+    return ERR_OK;
+}
+
 static Err touch_trigger(Edit *edit, Error *error)
 {
+    Str id = json_str(json_get(edit->body, S("id")));
+    touch_polls(edit->tx, edit->call->tenant,
+                last_of(&edit->tx->arena, edit->tx, edit->call->tenant, id));
+    touch_polls(edit->tx, edit->call->tenant, edit->body);
     Str channel = json_str(json_get(edit->body, S("channel")));
     Str automation = json_str(json_get(edit->body, S("automation")));
     if (automation.at) {
@@ -274,7 +321,9 @@ static const Noun nouns[] = {
     },
     {
         .kind = &definition_trigger,
+        .may_save = may_save_trigger,
         .touch = touch_trigger,
+        .hide = hide_trigger,
         .look = trigger_look,
         .tell = trigger_tell,
         .look_at = trigger_look_at,
@@ -287,6 +336,8 @@ static const Noun nouns[] = {
         .hide = hide_automation,
         .look = job_look,
         .tell = job_tell,
+        .look_at = automation_look_at,
+        .put = automation_put,
     },
     {
         .kind = &definition_job,

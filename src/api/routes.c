@@ -244,6 +244,8 @@ const Route routes[] = {
     { "POST",   "/v1/automations/{id}/run",     OPERATORS, WRITES(run_now),
       "Run an automation now, enabled or not", POSTED(run_body_shape), GIVES(202, run_shape),
       .example = "{\"payload\":{}}", .definition = &definition_automation },
+    { "GET",    "/v1/automations/{id}/runs",    READERS,   READS(automation_run_list),
+      "List the runs of an automation, by hand, by schedules and by triggers, newest first", PAGE(automation_run_shape) },
     { "PUT",    "/v1/automations/{id}/schedules/{schedule}", AUTHORS, WRITES(automation_schedule_put),
       "Give an automation a schedule, or another", PUT_THERE(automation_schedule_shape), GIVES(200, automation_shape),
       .example = "{\"cron\":\"0 3 * * *\",\"zone\":\"Europe/Warsaw\"}", .definition = &definition_automation },

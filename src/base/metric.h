@@ -64,6 +64,7 @@ enum {
     X(SCHEDULE_FIRED,    COUNTER,   1,                     "peal_schedule_fired_total",        "",                     "Occurrences of schedules that became runs") \
     X(SCHEDULE_MISSED,   COUNTER,   1,                     "peal_schedule_missed_total",       "",                     "Occurrences of schedules that nobody was there for, and that their policy does not make up") \
     X(SCHEDULE_LAG,      HISTOGRAM, 1,                     "peal_schedule_lag_seconds",        "",                     "How late occurrences were made runs, committed; of those that fell due together the oldest") \
+    X(HANDOFF_FAILURES,  COUNTER,   1,                     "peal_handoff_failures_total",      "",                     "Runs of automations that could not be made: there was no such automation") \
     X(PURGED,            COUNTER,   0,                     "peal_purged_rows_total",           "",                     "Rows deleted because their time was over") \
     X(CIRCUITS_OPEN,     GAUGE,     0,                     "peal_circuits_open",               "",                     "Circuits of hosts, logins and ordered channels that are not closed, on this node") \
     X(CIRCUITS_OPENED,   COUNTER,   0,                     "peal_circuits_opened_total",       "",                     "Circuits that opened") \

@@ -422,8 +422,41 @@ static int create_tenant(CommandArgs *args)
     return change(&client, "POST", S("/v1/tenants"), buf_str(&body), "Created");
 }
 
+static const Column trigger_event_columns[] = {
+    { "ID", "id" },
+    { "STATUS", "status" },
+    { "SKIPPED", "skipReason" },
+    { "KEY", "dedupKey" },
+    { "TYPE", "providerEventType" },
+    { "TITLE", "title" },
+    { "OCCURRED", "occurredAt" },
+    { "SESSION", "sessionId" },
+};
+
+// trigger_events lists what a trigger made of events.
+static int trigger_events(CommandArgs *args)
+{
+    ClientList wanted = {
+        .path = client_path(args_arena(args), "/v1/triggers", args_word(args, 0), "events"),
+        .options = "",
+        .columns = trigger_event_columns,
+        .column_count = ARRAY_LEN(trigger_event_columns),
+        .noun = "trigger events",
+    };
+    return client_list(args, &wanted);
+}
+
+static int trigger_skip(CommandArgs *args)
+{
+    Client client = client_open(args);
+    client.lists_with = "triggers";
+    return client_act(&client, "/v1/trigger-events", "skip");
+}
+
 static const CommandVerb triggers_verbs[] = {
     NOUN_VERBS("an ID"),
+    { "events", "an ID", 1, 1, "limit cursor", trigger_events },
+    { "skip", "IDs of trigger events", 1, SIZE_MAX, "", trigger_skip },
     { "enable", "an ID", 1, 1, "", enable },
     { "disable", "an ID", 1, 1, "", disable },
     { 0 },
@@ -498,16 +531,22 @@ const Command command_triggers = {
              "triggers create -f FILE\n"
              "triggers update ID -f FILE [--if-version N]\n"
              "triggers set ID NAME=VALUE... [--if-version N]\n"
-             "triggers delete|enable|disable ID",
+             "triggers delete|enable|disable ID\n"
+             "triggers events ID\n"
+             "triggers skip EVENT...",
     .summary = "Say what follows from which events",
-    .details = "set changes the members that it names; a.b is member b of a. A VALUE is JSON, or\n"
-               "else a text; null takes a member away.\n"
-               "\n"
-               "Examples:\n"
-               "  peal triggers create -f order-receipt.json\n"
-               "  peal triggers set order-receipt channel=http:bi retry.max=3\n"
-               "  peal triggers disable order-receipt\n"
-               "  peal triggers show order-receipt --json",
+    .details =
+        "set changes the members that it names; a.b is member b of a. A VALUE is JSON, or\n"
+        "else a text; null takes a member away.\n"
+        "\n"
+        "events lists what a trigger made of events, newest first; skip skips what is still\n"
+        "queued of that. See docs/automations.md.\n"
+        "\n"
+        "Examples:\n"
+        "  peal triggers create -f order-receipt.json\n"
+        "  peal triggers set order-receipt channel=http:bi retry.max=3\n"
+        "  peal triggers disable order-receipt\n"
+        "  peal triggers show order-receipt --json",
     .options = definition_options,
     .verbs = triggers_verbs,
 };

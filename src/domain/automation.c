@@ -32,6 +32,8 @@ const Shape automation_schedule_shape = { "AutomationSchedule", SHAPE_ROWS(sched
                                           .invalid = ERR_AUTOMATION_INVALID };
 static const Field schedule_row = { NULL, FIELD_OBJECT, .inside = &automation_schedule_shape };
 
+static const Field trigger_row = { NULL, FIELD_KEY };
+
 #define AT(member) .offset = offsetof(Source, member)
 static const Field fields[] = {
     { "id", FIELD_KEY, FIELD_NEEDED, AT(trigger.rule.id), .max = TRIGGER_ID_MAX },
@@ -43,6 +45,7 @@ static const Field fields[] = {
     { "timeout", FIELD_SPAN, AT(job.timeout), .min = SPAN_SECOND, .max = JOB_TIMEOUT_MAX, .help = "of one try; the channel's unless said" },
     { "schedules", FIELD_LIST, AT(schedules), .count = offsetof(Source, schedule_count), .max = AUTOMATION_SCHEDULES_MAX,
       .of = &schedule_row, .help = "each by its name" },
+    { "triggers", FIELD_LIST, FIELD_SHOWN, .of = &trigger_row, .help = "the ids of those that run it, where it is shown alone" },
     JOB_SHOWN,
     DEFINITION_SHOWN,
 };

@@ -186,25 +186,6 @@ static bool has_pair(const Decision *decision)
     return decision->kind == DECISION_CREATED || decision->kind == DECISION_FAILED;
 }
 
-// hand_on finds out who runs what a trigger makes of its automation: the handler that this has now.
-// What cannot be handed on makes nothing and holds no key, so that it may be decided anew.
-static Decision hand_on(const Registry *registry, const RegistryTrigger *trigger, Decision decision)
-{
-    if (decision.kind != DECISION_CREATED || !trigger->automation.at)
-        return decision;
-    const RegistryTrigger *automation = registry_runs(registry, trigger);
-    bool is_there = automation && automation->lane;
-    if (is_there && automation->is_enabled) {
-        decision.lane = automation->lane;
-        return decision;
-    }
-    decision.kind = is_there ? DECISION_DISABLED : DECISION_FAILED;
-    decision.reason =
-        is_there ? DECISION_REASON_AUTOMATION_DISABLED : DECISION_REASON_RUN_CREATE_FAILED;
-    decision.has_key = false;
-    return decision;
-}
-
 // ask decides by one trigger. One that is kept compiled nowhere is compiled aside: there may be
 // sixty thousand of them, and few are needed any longer.
 static Decision ask(const Accept *accept, const AcceptItem *item, const Registry *registry,
@@ -217,7 +198,7 @@ static Decision ask(const Accept *accept, const AcceptItem *item, const Registry
     if (has_pair(&decision) && !registry_keeps(trigger, compiled))
         decision =
             trigger_decide(arena, registry_compiled(trigger, arena), &item->event, accept->now);
-    return hand_on(registry, trigger, decision);
+    return registry_hand_on(registry, trigger, decision);
 }
 
 // note keeps a decision: as a pair where it has to do with the event, else among those that missed.
@@ -813,6 +794,7 @@ static void write_pair(Batch *batch, const Entry *entry, const AcceptPair *pair)
         return;
     }
     Miss miss = miss_of(decision);
+    batch->tx->handoff_failures += miss.reason == DECISION_REASON_RUN_CREATE_FAILED;
     if (accept_skipped(pair)) {
         miss.kind = DECISION_DUPLICATE;
         miss.reason = DECISION_REASON_DUPLICATE_KEY;

@@ -399,12 +399,20 @@ static Str last_error(const ViewRow *row)
     return row->tried_detail.len ? row->tried_detail : str_from(reason_code(row->tried_reason));
 }
 
-Str view_status(const DeliveryView *view)
+StatusFamily view_family(const Registry *registry, const DeliveryView *view)
+{
+    const RegistryTrigger *rule =
+        registry_rule(registry, view->promise.tenant, view->rule_kind, view->rule_id);
+    bool is_run = rule && (rule->automation.at || rule->is_provided);
+    return is_run ? STATUS_W : rule_family(view->rule_kind);
+}
+
+Str view_status(StatusFamily family, const DeliveryView *view)
 {
     Live live = { .last_sent_at = view->last_sent_at,
                   .opened_at = view->opened_at,
                   .failures = view->failures };
-    return str_from(delivery_status(rule_family(view->rule_kind), view->state, &live));
+    return str_from(delivery_status(family, view->state, &live));
 }
 
 static Err read_view(const Value *at, DeliveryView *ret, Error *error)

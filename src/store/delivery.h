@@ -67,8 +67,11 @@ typedef struct DeliveryView {
     Str provider_id;   // what the far side called the last attempt; none
 } DeliveryView;
 
-// view_status is the word that the family of its rule has for where it stands; none: it has none.
-Str view_status(const DeliveryView *view);
+// view_status is the word that a family has for where it stands; none: it has none. view_family is
+// that of its rule: of automations, for what a trigger of a provider or of one makes, as that is
+// defined now.
+Str view_status(StatusFamily family, const DeliveryView *view);
+StatusFamily view_family(const Registry *registry, const DeliveryView *view);
 
 // delivery_view reads one; ERR_NOT_FOUND for another tenant's.
 Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret,

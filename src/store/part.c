@@ -171,6 +171,7 @@ RegistryTrigger *part_trigger(const Trigger *from, Str body)
     trigger->automation = put_text(&at, from->automation);
     trigger->gate_path = put_text(&at, gate.path);
     trigger->is_enabled = from->enabled;
+    trigger->is_provided = from->feed.type;
     trigger->body = put_text(&at, body);
     return trigger;
 }

@@ -187,6 +187,23 @@ const RegistryTrigger *registry_runs(const Registry *registry, const RegistryTri
                : rule;
 }
 
+Decision registry_hand_on(const Registry *registry, const RegistryTrigger *trigger,
+                          Decision decision)
+{
+    if (decision.kind != DECISION_CREATED || !trigger->automation.at)
+        return decision;
+    const RegistryTrigger *automation = registry_runs(registry, trigger);
+    decision.lane = automation ? automation->lane : 0;
+    if (!decision.lane) {
+        decision.kind = DECISION_FAILED;
+        decision.reason = DECISION_REASON_RUN_CREATE_FAILED;
+    } else if (!automation->is_enabled) {
+        decision.kind = DECISION_DISABLED;
+        decision.reason = DECISION_REASON_AUTOMATION_DISABLED;
+    }
+    return decision;
+}
+
 // run_by is the rule that says how a delivery is tried: what it was made under, or the automation
 // that this names, where there is one by now. It may lie in arena.
 static const Trigger *run_by(const Registry *registry, const Trigger *made_under, Arena *arena)

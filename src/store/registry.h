@@ -73,6 +73,7 @@ typedef struct RegistryTrigger {
     RuleKind rule_kind;
     int64_t tenant, rule, version, lane;
     bool is_enabled;
+    bool is_provided;       // it listens to a provider's events
     Str id, kind, off_kind; // kind: of events, none where it listens to none; of its cancelOn; none
     Str automation;         // that it runs; none
     Str gate_path;          // of its filter's gate; none
@@ -189,10 +190,16 @@ RetryPolicy registry_retry(const Registry *registry, const RegistryLane *lane,
 // NULL where there is none; of any other the rule itself, as it is now. registry_run_timeout is how
 // long a try of a run may take; 0: its rule does not say.
 const RegistryTrigger *registry_runs(const Registry *registry, const RegistryTrigger *rule);
+Span registry_run_timeout(const Registry *registry, const Trigger *made_under);
+
+// registry_hand_on finds out who runs what a trigger made of its automation: the handler that this
+// has now. What cannot be handed on makes nothing and holds no key, so that it may be decided anew.
+Decision registry_hand_on(const Registry *registry, const RegistryTrigger *trigger,
+                          Decision decision);
+
 // registry_runners lists the triggers that name an automation, by id.
 size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, Str automation,
                         const RegistryTrigger ***ret);
-Span registry_run_timeout(const Registry *registry, const Trigger *made_under);
 
 // registry_moved is the stamp of the load that last changed what a tenant's decisions rest on:
 // while it stays the same, so do the triggers, be it in another snapshot. It is never 0;

@@ -7,6 +7,7 @@
 #include "store/audit_known.h"
 #include "store/audit_mend.h"
 #include "store/audit_outside.h"
+#include "store/automation.h"
 #include "store/awaiting.h"
 #include "store/cause.h"
 #include "store/counter.h"
@@ -71,6 +72,7 @@ const Statement *const *const all_statements[] = {
     audit_mend_statements,
     audit_outside_statements,
     audit_page_statements,
+    automation_statements,
     awaiting_statements,
     cause_statements,
     counter_statements,

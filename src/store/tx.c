@@ -12,6 +12,7 @@ void tx_begin(Tx *tx)
     tx->moves = NULL;
     tx->move_count = tx->move_room = 0;
     tx->event_count = 0;
+    tx->handoff_failures = 0;
     tx->actor = (Uuid){ { 0 } };
     tx->facts = fact_pack(&tx->arena, tx->now);
     db_begin(tx->db);

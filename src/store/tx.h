@@ -29,7 +29,8 @@ typedef struct Tx {
     FactPack facts;
     Move *moves; // but the quiet ones
     size_t move_count, move_room;
-    int64_t event_count; // events it took in
+    int64_t event_count;      // events it took in
+    int64_t handoff_failures; // runs that it could not make
 } Tx;
 
 void tx_begin(Tx *tx);

@@ -595,6 +595,7 @@ static void count_made(const Tx *tx)
     for (size_t i = 0; i < tx->move_count; i++)
         created += tx->moves[i].from == MOVE_NOWHERE;
     metric_count(METRIC_EVENTS, METRIC_ALONE, tx->event_count);
+    metric_count(METRIC_HANDOFF_FAILURES, METRIC_ALONE, tx->handoff_failures);
     metric_count(METRIC_CREATED, METRIC_ALONE, created);
 }
 

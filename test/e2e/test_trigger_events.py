@@ -1,4 +1,8 @@
 """W8 to W11: what a provider's triggers make of events, and the runs of automations that they make."""
+import hashlib
+import hmac
+import json
+
 from harness import equal, like, main
 from steps import act, advance, attempts, captured, deliveries, delivery, make_tenant, make_user, settle
 
@@ -262,6 +266,105 @@ def test_an_edited_handler_takes_what_waits(ctx):
     ctx.peal.patch("/v1/automations/triage", {"handler": "worker:other"}, expect=200)
     equal(claim(ctx.peal), [])
     equal([work["id"] for work in claim(ctx.peal, "worker:other")], [found["deliveryId"]])
+
+
+def test_a_trigger_may_name_another_automation(ctx):
+    found = waiting(ctx)
+    make_worker(ctx.peal, "worker:other")
+    make_automation(ctx.peal, "other", handler="worker:other")
+    ctx.peal.patch("/v1/triggers/hooks", {"automation": "other"}, expect=200)
+    equal(claim(ctx.peal), [])
+    equal([(work["id"], work["automation"]) for work in claim(ctx.peal, "worker:other")],
+          [(found["deliveryId"], "triage")])  # as the version says that made it
+
+
+def test_an_automation_shows_who_runs_it_and_its_runs(ctx):
+    make_automation(ctx.peal, schedules=[{"name": "hourly", "cron": "0 * * * *"}])
+    make_feed(ctx.peal)
+    make_feed(ctx.peal, "also", filter={"path": "candidate.dedupKey", "op": "==", "value": "none"})
+    like(ctx.peal.get("/v1/automations/triage", expect=200).json,
+         {"triggers": ["also", "hooks"], "schedules": [{"name": "hourly"}]})
+    bring(ctx.peal)
+    ran = ctx.peal.post("/v1/automations/triage/run", expect=202).json
+    advance(ctx.peal, "1h")
+    runs = ctx.peal.get("/v1/automations/triage/runs", expect=200).json["items"]
+    equal([run["source"] for run in runs], ["schedule", "manual", "trigger"])
+    like(runs[1], {"runId": ran["runId"], "triggerId": None, "triggerEventId": None, "status": "completed", "attempts": 1})
+    like(runs[2], {"triggerId": "hooks", "triggerEventId": events(ctx.peal)[0]["id"], "status": "completed"})
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = ctx.peal.get("/v1/automations/triage/runs?limit=1" + cursor, expect=200).json
+        seen += [run["runId"] for run in page["items"]]
+        cursor = page["next"] and "&cursor=" + page["next"]
+    equal(seen, [run["runId"] for run in runs])
+    make_tenant(ctx.peal, "acme").get("/v1/automations/triage/runs", expect=404)
+
+
+def test_a_run_has_the_words_of_automations(ctx):
+    waiting(ctx)
+    equal([run["status"] for run in deliveries(ctx.peal)], ["queued"])
+
+
+def test_who_cannot_be_polled_is_refused(ctx):
+    make_automation(ctx.peal)
+    equal(problems(make_feed(ctx.peal, expect=422, way="polling")), [("/way", "bad-value")])
+
+
+def test_a_handoff_that_failed_is_counted_and_decided_anew(ctx):
+    make_feed(ctx.peal)
+    bring(ctx.peal)
+    assert "peal_handoff_failures_total 1" in ctx.peal.get("/metrics", expect=200).text
+    if ctx.store == "sqlite":
+        return  # nobody can emit there
+    settle(ctx.peal)
+    [[id]] = ctx.sql("SELECT peal.emit('generic.event', '{\"dedupKey\":\"e:1\"}')")
+    settle(ctx.peal)
+    make_automation(ctx.peal)
+    for _ in range(2):
+        ctx.peal.post(f"/v1/outbox/{id}/replay", expect=200)
+        settle(ctx.peal)
+    equal([(row["eventId"], row["state"]) for row in deliveries(ctx.peal)], [(str(id), "delivered")])
+    equal({row["dedupKey"]: row["status"] for row in events(ctx.peal)}, {"e:1": "completed", "a:1": "skipped"})
+
+
+def test_trigger_events_on_the_command_line(ctx):
+    found = waiting(ctx)
+    listed = ctx.peal.cli("triggers", "events", "hooks")
+    assert listed.code == 0 and found["id"] in listed.out and "queued" in listed.out, f"{listed.code} {listed.out} {listed.err}"
+    equal(ctx.peal.cli("triggers", "skip", found["id"]).code, 0)
+    equal(one(ctx.peal, found["id"])["status"], "skipped")
+    assert ctx.peal.cli("triggers", "skip", found["id"]).code != 0
+
+
+def hook(peal, source, labels, delivery):
+    """Sends what GitHub does when an issue is opened."""
+    body = json.dumps({"action": "opened", "issue": {"id": 123, "number": 7, "title": "It is broken",
+                                                     "html_url": "https://github.com/octo/hello/issues/7",
+                                                     "labels": [{"name": name} for name in labels]},
+                       "repository": {"full_name": "octo/hello"}}).encode()
+    signature = "sha256=" + hmac.new(source["secret"].encode(), body, hashlib.sha256).hexdigest()
+    peal.with_key(None).request("POST", source["url"], raw=body, expect=200, headers={
+        "Content-Type": "application/json", "X-GitHub-Event": "issues", "X-GitHub-Delivery": delivery,
+        "X-Hub-Signature-256": signature})
+
+
+def test_an_issue_that_comes_by_two_hooks_is_one_run(ctx):
+    """The walk of docs/automations.md: filtered, then labelled, then the same by another hook."""
+    make_automation(ctx.peal)
+    sources = [ctx.peal.post("/v1/sources", {"id": id, "provider": "github", "integration": integration},
+                             expect=201).json
+               for id, integration in (("gh", "acme"), ("also", "acme"), ("other", "other"))]
+    make_feed(ctx.peal, provider="github", type="issues", integration="acme",
+              config={"actions": ["opened"], "labels": ["bug"], "repositories": ["octo/hello"]})
+    for source, labels in zip([sources[0], sources[0], sources[1], sources[2]],
+                              [["ui"], ["bug"], ["bug"], ["bug"]]):
+        hook(ctx.peal, source, labels, f"{source['id']}-{labels[0]}")
+        settle(ctx.peal)
+    like(events(ctx.peal), [
+        {"status": "completed", "providerEventType": "issues:opened", "dedupKey": "github:123:opened",
+         "title": "It is broken", "url": "https://github.com/octo/hello/issues/7"},
+        {"status": "skipped", "skipReason": "filter_mismatch", "dedupKey": "github:123:opened"}])
+    equal(len(deliveries(ctx.peal)), 1)
 
 
 if __name__ == "__main__":
