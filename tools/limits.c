@@ -22,6 +22,7 @@
 #include "domain/forward.h"
 #include "domain/members.h"
 #include "domain/plan.h"
+#include "domain/provided.h"
 #include "domain/schedule.h"
 #include "domain/target.h"
 #include "domain/trigger.h"
@@ -230,6 +231,8 @@ static void print_definitions(void)
         count(CHANNEL_KEY_MAX));
     row("filter", "%s nodes, depth %s; a path %s bytes", count(FILTER_NODES_MAX),
         count(FILTER_DEPTH_MAX), count(MEMBERS_PATH_MAX));
+    row("a provider's config", "%s values a member, of %s bytes each; %s properties",
+        count(PROVIDED_LIST_MAX), count(PROVIDED_TEXT_MAX), count(PROVIDED_PROPERTIES_MAX));
     row("dedup recipe", "%s paths; `cancelOn.match` %s", count(DEDUP_PATHS_MAX),
         count(member(member(&trigger_shape, "cancelOn")->inside, "match")->max));
     row("reminders", "%s", count(PLAN_REMINDERS_MAX));

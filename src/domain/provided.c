@@ -33,11 +33,8 @@ const char *provider_title(ProviderName name)
     return titles[name];
 }
 
-// Where a list may name one of several things, any of them will do.
-enum { ASKED_MAX = 100, ASKED_TEXT_MAX = 200 };
-
-static const Field word = { NULL, FIELD_TEXT, .max = ASKED_TEXT_MAX };
-static const Field word_or_number = { NULL, FIELD_TEXT_OR_NUMBER, .max = ASKED_TEXT_MAX };
+static const Field word = { NULL, FIELD_TEXT, .max = PROVIDED_TEXT_MAX };
+static const Field word_or_number = { NULL, FIELD_TEXT_OR_NUMBER, .max = PROVIDED_TEXT_MAX };
 static const Field anything = { NULL, FIELD_ANY };
 
 static const char *const linear_actions[] = { "create", "update", NULL };
@@ -46,7 +43,7 @@ static const Field linear_action = { NULL, FIELD_WORD, .words = linear_actions,
 static const char *const sentry_levels[] = { "debug", "info", "warning", "error", "fatal", NULL };
 
 // clang-format off
-#define NAMES FIELD_LIST, .max = ASKED_MAX, .of = &word
+#define NAMES FIELD_LIST, .max = PROVIDED_LIST_MAX, .of = &word
 #define ACTIONS      { "actions", NAMES, .help = "what was done, such as opened" }
 #define REPOSITORIES { "repositories", NAMES, .help = "owner/name" }
 #define LABELS       { "labels", NAMES, .help = "one of them is there" }
@@ -63,10 +60,10 @@ static const Field check_fields[] = {
     ACTIONS, REPOSITORIES, { "branches", NAMES, .help = "that it ran for" }, CONCLUSIONS,
 };
 static const Field linear_fields[] = {
-    { "actions", FIELD_LIST, .max = ASKED_MAX, .of = &linear_action },
+    { "actions", FIELD_LIST, .max = PROVIDED_LIST_MAX, .of = &linear_action },
     { "teams", NAMES, .help = "by id, key or name" },
     { "states", NAMES, .help = "by id, name or type" },
-    { "priorities", FIELD_LIST, .max = ASKED_MAX, .of = &word_or_number, .help = "0 (none), 1 (urgent) to 4 (low), or by name" },
+    { "priorities", FIELD_LIST, .max = PROVIDED_LIST_MAX, .of = &word_or_number, .help = "0 (none), 1 (urgent) to 4 (low), or by name" },
     { "labels", NAMES, .help = "one of them is there, by id or name" },
     { "assignees", NAMES, .help = "by id, name or e-mail address" },
     { "projects", NAMES, .help = "by id or name" },
@@ -172,7 +169,7 @@ const ProvidedType *provided_type(ProviderName provider, Str id)
 static void check_property(const Members *map, Str property, const Json *value)
 {
     JsonType type = json_type(value);
-    if (property.len == 0 || property.len > ASKED_TEXT_MAX / 2 || !str_is_printable(property) ||
+    if (property.len == 0 || property.len > PROVIDED_TEXT_MAX / 2 || !str_is_printable(property) ||
         members_path_problem(property))
         members_note(map, property, "bad-path", "is no name of a property");
     if (type == JSON_OBJECT || type == JSON_NULL)

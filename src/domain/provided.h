@@ -79,7 +79,12 @@ const ProvidedType *provided_types(ProviderName provider, size_t *ret_count);
 // provided_check notes what is wrong with a config that lies at pointer; false where it is no
 // object. provided_parts makes the filters that a good one asks for, up to PROVIDED_PARTS_MAX: each
 // told by the member's place, /config/<member>.
-enum { PROVIDED_PROPERTIES_MAX = 20, PROVIDED_ASKS_MAX = 8 };
+enum {
+    PROVIDED_LIST_MAX = 100, // values of a member
+    PROVIDED_TEXT_MAX = 200, // bytes of each
+    PROVIDED_PROPERTIES_MAX = 20,
+    PROVIDED_ASKS_MAX = 8,
+};
 enum { PROVIDED_PARTS_MAX = PROVIDED_ASKS_MAX + PROVIDED_PROPERTIES_MAX };
 bool provided_check(Arena *arena, const ProvidedType *type, const Json *config, Str pointer,
                     Error *error);
