@@ -2,6 +2,7 @@
 
 #include "api/api.h"
 #include "api/feed.h"
+#include "api/shapes.h"
 #include "api/work.h"
 #include "app/config.h"
 #include "app/descriptors.h"
@@ -19,6 +20,7 @@
 #include "domain/defer.h"
 #include "domain/event.h"
 #include "domain/filter.h"
+#include "domain/source.h"
 #include "domain/forward.h"
 #include "domain/members.h"
 #include "domain/plan.h"
@@ -35,6 +37,7 @@
 #include "store/accept.h"
 #include "store/cause.h"
 #include "store/idempotency.h"
+#include "store/inbox.h"
 #include "store/key.h"
 #include "store/node.h"
 #include "store/operation.h"
@@ -219,6 +222,18 @@ static void print_events(void)
     row("triggers that one event may meet", "%s, then 413", count(ACCEPT_RULES_MAX));
 }
 
+static void print_hooks(void)
+{
+    table("Webhooks");
+    row("a webhook", "%s (413), whatever `--body-max` says; `--bodies-max` holds for it (500)",
+        bytes(BODY_HOOK));
+    row("a source", "id and path %s characters, secret %s bytes; an overlap %s",
+        count(SOURCE_PATH_MAX), count(SOURCE_SECRET_MAX),
+        span(member(&source_rotate_body_shape, "overlap")->max));
+    row("the id that a provider gives it", "%s bytes; a longer one is not kept",
+        count(INBOX_EXTERNAL_MAX));
+}
+
 static void print_definitions(void)
 {
     const Shape *http = channel_http.config;
@@ -392,7 +407,8 @@ static void print_store(void)
                   "emptied and grows with what is written meanwhile");
     row("nodes on one PostgreSQL",
         "%s connections each: %s write, %s read, %s listens; %s looks for metrics and %s pours "
-        "what is exported or streamed, once they are asked for. A node tells the others of new work at most %s "
+        "what is exported or streamed, once they are asked for. A node tells the others of new "
+        "work at most %s "
         "times a second",
         count(STORE_PENS + READERS + LISTENERS + STORE_WATCHERS + STORE_STREAMERS),
         count(STORE_PENS), count(READERS), count(LISTENERS), count(STORE_WATCHERS),
@@ -427,6 +443,7 @@ void limits_print(void)
     print_connections();
     print_requests();
     print_events();
+    print_hooks();
     print_definitions();
     print_sending();
     print_lists();

@@ -15,8 +15,6 @@
 // keep a provider away. What is Peal's own fault is 500, never 503, which some providers take for
 // a last word.
 
-enum { EXTERNAL_ID_MAX = 500 };
-
 // HookCall is one webhook while it is a request.
 typedef struct HookCall {
     ProviderName provider;
@@ -192,7 +190,7 @@ static Err decide_hook(Call *call, Error *error)
     if (verdict != HOOK_VERIFIED)
         return refuse_verdict(verdict, error);
     Str id = provider->identify ? provider->identify(call->arena, hook) : STR_NONE;
-    with->external_id = id.len && id.len <= EXTERNAL_ID_MAX && str_is_utf8(id) ? id : STR_NONE;
+    with->external_id = id.len && id.len <= INBOX_EXTERNAL_MAX && str_is_utf8(id) ? id : STR_NONE;
     with->headers = kept_headers(call->arena, hook, &trust);
     with->version = source->version;
     call->weight = 1;

@@ -52,10 +52,8 @@ typedef struct Noun {
 } Noun;
 
 static const Column source_columns[] = {
-    { "ID", "id" },
-    { "PROVIDER", "provider" },
-    { "ENABLED", "enabled" },
-    { "VERSION", "version" },
+    { "ID", "id" },   { "PROVIDER", "provider" }, { "INTEGRATION", "integration" },
+    { "URL", "url" }, { "ENABLED", "enabled" },   { "VERSION", "version" },
 };
 static const Column integration_columns[] = {
     { "ID", "id" },
@@ -125,6 +123,17 @@ int noun_show(CommandArgs *args)
                        noun->command);
 }
 
+// show_secret shows what a source has that was just made, which is shown this once.
+static void show_secret(Arena *arena, const Json *row)
+{
+    Str secret = json_str(json_get(row, S("secret")));
+    if (!secret.at)
+        return;
+    printf("url     %.*s\nsecret  %.*s\n", STR_ARG(output_value(arena, json_get(row, S("url")))),
+           STR_ARG(output_clean(arena, secret)));
+    fprintf(stderr, "The secret is shown this once: keep it now.\n");
+}
+
 // change sends a definition and says in one line what became of it.
 static int change(const Client *client, const char *method, Str path, Str body, const char *done)
 {
@@ -146,6 +155,7 @@ static int change(const Client *client, const char *method, Str path, Str body, 
     if (version)
         printf(", version %.*s", STR_ARG(output_value(client->arena, version)));
     printf(".\n");
+    show_secret(client->arena, answer.json);
     return EXIT_DONE;
 }
 
@@ -384,20 +394,14 @@ static int create_key(CommandArgs *args)
     return EXIT_DONE;
 }
 
-static int rotate(CommandArgs *args)
+// send_rotation shows what was made of it; made is the member with a secret that Peal made.
+static int send_rotation(CommandArgs *args, const Buf *body, Str made)
 {
     Client client = client_open(args);
     Answer answer = { 0 };
     client.lists_with = noun_of(args)->command;
-    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
-    JsonOut out = json_out(&body);
-    json_open(&out, '{');
-    json_put_str(&out, S("secret"), str_from(args_word(args, 1)));
-    put_option(&out, args, "value", "value");
-    put_option(&out, args, "overlap", "overlap");
-    json_close(&out, '}');
     Str path = client_path(client.arena, noun_of(args)->path, args_word(args, 0), "rotate");
-    int status = client_call(&client, "POST", path, buf_str(&body), &answer);
+    int status = client_call(&client, "POST", path, buf_str(body), &answer);
     if (status != EXIT_DONE)
         return status;
     if (client.json) {
@@ -405,9 +409,32 @@ static int rotate(CommandArgs *args)
         return EXIT_DONE;
     }
     output_fields(client.arena, answer.json);
-    if (json_get(answer.json, S("value")))
+    if (json_get(answer.json, made))
         fprintf(stderr, "The secret is shown this once: keep it now.\n");
     return EXIT_DONE;
+}
+
+static int rotate(CommandArgs *args)
+{
+    Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    json_put_str(&out, S("secret"), str_from(args_word(args, 1)));
+    put_option(&out, args, "value", "value");
+    put_option(&out, args, "overlap", "overlap");
+    json_close(&out, '}');
+    return send_rotation(args, &body, S("value"));
+}
+
+static int rotate_source(CommandArgs *args)
+{
+    Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    json_open(&out, '{');
+    put_option(&out, args, "secret", "secret");
+    put_option(&out, args, "overlap", "overlap");
+    json_close(&out, '}');
+    return send_rotation(args, &body, S("secret"));
 }
 
 static int create_tenant(CommandArgs *args)
@@ -467,6 +494,12 @@ static const CommandVerb templates_verbs[] = {
     { 0 },
 };
 
+static const CommandVerb sources_verbs[] = {
+    NOUN_VERBS("an ID"),
+    { "rotate", "an ID", 1, 1, "secret overlap", rotate_source },
+    { 0 },
+};
+
 static const CommandVerb channels_verbs[] = {
     NOUN_VERBS("a KEY"),
     { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
@@ -494,6 +527,15 @@ static const CommandVerb tenants_verbs[] = {
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "change it only if it is still at this version" },
+    PAGE_OPTIONS,
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption source_options[] = {
+    { "file", "FILE", "the definition as JSON; - for standard input" },
+    { "if-version", "N", "change it only if it is still at this version" },
+    { "secret", "SECRET", "the new secret; one is made where none is given" },
+    { "overlap", "SPAN", "so long the last secret stays good; 24h unless said" },
     PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
@@ -625,15 +667,20 @@ const Command command_sources = {
              "sources create -f FILE\n"
              "sources update ID -f FILE [--if-version N]\n"
              "sources set ID NAME=VALUE... [--if-version N]\n"
+             "sources rotate ID [--secret SECRET] [--overlap SPAN]\n"
              "sources delete ID",
-    .summary = "Drain tables of applications' own databases",
-    .details = "It takes the system right. docs/outbox.md says how such a table is made.\n"
-               "\n"
-               "Examples:\n"
-               "  peal sources create -f shop-outbox.json\n"
-               "  peal sources set shop-outbox config.pollEvery=5s",
-    .options = definition_options,
-    .verbs = channels_verbs,
+    .summary = "Say where webhooks come in, and which tables are drained",
+    .details =
+        "Of one that webhooks come to, the path and the secret are made unless they are given;\n"
+        "the secret is shown once (docs/webhooks.md). A table takes the system right\n"
+        "(docs/outbox.md).\n"
+        "\n"
+        "Examples:\n"
+        "  echo '{\"id\":\"gh-acme\",\"provider\":\"github\"}' | peal sources create -f -\n"
+        "  peal sources rotate gh-acme --overlap 24h\n"
+        "  peal sources set shop-outbox config.pollEvery=5s",
+    .options = source_options,
+    .verbs = sources_verbs,
 };
 
 const Command command_integrations = {

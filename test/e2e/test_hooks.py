@@ -154,6 +154,23 @@ def test_a_rotated_secret_is_shown_once(ctx):
     peal.post("/v1/sources/none/rotate", {}, expect=404)
 
 
+def test_the_command_line_makes_and_rotates_sources(ctx):
+    peal = ctx.peal
+    ran = peal.cli("sources", "create", "-f", "-", text='{"id":"gh","provider":"github"}')
+    equal(ran.code, 0, ran.err)
+    url, secret = re.search(r"^url +(\S+)\nsecret +(\w{64})$", ran.out, re.M).groups()
+    send(peal, url, secret=secret)
+    assert url in peal.cli("sources").out
+    shown = peal.cli("sources", "show", "gh").out
+    assert url in shown and secret not in shown
+    ran = peal.cli("sources", "rotate", "gh", "--overlap", "1h")
+    new = re.search(r"^secret +(\w{64})$", ran.out, re.M)[1]
+    assert "shown this once" in ran.err
+    for each in (secret, new):
+        send(peal, url, secret=each)
+    equal(peal.cli("sources", "rotate", "none").code, 3)
+
+
 # The way in
 
 

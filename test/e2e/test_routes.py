@@ -38,6 +38,8 @@ def value_of(schema):
 
 def test_what_no_route_knows_is_refused_by_every_route(ctx):
     for method, path, _ in operations(ctx.peal):
+        if path.startswith("/hooks/"):  # where it is the provider's
+            continue
         answer = ctx.peal.request(method, f"{filled(path)}?colour=red")
         equal(answer.status, 422, f"{method} {path}")
         assert ("/colour", "unknown-parameter") in problems(answer), answer.text

@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include "base/time.h"
 #include "store/definition.h"
 #include "store/key.h"
 #include "store/lane.h"
@@ -69,6 +70,19 @@ static void describe_channel(void *with, TrieItem *item)
                                    STR_ARG(json_text(of->lines->arena, config))));
 }
 
+// describe_source also finds it by its path and by its name.
+static void describe_source(void *with, TrieItem *item)
+{
+    const OfTenant *of = with;
+    const RegistryHook *hook = (RegistryHook *) item;
+    CHECK(registry_hook(of->lines->registry, hook->path) == hook);
+    CHECK(registry_source(of->lines->registry, hook->tenant, hook->source) == hook);
+    add_line(of->lines,
+             str_format(of->lines->arena, "source %lld %.*s/%lld at %.*s %d %d",
+                        (long long) hook->tenant, STR_ARG(hook->source), (long long) hook->version,
+                        STR_ARG(hook->path), hook->is_enabled, hook->is_sealed));
+}
+
 static void describe_tenant(void *with, TrieItem *item)
 {
     Lines *lines = with;
@@ -80,6 +94,7 @@ static void describe_tenant(void *with, TrieItem *item)
     trie_each(&tenant->kinds, describe_listeners, &of);
     trie_each(&tenant->off_kinds, describe_recallers, &of);
     trie_each(&tenant->channels, describe_channel, &of);
+    trie_each(&tenant->sources, describe_source, &of);
 }
 
 static void describe_key(void *with, TrieItem *item)
@@ -118,8 +133,9 @@ static Str describe(Store *store, const Registry *registry)
     trie_each(&registry->lanes, describe_lane, &lines);
     qsort(lines.lines, lines.count, sizeof(Str), by_text);
     Buf text = buf_new(&store->arena, 16 << 20);
-    buf_add_format(&text, "%lld held %d sealed %zu: %.*s\n", (long long) registry->generation,
-                   registry->is_held, registry->sealed.count, STR_ARG(registry->hold_reason));
+    buf_add_format(&text, "%lld held %d sealed %zu paths %zu: %.*s\n",
+                   (long long) registry->generation, registry->is_held, registry->sealed.count,
+                   registry->paths.count, STR_ARG(registry->hold_reason));
     for (size_t i = 0; i < lines.count; i++)
         buf_add_format(&text, "%.*s\n", STR_ARG(lines.lines[i]));
     return buf_str(&text);
@@ -203,6 +219,25 @@ static Err save_channel(Tx *tx, void *with, Error *error)
     return lane_ensure(tx, tenant, key, error);
 }
 
+// save_sources has a tenant's sources change paths with each other, in one transaction.
+static Err save_sources(Tx *tx, void *with, Error *error)
+{
+    enum { SOURCES = 4 };
+    World *world = with;
+    int64_t tenant = draw_tenant(world);
+    int by = draw(world, SOURCES);
+    const char *enabled = draw(world, 2) ? "true" : "false";
+    for (int i = 0; i < SOURCES; i++) {
+        Str id = str_format(&tx->arena, "s%d", i);
+        Str body = str_format(&tx->arena,
+                              "{\"id\":\"s%d\",\"provider\":\"github\",\"path\":\"p%d\","
+                              "\"enabled\":%s}",
+                              i, (i + by) % SOURCES, enabled);
+        TRY(put(tx, tenant, S("source"), id, body, error));
+    }
+    return ERR_OK;
+}
+
 static Err hide(Tx *tx, World *world, Str kind, Str id)
 {
     Error none = { 0 };
@@ -222,6 +257,13 @@ static Err hide_channel(Tx *tx, void *with, Error *error)
     (void) error;
     World *world = with;
     return hide(tx, world, DEFINITION_CHANNEL, str_format(&tx->arena, "memory:%d", draw(world, 5)));
+}
+
+static Err hide_source(Tx *tx, void *with, Error *error)
+{
+    (void) error;
+    World *world = with;
+    return hide(tx, world, S("source"), str_format(&tx->arena, "s%d", draw(world, 4)));
 }
 
 static Err make_key(Tx *tx, void *with, Error *error)
@@ -268,8 +310,9 @@ static Err hold_or_release(Tx *tx, void *with, Error *error)
 }
 
 static Err (*const moves[])(Tx *tx, void *with, Error *error) = {
-    save_trigger, save_trigger, save_trigger, save_channel,    save_channel, hide_trigger,
-    hide_channel, make_key,     remove_key,   hold_or_release, make_tenant,
+    save_trigger, save_trigger, save_trigger, save_channel, save_channel,
+    hide_trigger, hide_channel, make_key,     remove_key,   hold_or_release,
+    make_tenant,  save_sources, save_sources, hide_source,
 };
 
 static KeyRing a_ring(void)
@@ -321,6 +364,46 @@ static void what_is_renewed_is_what_is_loaded(void)
         registry_drop(whole);
     }
     registry_drop(behind);
+}
+
+// A secret that was rotated is good beside the new one until its time is over.
+static Err save_rotated(Tx *tx, void *with, Error *error)
+{
+    const KeyRing *ring = with;
+    Str binding = S("source/1/gh/secret");
+    Str new = crypto_seal(&tx->arena, ring, tx->random, binding, S("\"new\""));
+    Str old = crypto_seal(&tx->arena, ring, tx->random, binding, S("\"old\""));
+    return put(tx, TENANT, S("source"), S("gh"),
+               str_format(&tx->arena,
+                          "{\"id\":\"gh\",\"provider\":\"github\",\"path\":\"t_x\",\"secret\":"
+                          "{\"$sealed\":\"%.*s\",\"previous\":{\"$sealed\":\"%.*s\","
+                          "\"until\":\"2026-05-14T00:00:00.000Z\"}}}",
+                          STR_ARG(new), STR_ARG(old)),
+               error);
+}
+
+static void a_source_knows_its_secrets_by_time(void)
+{
+    KeyRing ring = a_ring();
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .ring = &ring });
+    MUST(&store, writer_run(store.writer, save_rotated, &ring, &store.error));
+    Registry *registry = writer_registry(store.writer);
+    const RegistryHook *hook = registry_hook(registry, S("t_x"));
+    Str secrets[REGISTRY_SECRETS_MAX] = { 0 };
+    const Json *config;
+    Instant until;
+    CHECK(time_parse(S("2026-05-14T00:00:00.000Z"), &until));
+    CHECK(hook && !hook->is_sealed);
+    CHECK(registry_hook_trust(registry, hook, until - 1, secrets, &config) == 2);
+    CHECK(is_text(secrets[0], "new") && is_text(secrets[1], "old") && !config);
+    CHECK(registry_hook_trust(registry, hook, until, secrets, &config) == 1);
+    CHECK(!registry_hook(registry, S("default/t_x")) && !registry_hook(registry, S("")));
+    registry_drop(registry);
+    Registry *keyless = load(&store, NULL);
+    hook = registry_hook(keyless, S("t_x"));
+    CHECK(hook && hook->is_sealed);
+    registry_drop(keyless);
 }
 
 // fill publishes many triggers and channels in one transaction.
@@ -712,6 +795,7 @@ static void what_was_read_too_early_finds_its_lane(void)
 
 static const Test tests[] = {
     TEST(what_is_renewed_is_what_is_loaded),
+    TEST(a_source_knows_its_secrets_by_time),
     TEST(one_change_beside_many_reads_a_few_rows),
     TEST(an_old_snapshot_stays_as_it_was),
     TEST(a_tenants_change_is_nobody_elses),
