@@ -99,7 +99,7 @@ static ProviderEvent *read_own(Arena *arena, const Hook *hook, const Envelope *e
         .url = read_url(READ_FIRST(read_text(data, "url"), read_text(data, "html_url"))),
         .external_id =
             read_id(arena, READ_FIRST(read_word(data, "id"), read_word(data, "message_id"),
-                                      read_word(data, "issue_id"))),
+                                      read_word(data, "issue_id"), read_word(data, "commit_sha"))),
         .context = context_of(arena, envelope),
         .raw = str_trim(hook->body),
         .place = { .connection_id = envelope->connection_id },
@@ -165,13 +165,13 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
 
 static const ProviderExample examples[] = {
     { "github_commit_event", NULL,
-      "{\"id\":\"msg_abc123\",\"type\":\"composio.trigger.message\",\"metadata\":{\"log_id\":"
+      "{\"id\":\"msg_%id%\",\"type\":\"composio.trigger.message\",\"metadata\":{\"log_id\":"
       "\"log_abc123\",\"trigger_slug\":\"GITHUB_COMMIT_EVENT\",\"trigger_id\":\"ti_xyz789\","
       "\"connected_account_id\":\"ca_def456\",\"auth_config_id\":\"ac_xyz789\",\"user_id\":"
       "\"user-id-123435\"},\"data\":{\"commit_sha\":\"a1b2c3d\",\"message\":\"fix: resolve null "
-      "pointer\",\"author\":\"jane\"},\"timestamp\":\"2026-01-15T10:30:00Z\"}" },
+      "pointer\",\"author\":\"jane\"},\"timestamp\":\"%time%\"}" },
     { "connected_account.expired", NULL,
-      "{\"id\":\"msg_abc124\",\"type\":\"composio.connected_account.expired\",\"metadata\":{"
+      "{\"id\":\"msg_%id%\",\"type\":\"composio.connected_account.expired\",\"metadata\":{"
       "\"project_id\":\"pr_1\",\"org_id\":\"ok_1\"},\"data\":{\"id\":\"ca_def456\",\"toolkit\":{"
       "\"slug\":\"github\"},\"status\":\"EXPIRED\",\"status_reason\":\"OAuth refresh token "
       "expired\"},\"timestamp\":\"2026-01-15T10:30:00Z\"}" },

@@ -209,6 +209,7 @@ static bool answer_options(const Hook *hook, HookAnswer *ret)
         return false;
     *ret = (HookAnswer){
         .status = 200,
+        .type = S("text/plain; charset=utf-8"),
         .headers = { { S("WebHook-Allowed-Origin"), origin },
                      { S("WebHook-Allowed-Rate"), S("*") },
                      { S("Allow"), S("POST") } },

@@ -70,7 +70,7 @@ static const ProviderExample examples[] = {
     { "message", NULL,
       "{\"message\":{\"data\":"
       "\"eyJlbWFpbEFkZHJlc3MiOiJ1c2VyQGV4YW1wbGUuY29tIiwiaGlzdG9yeUlkIjo5ODc2"
-      "NTQzMjEwfQ==\",\"messageId\":\"2070443601311540\",\"publishTime\":"
+      "NTQzMjEwfQ==\",\"messageId\":\"2070%id%\",\"publishTime\":"
       "\"2021-02-26T19:13:55.749Z\"},\"subscription\":"
       "\"projects/myproject/subscriptions/mysubscription\"}" },
 };

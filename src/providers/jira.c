@@ -145,17 +145,17 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
 
 static const ProviderExample examples[] = {
     { "jira:issue_created", NULL,
-      "{\"timestamp\":1525698237764,\"webhookEvent\":\"jira:issue_created\","
+      "{\"timestamp\":%now%,\"webhookEvent\":\"jira:issue_created\","
       "\"issue_event_type_name\":\"issue_created\",\"user\":{\"accountId\":\"99:27935d01\","
       "\"displayName\":\"Mia Krystof\"},\"issue\":{\"id\":\"10002\",\"self\":"
       "\"https://example.atlassian.net/rest/api/2/issue/10002\",\"key\":\"WEB-7\",\"fields\":{"
       "\"summary\":\"The page is "
-      "blank\",\"created\":\"2018-05-07T15:03:57.764+0200\",\"issuetype\":{"
+      "blank\",\"created\":\"%time%\",\"issuetype\":{"
       "\"name\":\"Bug\"},\"status\":{\"name\":\"To "
       "Do\"},\"priority\":{\"name\":\"High\"},\"labels\":["
       "\"ui\"],\"project\":{\"key\":\"WEB\",\"name\":\"Web\"}}}}" },
     { "comment_created", NULL,
-      "{\"timestamp\":1525698300000,\"webhookEvent\":\"comment_created\",\"comment\":{\"id\":"
+      "{\"timestamp\":%now%,\"webhookEvent\":\"comment_created\",\"comment\":{\"id\":"
       "\"10100\",\"body\":\"I see it too\",\"author\":{\"displayName\":\"Mia "
       "Krystof\"}},\"issue\":{"
       "\"id\":\"10002\",\"self\":\"https://example.atlassian.net/rest/api/2/issue/10002\",\"key\":"

@@ -155,10 +155,10 @@ static const ProviderExample examples[] = {
       "\"success\":true,\"operation\":\"creation\",\"endUser\":{\"endUserId\":\"u-1\"}}" },
     { "forward.github", "X-GitHub-Event: issues",
       "{\"from\":\"github\",\"providerConfigKey\":\"github\",\"type\":\"forward\",\"connectionId\":"
-      "\"c-1\",\"payload\":{\"action\":\"opened\",\"issue\":{\"id\":1,\"number\":1,\"title\":"
+      "\"c-1\",\"payload\":{\"action\":\"opened\",\"issue\":{\"id\":%id%,\"number\":1,\"title\":"
       "\"Spelling "
       "error\",\"html_url\":\"https://github.com/octo/hello/issues/1\",\"state\":\"open\","
-      "\"updated_at\":\"2019-05-15T15:20:18Z\",\"labels\":[{\"name\":\"bug\"}]},\"repository\":{"
+      "\"updated_at\":\"%time%\",\"labels\":[{\"name\":\"bug\"}]},\"repository\":{"
       "\"id\":2,\"full_name\":\"octo/hello\"}}}" },
     { "sync", NULL,
       "{\"from\":\"nango\",\"type\":\"sync\",\"connectionId\":\"c-1\",\"providerConfigKey\":"

@@ -324,7 +324,7 @@ static Str resource_of(const Reading *reading)
 // is_other: it is Sentry's, of what is no issue: a comment, a metric's alert, an installation.
 static bool is_other(const Reading *reading)
 {
-    return hook_header(reading->hook, S("sentry-hook-resource")).len > 0 &&
+    return hook_header_text(reading->hook, S("sentry-hook-resource")).len > 0 &&
            !str_eq(reading->resource, S("issue")) && object_at(reading->body, "data");
 }
 

@@ -232,13 +232,13 @@ static const ProviderExample examples[] = {
       "{\"token\":\"XXYYZZ\",\"team_id\":\"T123ABC456\",\"api_app_id\":\"A123ABC456\",\"event\":{"
       "\"type\":\"message\",\"channel\":\"C123ABC456\",\"user\":\"U123ABC456\",\"text\":\"Live "
       "long "
-      "and prospect.\",\"ts\":\"1355517523.000005\",\"event_ts\":\"1355517523.000005\","
-      "\"channel_type\":\"channel\"},\"type\":\"event_callback\",\"event_id\":\"Ev123ABC456\","
-      "\"event_time\":1355517523}" },
+      "and prospect.\",\"ts\":\"%now%\",\"event_ts\":\"%now%\","
+      "\"channel_type\":\"channel\"},\"type\":\"event_callback\",\"event_id\":\"Ev%id%\","
+      "\"event_time\":%now%}" },
     { "slash_command", "Content-Type: application/x-www-form-urlencoded",
       "token=XXYYZZ&team_id=T0001&team_domain=example&channel_id=C2147483705&channel_name=test&"
       "user_id=U2147483697&user_name=Steve&command=%2Fweather&text=94070&api_app_id=A123456&"
-      "trigger_id=13345224609.738474920.8088930838d88f008e0" },
+      "trigger_id=13345224609.738474920.%id%" },
 };
 
 const Provider provider_slack = {

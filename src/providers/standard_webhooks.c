@@ -117,8 +117,8 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
 
 static const ProviderExample examples[] = {
     { "contact.created", NULL,
-      "{\"type\":\"contact.created\",\"timestamp\":\"2022-11-03T20:26:10.344522Z\",\"data\":{"
-      "\"id\":\"1f81eb52-5198-4599-803e-771906343485\",\"type\":\"contact\",\"name\":\"John Smith\""
+      "{\"type\":\"contact.created\",\"timestamp\":\"%time%\",\"data\":{"
+      "\"id\":\"1f81eb52-5198-4599-803e-%id%\",\"type\":\"contact\",\"name\":\"John Smith\""
       "}}" },
 };
 

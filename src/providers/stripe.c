@@ -140,15 +140,15 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
 
 static const ProviderExample examples[] = {
     { "payment_intent.succeeded", NULL,
-      "{\"id\":\"evt_1MqqbKLt4dXK03v5qaIbiNCC\",\"object\":\"event\",\"api_version\":\"2023-10-"
+      "{\"id\":\"evt_%id%\",\"object\":\"event\",\"api_version\":\"2023-10-"
       "16\","
-      "\"created\":1680064028,\"livemode\":false,\"pending_webhooks\":1,\"type\":"
+      "\"created\":%now%,\"livemode\":false,\"pending_webhooks\":1,\"type\":"
       "\"payment_intent.succeeded\",\"data\":{\"object\":{\"id\":\"pi_3MqqbKLt4dXK03v5\","
       "\"object\":"
       "\"payment_intent\",\"amount\":2000,\"currency\":\"usd\",\"status\":\"succeeded\","
       "\"description\":\"Order 1001\"}}}" },
     { "customer.subscription.deleted", NULL,
-      "{\"id\":\"evt_1NG8Du2eZvKYlo2CUI79vXWy\",\"object\":\"event\",\"created\":1686089970,"
+      "{\"id\":\"evt_%id%\",\"object\":\"event\",\"created\":%now%,"
       "\"livemode\":false,\"type\":\"customer.subscription.deleted\",\"data\":{\"object\":{\"id\":"
       "\"sub_1NG8Du2eZvKYlo2C\",\"object\":\"subscription\",\"status\":\"canceled\"}}}" },
 };

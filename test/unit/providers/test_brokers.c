@@ -167,7 +167,7 @@ static void composio_is_read_in_all_its_versions(void)
           "'auth_config_id':'ac_1','user_id':'u'},'data':{'commit_sha':'a1b2c3d','message':"
           "'fix: it'},'timestamp':'2026-01-15T10:30:00Z'}",
           NULL, "composio.event", "github_commit_event", "composio:msg_abc123", "fix: it", NULL,
-          NULL, "2026-01-15T10:30:00.000Z",
+          "a1b2c3d", "2026-01-15T10:30:00.000Z",
           "{'slug':'github_commit_event','toolkit':'github','trigger':'ti_1','user':'u','data':{"
           "'commit_sha':'a1b2c3d','message':'fix: it'}}" },
         { NULL,

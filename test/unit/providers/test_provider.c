@@ -35,7 +35,7 @@ static void check_example(const Provider *provider, const ProviderExample *examp
     CHECK_AT(example->event, first.count == 1 && second.count == 1);
     if (first.count != 1 || second.count != 1)
         return;
-    CHECK_AT(example->event, provided_type(provider->name, first.events->type));
+    CHECK_AT(example->event, provided_type(first.events->provider, first.events->type));
     CHECK_AT(example->event, !str_eq(first.events->dedup_key, second.events->dedup_key));
     CHECK_AT(example->event, first.events->title.at && first.events->external_id.at);
 }
