@@ -426,7 +426,8 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
     Reading reading = { .arena = arena, .hook = hook };
     Str text;
     TRY(open_body(arena, hook, &text, &reading.body, error));
-    reading.event = READ_FIRST(hook_header_text(hook, S("x-github-event")), guess_event(reading.body));
+    reading.event =
+        READ_FIRST(hook_header_text(hook, S("x-github-event")), guess_event(reading.body));
     reading.action = read_text(reading.body, "action");
     *ret = (ProviderRead){ 0 };
     const Type *type = find_type(reading.event);
