@@ -70,9 +70,9 @@ typedef struct Trigger {
 extern const Shape trigger_shape;
 extern const Shape cancel_shape; // reads cancelOn into a Trigger
 
-// trigger_compile reads the definition; strings are kept by reference, so source must live as long
+// trigger_compile reads the definition; strings are kept by reference, so json must live as long
 // as the trigger. ERR_TRIGGER_INVALID lists every problem found.
-Err trigger_compile(Arena *arena, const Json *source, Trigger *ret, Error *error) MUST_USE;
+Err trigger_compile(Arena *arena, const Json *json, Trigger *ret, Error *error) MUST_USE;
 
 // trigger_parse is trigger_compile for the text of a definition, which must live as long.
 Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
