@@ -2,6 +2,7 @@
 
 #include "api/served.h"
 #include "base/log.h"
+#include "domain/source.h"
 #include "engine/engine.h"
 
 #include <stdatomic.h>
@@ -14,6 +15,11 @@ enum {
 
 typedef struct Listener Listener;
 
+typedef struct KeptHook {
+    HookSeen seen; // its source is beside it
+    char source[SOURCE_ID_MAX + 1];
+} KeptHook;
+
 struct Listener {
     Listener *next;
     Feed *feed;
@@ -22,6 +28,7 @@ struct Listener {
     unsigned kinds;
     int64_t number;        // told, or passed over; FEED_NOW
     int64_t placed;        // the number that its client knows of
+    uint64_t hooks;        // told, of all that came
     Instant wrote_at;      // monotonic
     Instant full_at;       // monotonic: since when it takes nothing; INSTANT_NONE
     atomic_bool is_roused; // the stream has room again, or is gone
@@ -57,12 +64,14 @@ struct Feed {
     Read read;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    Listener *arrived; // guarded by lock
-    size_t count;      // guarded by lock: of all listeners
-    size_t open;       // guarded by lock: of those that have begun
-    bool is_wanted;    // guarded by lock
-    bool is_reading;   // guarded by lock
-    bool is_stopping;  // guarded by lock
+    Listener *arrived;          // guarded by lock
+    size_t count;               // guarded by lock: of all listeners
+    size_t open;                // guarded by lock: of those that have begun
+    KeptHook hooks[FEED_HOOKS]; // guarded by lock: the last of …
+    uint64_t hook_count;        // … so many that came; guarded by lock
+    bool is_wanted;             // guarded by lock
+    bool is_reading;            // guarded by lock
+    bool is_stopping;           // guarded by lock
 };
 
 static void want(Feed *feed)
@@ -108,6 +117,18 @@ static Err take_place(Feed *feed, Error *error)
     return ERR_OK;
 }
 
+void feed_hook(Feed *feed, const HookSeen *seen)
+{
+    pthread_mutex_lock(&feed->lock);
+    if (feed->count > 0) {
+        KeptHook *kept = &feed->hooks[feed->hook_count++ % FEED_HOOKS];
+        kept->seen = *seen;
+        snprintf(kept->source, sizeof kept->source, "%.*s", STR_ARG(seen->source));
+        want(feed);
+    }
+    pthread_mutex_unlock(&feed->lock);
+}
+
 void feed_join(Feed *feed, Call *call, unsigned kinds, int64_t after)
 {
     Error error = { .arena = call->arena };
@@ -118,6 +139,7 @@ void feed_join(Feed *feed, Call *call, unsigned kinds, int64_t after)
     pthread_mutex_lock(&feed->lock);
     Err err = take_place(feed, &error);
     if (err == ERR_OK) {
+        listener->hooks = feed->hook_count;
         listener->next = feed->arrived;
         feed->arrived = listener;
         want(feed);
@@ -255,6 +277,47 @@ static Err tell_facts(Round *round, Listener *listener, bool *ret_gone, Error *e
     return ERR_OK;
 }
 
+static void add_hook(Buf *to, const KeptHook *kept)
+{
+    const HookSeen *seen = &kept->seen;
+    JsonOut json = json_out(to);
+    buf_add(to, S("event: hook\ndata: "));
+    json_open(&json, '{');
+    json_put_str(&json, S("source"), str_from(kept->source));
+    json_put_str(&json, S("provider"), str_from(provider_id_text(seen->provider)));
+    json_put_str(&json, S("verdict"), str_from(hook_verdict_code(seen->verdict)));
+    json_put_i64(&json, S("size"), (int64_t) seen->size);
+    json_put_id(&json, S("id"), seen->id);
+    json_put_time(&json, S("time"), seen->at);
+    json_close(&json, '}');
+    buf_add(to, S("\n\n"));
+}
+
+// hooks_since writes those of the tenant that came since, and says how many have come in all.
+static void hooks_since(Feed *feed, int64_t tenant, uint64_t since, Buf *to, uint64_t *ret_count)
+{
+    pthread_mutex_lock(&feed->lock);
+    uint64_t count = feed->hook_count;
+    if (count - since > FEED_HOOKS)
+        since = count - FEED_HOOKS;
+    for (; since < count; since++)
+        if (feed->hooks[since % FEED_HOOKS].seen.tenant == tenant)
+            add_hook(to, &feed->hooks[since % FEED_HOOKS]);
+    pthread_mutex_unlock(&feed->lock);
+    *ret_count = count;
+}
+
+static void tell_hooks(Round *round, Listener *listener, bool *ret_gone)
+{
+    Buf text = buf_new(round->arena, BUF_WHOLE);
+    uint64_t count;
+    if (!(listener->kinds & FRAME_SET(FRAME_HOOK)))
+        return;
+    hooks_since(round->feed, listener->call->tenant, listener->hooks, &text, &count);
+    if (text.len == 0 || give(round, listener, buf_str(&text), ret_gone))
+        listener->hooks = count;
+}
+
 // begin begins a stream: where it begins is told at once, so that nothing is missed by who
 // comes back before anything happened.
 static void begin(Round *round, Listener *listener)
@@ -359,7 +422,9 @@ static bool tell_one(Round *round, Listener *listener)
         part(listener, round->arena, "forbidden", "the key is gone, or may not look any more");
         return false;
     }
-    if (!is_gone && listener->full_at == INSTANT_NONE &&
+    if (!is_gone && listener->full_at == INSTANT_NONE)
+        tell_hooks(round, listener, &is_gone);
+    if (!is_gone && listener->full_at == INSTANT_NONE && (listener->kinds & FRAME_NUMBERED) &&
         tell_facts(round, listener, &is_gone, &error) != ERR_OK)
         log_warn("stream.failed", "detail=%s", log_quote(str_from(error.detail)));
     if (!is_gone && listener->full_at == INSTANT_NONE)

@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "api/feed.h"
 #include "base/metric.h"
 #include "domain/inbox.h"
 #include "domain/source.h"
@@ -23,6 +24,9 @@ typedef struct HookCall {
     Str headers;     // as they are kept
     Str external_id; // none
     Uuid id;         // once it is stored
+    bool is_judged;  // it was verified, or was not:
+    HookVerdict verdict;
+    Str source; // its id
 } HookCall;
 
 static const RegistryHook *find(const Call *call, const Registry *registry)
@@ -187,6 +191,9 @@ static Err decide_hook(Call *call, Error *error)
         return ERR_OK;
     }
     HookVerdict verdict = provider->verify(call->arena, hook, &trust);
+    with->is_judged = true;
+    with->verdict = verdict;
+    with->source = str_dup(call->arena, source->source);
     if (verdict != HOOK_VERIFIED)
         return refuse_verdict(verdict, error);
     Str id = provider->identify ? provider->identify(call->arena, hook) : STR_NONE;
@@ -256,9 +263,26 @@ const RouteSet hook_set = {
 
 enum { STATUSES = 1000 };
 
+// tell_listeners says that it came, and whether it was let in; not what Peal failed to store.
+static void tell_listeners(const Call *call, int status)
+{
+    const HookCall *with = call->with;
+    if (!with || !with->is_judged || status >= 500)
+        return;
+    feed_hook(call->api->feed, &(HookSeen){ .tenant = call->tenant,
+                                            .source = with->source,
+                                            .provider = with->provider,
+                                            .verdict = with->verdict,
+                                            .size = with->hook.body.len,
+                                            .id = with->id,
+                                            .at = with->hook.at });
+}
+
 void metrics_hook(const Call *call, int status)
 {
     const HookCall *with = call->with;
+    if (call->route && call->route->is_hook)
+        tell_listeners(call, status);
     if (call->route && call->route->is_hook)
         metric_count(METRIC_WEBHOOKS, (with ? (int64_t) with->provider + 1 : 0) * STATUSES + status,
                      1);

@@ -9,6 +9,10 @@ extern const Command command_notify;
 extern const Command command_events;
 extern const Command command_why;
 
+// listen.c, hooks.c
+extern const Command command_listen;
+extern const Command command_hooks;
+
 // defer.c
 extern const Command command_defer;
 extern const Command command_deferred;

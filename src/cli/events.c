@@ -6,6 +6,7 @@
 #include "cli/follow.h"
 #include "cli/input.h"
 #include "cli/pages.h"
+#include "cli/why.h"
 #include "domain/trigger.h"
 
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024, TREE_LINES_MAX = 20, STORY_ROWS = 500 };
@@ -180,7 +181,7 @@ static Str miss_text(Arena *arena, const Json *decision)
     return reason;
 }
 
-static void print_decision(Arena *arena, const Json *decision)
+static void print_decision(Arena *arena, const Json *decision, const char *indent)
 {
     Str outcome = json_str(json_get(decision, S("outcome")));
     Str trigger = output_clean(arena, json_str(json_get(decision, S("triggerId"))));
@@ -189,7 +190,7 @@ static void print_decision(Arena *arena, const Json *decision)
     Str id = output_clean(arena, json_str(json_get(decision, S("deliveryId"))));
     Str version = output_value(arena, json_get(decision, S("triggerVersion")));
 
-    printf("%.*s", STR_ARG(trigger));
+    printf("%s%.*s", indent, STR_ARG(trigger));
     if (!str_eq(version, S("-")))
         printf(" (version %.*s)", STR_ARG(version));
     if (str_eq(outcome, S("created"))) {
@@ -199,9 +200,22 @@ static void print_decision(Arena *arena, const Json *decision)
     printf(" made no delivery (%.*s): %.*s.\n", STR_ARG(output_clean(arena, outcome)),
            STR_ARG(output_clean(arena, miss_text(arena, decision))));
     if (place.len > 0)
-        printf("  The place is %.*s.\n", STR_ARG(place));
+        printf("%s  The place is %.*s.\n", indent, STR_ARG(place));
     if (change.len > 0)
-        printf("  It would match if %.*s.\n", STR_ARG(change));
+        printf("%s  It would match if %.*s.\n", indent, STR_ARG(change));
+}
+
+void why_print(const Client *client, Str event, const char *indent)
+{
+    Answer explained = { 0 };
+    Str path = client_path(client->arena, "/v1/events", str_z(client->arena, event), "explain");
+    if (!client_look(client, client_with(client, path, S("limit"), S("20")), &explained))
+        return;
+    const Json *decisions = json_get(explained.json, S("decisions"));
+    for (JsonIter it = json_each(decisions); json_next(&it);)
+        print_decision(client->arena, it.value, indent);
+    if (json_count(decisions) == 0)
+        printf("%sNo trigger listens to events of this kind.\n", indent);
 }
 
 static int why(CommandArgs *args)
@@ -221,7 +235,7 @@ static int why(CommandArgs *args)
         return EXIT_DONE;
     }
     for (size_t i = 0; i < pages.count; i++)
-        print_decision(client.arena, pages.items[i]);
+        print_decision(client.arena, pages.items[i], "");
     Str note = json_str(json_get(pages.first.json, S("note")));
     if (pages.count == 0)
         printf("No trigger listens to events of this kind.\n");
