@@ -313,6 +313,7 @@ CREATE TABLE inbox (
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 CREATE INDEX inbox_pending ON inbox (tenant, source, id) WHERE status = 0;
+CREATE INDEX inbox_done ON inbox (processed_at) WHERE provider IS NOT NULL AND status <> 0;
 CREATE UNIQUE INDEX inbox_external ON inbox (tenant, source, external_id)
     WHERE external_id IS NOT NULL AND provider IS NULL;
 

@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "store/definition.h"
+#include "store/inbox.h"
 
 // definitions_api.c
 Err definitions_list(Call *call, Db *db, Error *error);
@@ -199,6 +200,13 @@ Err work_done_read(Call *call, Error *error);
 Err work_fail_read(Call *call, Error *error);
 Err work_done_many_read(Call *call, Error *error);
 extern const RouteSet report_set;
+
+// inbox_api.c; inbox_put_row writes a hook without headers and body
+extern const Param inbox_params[];
+Err inbox_list(Call *call, Db *db, Error *error);
+Err inbox_get(Call *call, Db *db, Error *error);
+Err inbox_reprocess(Call *call, Tx *tx, Error *error);
+void inbox_put_row(Call *call, JsonOut *json, const InboxRow *row);
 
 // outbox_api.c
 extern const Param outbox_params[];

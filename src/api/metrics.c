@@ -25,6 +25,7 @@ typedef struct Held {
     size_t count;
     Instant now;
     int64_t unsealed;
+    int64_t waiting; // in the inbox
 } Held;
 
 void metrics_request(const Route *route, int status)
@@ -122,6 +123,9 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_WORKER_CLAIMS, NULL, NULL);
     metric_put_series(out, METRIC_WORKER_CLAIMED, NULL, NULL);
     metric_put_series(out, METRIC_MISSING, NULL, NULL);
+    metric_put_series(out, METRIC_INBOX_DRAIN, NULL, NULL);
+    metric_put_series(out, METRIC_PARSE_FAILURES, NULL, NULL);
+    metric_put_series(out, METRIC_DEDUP_HITS, NULL, NULL);
     metric_put_series(out, METRIC_AUDIT_FAILURES, NULL, NULL);
     if (!call->key)
         return;
@@ -308,8 +312,10 @@ static void answer(Call *call, const Depths *depths, const Held *held)
         put_depths(call, depths, &out);
     for (Metric metric = METRIC_CHANNEL_CIRCUIT; held && metric <= METRIC_CHANNEL_PAUSED; metric++)
         put_held(call, held, metric, &out);
-    if (held)
+    if (held) {
         put_alone(&out, METRIC_AUDIT_BACKLOG, (double) held->unsealed);
+        put_alone(&out, METRIC_INBOX_DEPTH, (double) held->waiting);
+    }
     if (depths && call->api->site)
         put_backlog(call->api->site, depths, &out);
     if (call->registry)
@@ -333,6 +339,7 @@ static Err run(Read *read, Db *db, Error *error)
     Held held = { .now = clock_now(api->clock) };
     TRY(health_held(db, call->arena, held.now, &held.rows, &held.count, error));
     TRY(audit_backlog(db, call->arena, &held.unsealed, error));
+    TRY(inbox_depth(db, call->arena, &held.waiting, error));
     answer(call, &api->depths, &held);
     return ERR_OK;
 }

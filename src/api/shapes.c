@@ -46,6 +46,7 @@ static const char *const role_words[] = { ROLE_TABLE(WORD) NULL };
 static const char *const rule_words[] = { RULE_KIND_TABLE(WORD) NULL };
 static const char *const inbox_kinds[] = { INBOX_OUTBOX_TABLE(WORD) NULL };
 static const char *const inbox_reasons[] = { INBOX_OUTBOX_REASON_TABLE(WORD) NULL };
+static const char *const inbox_hook_reasons[] = { INBOX_HOOK_REASON_TABLE(WORD) "fatal", NULL };
 #undef WORD
 #define CODE(name, http, exit, code, title) (code),
 #define VERDICT_CODE(name, code, words) (code),
@@ -55,7 +56,7 @@ static const char *const error_codes[] = { ERR_TABLE(CODE) HOOK_VERDICT_TABLE(VE
 
 // clang-format off
 static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
-static const char *const moment_words[] = { "received", "decided", "planned", "attempt", "ended", NULL };
+static const char *const moment_words[] = { "received", "verified", "drained", "decided", "planned", "attempt", "ended", NULL };
 #define OPERATION_WORDS "retry", "discard", "cancel", "replay"
 const char *const operation_words[] = { OPERATION_WORDS, NULL };
 static const char *const operation_shown_words[] = { OPERATION_WORDS, "verify", "hand-over", NULL };
@@ -281,6 +282,7 @@ static const Shape decision_shape = SHAPE("Decision", decision_rows);
 static const Field decision_row = { NULL, FIELD_OBJECT, .inside = &decision_shape };
 static const Field explain_rows[] = {
     { "eventId", FIELD_ID, ALWAYS },
+    { "inbox",   FIELD_OBJECT, SOMETIMES, .inside = &inbox_shape, .help = "What it came as, where that was a webhook" },
     LIST("decisions", ALWAYS, decision_row),
     { "note",    FIELD_TEXT, OR_NULL, .help = "On the first page" },
     { "next",    FIELD_TEXT, OR_NULL, .help = "The cursor of the next page; null: there is none" },
@@ -291,7 +293,9 @@ const Shape explain_shape = SHAPE("Explanation", explain_rows);
 // Which members a moment has, depends on what it is.
 static const Field moment_detail_rows[] = {
     { "source",         FIELD_TEXT,  MAYBE_NULL },
-    { "kind",           FIELD_TEXT,  SOMETIMES },
+    { "kind",           FIELD_TEXT,  MAYBE_NULL },
+    { "provider",       FIELD_TEXT,  SOMETIMES },
+    { "externalId",     FIELD_TEXT,  MAYBE_NULL },
     { "triggerId",      FIELD_TEXT,  MAYBE_NULL },
     { "triggerVersion", FIELD_COUNT, SOMETIMES },
     { "rule",           FIELD_OBJECT, SOMETIMES, .inside = &rule_shape },
@@ -568,6 +572,30 @@ static const Field cause_rows[] = {
     { "filter",  FIELD_OBJECT, ALWAYS,  .inside = &cause_filter_shape, .help = "For /v1/operations and lists: exactly these deliveries" },
 };
 const Shape cause_shape = SHAPE("Cause", cause_rows);
+
+#define INBOX_ROWS \
+    { "id",          FIELD_ID,    ALWAYS, .help = "Also of the first event that it becomes" }, \
+    { "source",      FIELD_TEXT,  ALWAYS }, \
+    { "provider",    FIELD_TEXT,  ALWAYS }, \
+    { "externalId",  FIELD_TEXT,  OR_NULL, .help = "The provider's own id for it" }, \
+    WORDS("status", ALWAYS, inbox_shown_words), \
+    { "reason",      FIELD_WORD,  OR_NULL, .words = inbox_hook_reasons, .help = "Why it failed, or made no run" }, \
+    { "error",       FIELD_TEXT,  OR_NULL, .help = "The same in words" }, \
+    { "attempts",    FIELD_COUNT, ALWAYS, .help = "That failed by no fault of its form" }, \
+    { "size",        FIELD_COUNT, ALWAYS, .help = "Bytes of its body" }, \
+    { "contentType", FIELD_TEXT,  OR_NULL }, \
+    { "receivedAt",  FIELD_TIME,  ALWAYS }, \
+    { "processedAt", FIELD_TIME,  OR_NULL }
+static const Field inbox_rows[] = { INBOX_ROWS };
+const Shape inbox_shape = SHAPE("InboxRow", inbox_rows);
+static const Field inbox_whole_rows[] = {
+    INBOX_ROWS,
+    { "headers",    FIELD_OBJECT, ALWAYS, .help = "By name, in lower case, without credentials" },
+    { "body",       FIELD_TEXT,   SOMETIMES, .help = "Where it is UTF-8" },
+    { "bodyBase64", FIELD_TEXT,   SOMETIMES, .help = "Else" },
+};
+const Shape inbox_whole_shape = SHAPE("InboxRowWhole", inbox_whole_rows);
+#undef INBOX_ROWS
 
 static const Field outbox_rows[] = {
     { "id",            FIELD_ID,    ALWAYS, .help = "Of the event that it becomes" },

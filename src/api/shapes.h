@@ -95,6 +95,9 @@ extern const Shape notification_shape;
 // causes_api.c
 extern const Shape cause_shape;
 
+// inbox_api.c
+extern const Shape inbox_shape, inbox_whole_shape;
+
 // outbox_api.c
 extern const Shape outbox_shape;
 

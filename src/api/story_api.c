@@ -6,7 +6,8 @@
 #include "store/event.h"
 
 // What became of one event: explain tells what each trigger made of it, timeline what happened to
-// it. Both are read page by page, each no more than it shows.
+// it. Both are read page by page, each no more than it shows. What came as a webhook begins with
+// the hook; one that made no event is a story by itself, which says why.
 
 enum { NOTE_MAX = 2000 };
 
@@ -57,16 +58,26 @@ static Decided created(const DeliveryView *delivery)
 // Story is an event with all that did not become a delivery of it: that is one row. Only this is
 // stored as a decision; the others are made up from their deliveries.
 typedef struct Story {
-    Event event;
+    Event event; // of a hook that made none only its id and when it was received
+    bool is_event;
     Miss *misses;
     size_t miss_count;
+    InboxRow hook; // that it came by
+    bool is_hook;
 } Story;
 
 static Err read_story(Call *call, Db *db, Story *ret, Error *error)
 {
     Uuid id;
     TRY(call_id(call, 0, &id, error));
-    TRY(event_row(db, call->arena, call->tenant, id, &ret->event, error));
+    TRY(inbox_of_event(db, call->arena, call->tenant, id, &ret->hook, &ret->is_hook, error));
+    Err err = event_row(db, call->arena, call->tenant, id, &ret->event, error);
+    if (err == ERR_NOT_FOUND && ret->is_hook && uuid_cmp(ret->hook.id, id) == 0) {
+        ret->event = (Event){ .id = id, .received_at = ret->hook.received_at };
+        return ERR_OK;
+    }
+    TRY(err);
+    ret->is_event = true;
     return decision_of_event(db, call->arena, call->tenant, id, &ret->misses, &ret->miss_count,
                              error);
 }
@@ -280,25 +291,48 @@ static Str note_of(Arena *arena, const Registry *registry, const Event *event,
     return note.len > 0 ? buf_str(&note) : STR_NONE;
 }
 
+// hook_note tells why a hook made no event, or that it waits.
+static Str hook_note(Arena *arena, const InboxRow *hook)
+{
+    Str why = hook->error.at ? hook->error : S("nothing more is known");
+    if (hook->status == INBOX_PENDING)
+        return S("the webhook waits to be read");
+    return str_format(arena, "the webhook made no event (%s): %.*s",
+                      inbox_reason_code((InboxReason) hook->reason), STR_ARG(why));
+}
+
+static Err read_note(Call *call, Db *db, const Story *story, Str *ret, Error *error)
+{
+    int64_t *deciders;
+    size_t count;
+    if (!story->is_event) {
+        *ret = hook_note(call->arena, &story->hook);
+        return ERR_OK;
+    }
+    TRY(read_deciders(call, db, story, &deciders, &count, error));
+    *ret = note_of(call->arena, call->registry, &story->event, deciders, count);
+    return ERR_OK;
+}
+
 Err event_explain(Call *call, Db *db, Error *error)
 {
     Story story = { 0 };
     Walk walk;
     Seen seen;
     Decided *decisions;
-    int64_t *deciders;
-    size_t decider_count;
     Str note = STR_NONE;
     TRY(call_walk(call, &walk, error));
     TRY(read_story(call, db, &story, error));
     TRY(read_decisions(call, db, &story, &walk, &decisions, &seen, error));
-    if (!walk.after.at) {
-        TRY(read_deciders(call, db, &story, &deciders, &decider_count, error));
-        note = note_of(call->arena, call->registry, &story.event, deciders, decider_count);
-    }
+    if (!walk.after.at)
+        TRY(read_note(call, db, &story, &note, error));
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_str(json, S("eventId"), id_text(call->arena, story.event.id));
+    if (story.is_hook) {
+        json_key(json, S("inbox"));
+        inbox_put_row(call, json, &story.hook);
+    }
     json_key(json, S("decisions"));
     json_open(json, '[');
     TRY(put_decisions(call, db, json, &story.event, decisions, seen.count, error));
@@ -310,21 +344,37 @@ Err event_explain(Call *call, Db *db, Error *error)
 }
 
 // What stands in a timeline, in the order in which it happens at one and the same moment.
-typedef enum MomentKind { RECEIVED, DECIDED, PLANNED, ATTEMPT, ENDED } MomentKind;
+typedef enum MomentKind {
+    RECEIVED,
+    VERIFIED,
+    DRAINED,
+    DECIDED,
+    PLANNED,
+    ATTEMPT,
+    ENDED
+} MomentKind;
 
 static const char *const moment_texts[] = {
-    [RECEIVED] = "received", [DECIDED] = "decided", [PLANNED] = "planned",
-    [ATTEMPT] = "attempt",   [ENDED] = "ended",
+    [RECEIVED] = "received", [VERIFIED] = "verified", [DRAINED] = "drained", [DECIDED] = "decided",
+    [PLANNED] = "planned",   [ATTEMPT] = "attempt",   [ENDED] = "ended",
 };
 
-// MomentPlace is the place of a moment in the order in which a timeline is read: first the event
-// with what did not become a delivery (delivery 0), then delivery by delivery: decided, planned,
-// its attempts by number, ended. A page is told in the order of time.
+// MomentPlace is the place of a moment in the order in which a timeline is read: first the event,
+// what happened to the hook that it came by, and what did not become a delivery (delivery 0), then
+// delivery by delivery: decided, planned, its attempts by number, ended. A page is told in the
+// order of time.
 typedef struct MomentPlace {
     int64_t delivery, n;
 } MomentPlace;
 
-enum { PLACE_RECEIVED = 0, PLACE_DECIDED = 0, PLACE_PLANNED = 1, PLACE_ENDED = INT32_MAX };
+enum {
+    PLACE_RECEIVED = 0,
+    PLACE_VERIFIED = 1,
+    PLACE_DRAINED = 2,
+    PLACE_DECIDED = 0,
+    PLACE_PLANNED = 1,
+    PLACE_ENDED = INT32_MAX
+};
 
 // Moment is one thing that happened; of names the row that tells it.
 typedef struct Moment {
@@ -332,7 +382,7 @@ typedef struct Moment {
     Instant at;
     MomentKind kind;
     union {
-        const Event *event;
+        const Story *story;
         const Decided *decision;
         const DeliveryView *delivery;
         const AttemptView *attempt;
@@ -391,6 +441,29 @@ static void put_planned_rule(JsonOut *json, const DeliveryView *delivery)
     rule_put(json, delivery->rule_kind, delivery->rule_id, delivery->promise.version);
 }
 
+// put_beginning tells of the event, or of the hook that it came by. Only what was verified, as its
+// source says, is in the inbox.
+static void put_beginning(JsonOut *json, MomentKind kind, const Story *story)
+{
+    const InboxRow *hook = &story->hook;
+    InboxShown shown = inbox_shown((InboxStatus) hook->status, hook->attempts);
+    if (kind == DRAINED) {
+        json_put_str(json, S("outcome"), str_from(inbox_shown_words[shown]));
+        json_put_str(json, S("reason"),
+                     hook->reason ? str_from(inbox_reason_code((InboxReason) hook->reason))
+                                  : STR_NONE);
+        json_put_str(json, S("detail"), hook->error);
+        return;
+    }
+    json_put_str(json, S("source"), story->is_event ? story->event.source : hook->source);
+    if (kind == RECEIVED)
+        json_put_str(json, S("kind"), story->event.kind);
+    if (story->is_hook) {
+        json_put_str(json, S("provider"), hook->provider);
+        json_put_str(json, S("externalId"), hook->external_id);
+    }
+}
+
 static void put_moment(Call *call, JsonOut *json, const Moment *moment)
 {
     json_open(json, '{');
@@ -400,8 +473,9 @@ static void put_moment(Call *call, JsonOut *json, const Moment *moment)
     json_open(json, '{');
     switch (moment->kind) {
     case RECEIVED:
-        json_put_str(json, S("source"), moment->event->source);
-        json_put_str(json, S("kind"), moment->event->kind);
+    case VERIFIED:
+    case DRAINED:
+        put_beginning(json, moment->kind, moment->story);
         break;
     case DECIDED:
         put_decision(call, json, moment->decision);
@@ -443,21 +517,37 @@ static void add(Timeline *timeline, Moment moment)
         timeline->moments[timeline->count++] = moment;
 }
 
+static void add_first(Timeline *timeline, const Story *story, MomentKind kind, int64_t place,
+                      Instant at)
+{
+    add(timeline, (Moment){ .place = { 0, place }, .at = at, .kind = kind, .story = story });
+}
+
+// decided_at is when rules looked at an event: as it came, or as the hook was drained.
+static Instant decided_at(const Story *story)
+{
+    bool is_drained = story->is_hook && story->hook.processed_at != INSTANT_NONE;
+    return is_drained ? story->hook.processed_at : story->event.received_at;
+}
+
 // add_beginning adds what came in and what did not become a delivery.
 static Err add_beginning(Call *call, Db *db, const Story *story, Timeline *timeline, Error *error)
 {
-    size_t from = timeline->after.n > 0 ? (size_t) timeline->after.n : 0, count;
+    int64_t after = timeline->after.n;
+    size_t from = after > PLACE_DRAINED ? (size_t) (after - PLACE_DRAINED) : 0, count;
     Instant at = story->event.received_at;
     if (timeline->after.delivery > 0)
         return ERR_OK;
     Decided *missed = ARENA_ARRAY(call->arena, Decided, timeline->room);
     TRY(read_misses(call, db, story, from, timeline->room, missed, &count, error));
-    add(timeline,
-        (Moment){
-            .place = { 0, PLACE_RECEIVED }, .at = at, .kind = RECEIVED, .event = &story->event });
+    add_first(timeline, story, RECEIVED, PLACE_RECEIVED, at);
+    if (story->is_hook)
+        add_first(timeline, story, VERIFIED, PLACE_VERIFIED, at);
+    if (story->is_hook && story->hook.processed_at != INSTANT_NONE)
+        add_first(timeline, story, DRAINED, PLACE_DRAINED, decided_at(story));
     for (size_t i = 0; i < count; i++)
-        add(timeline, (Moment){ .place = { 0, (int64_t) (from + i + 1) },
-                                .at = at,
+        add(timeline, (Moment){ .place = { 0, (int64_t) (from + i + 1) + PLACE_DRAINED },
+                                .at = decided_at(story),
                                 .kind = DECIDED,
                                 .decision = &missed[i] });
     return ERR_OK;
@@ -492,10 +582,11 @@ static void add_delivery(Timeline *timeline, const Story *story, Made *made, siz
 {
     const DeliveryView *delivery = &made->deliveries[i];
     int64_t number = delivery_number(delivery->promise.id);
-    add(timeline, (Moment){ .place = { number, PLACE_DECIDED },
-                            .at = story->event.received_at,
-                            .kind = DECIDED,
-                            .decision = &made->decisions[i] });
+    add(timeline,
+        (Moment){ .place = { number, PLACE_DECIDED },
+                  .at = story->is_hook ? delivery->promise.triggered_at : story->event.received_at,
+                  .kind = DECIDED,
+                  .decision = &made->decisions[i] });
     add(timeline, planned(delivery, number, made->triggers[i]));
     for (; made->attempt_count > 0 && uuid_cmp(made->attempts->delivery, delivery->promise.id) == 0;
          made->attempts++, made->attempt_count--)

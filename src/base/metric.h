@@ -75,6 +75,10 @@ enum {
     X(WORKERS_WAITING,   GAUGE,     0,                     "peal_workers_waiting",             "",                     "Workers that wait for work, at this node") \
     X(WORKER_CLAIMS,     COUNTER,   1,                     "peal_worker_claims_total",         "",                     "Looks of workers for work, with or without success") \
     X(WORKER_CLAIMED,    COUNTER,   1,                     "peal_worker_claimed_total",        "",                     "Deliveries that workers claimed") \
+    X(INBOX_DEPTH,       GAUGE,     0,                     "peal_inbox_depth",                 "",                     "Rows of the inbox that wait to become events, of all tenants and nodes; counted up to a million") \
+    X(INBOX_DRAIN,       HISTOGRAM, 1,                     "peal_inbox_drain_seconds",         "",                     "From a webhook's receipt to the end of its handling") \
+    X(PARSE_FAILURES,    COUNTER,   1,                     "peal_parse_failures_total",        "",                     "Webhooks that could not be read as their provider's") \
+    X(DEDUP_HITS,        COUNTER,   1,                     "peal_dedup_hits_total",            "",                     "Deliveries that were not made because another holds their dedup key") \
     X(PROCESS_START,     GAUGE,     0,                     "process_start_time_seconds",       "",                     "When the process started, since 1970") \
     X(PROCESS_CPU,       COUNTER,   0,                     "process_cpu_seconds_total",        "",                     "Time that the process has computed, user and system") \
     X(PROCESS_RESIDENT,  GAUGE,     0,                     "process_resident_memory_bytes",    "",                     "Memory that the process has in use") \

@@ -21,6 +21,9 @@ extern const Command command_deferred;
 extern const Command command_deliveries;
 extern const Command command_captured;
 
+// inbox.c
+extern const Command command_inbox;
+
 // outbox.c
 extern const Command command_outbox;
 

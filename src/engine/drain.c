@@ -39,6 +39,7 @@ typedef struct Draining {
 static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault);
 static void count_try(const Tx *tx, InboxRow *row);
 static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error);
+static void measure(const Tx *tx, const InboxTaken *taken);
 
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
@@ -68,7 +69,9 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     }
     inbox_settle(tx, taken.rows, taken.count);
     inbox_awake(tx, clock_now(options->real) + AWAKE);
-    return tx_sync(tx, error);
+    TRY(tx_sync(tx, error));
+    measure(tx, &taken);
+    return ERR_OK;
 }
 
 void drain_take(Engine *engine, const DutyReport *report)
@@ -267,8 +270,9 @@ static Err add_event(Draining *draining, InboxRow *row, const Unpacked *unpacked
     Error why = { .arena = &tx->arena };
     Accept *accept = accept_of(tx, row->tenant);
     AcceptItem *item = accept->items;
-    Err err = unpack_event(&tx->arena, row, unpacked, n, STR_NONE, draining->options->payload_max,
-                           &item->event, &why);
+    const RegistryHook *source = registry_source(tx->registry, row->tenant, row->source);
+    Err err = unpack_event(&tx->arena, row, unpacked, n, source ? source->integration : STR_NONE,
+                           draining->options->payload_max, &item->event, &why);
     item->event.received_at = earlier(row->received_at, tx->now);
     if (err == ERR_OK && row->processed_at != INSTANT_NONE)
         TRY(again_load(tx->db, &tx->arena, accept->tenant, item->event.id, &item->again, error));
@@ -325,24 +329,32 @@ static void end_emitted(const Tx *tx, InboxRow *row, bool is_good)
 
 // end_hook ends a hook by the next of its events: it is enough that one of them was taken. Nobody
 // need listen to what a provider sends, so that none was is no failure.
-static void end_hook(const Tx *tx, InboxRow *row, bool is_good)
+static void end_hook(Tx *tx, InboxRow *row, const Event *event, bool is_good)
 {
+    size_t listeners;
     bool is_first = row->status != INBOX_PUBLISHED;
-    if (is_good || is_first)
-        end(tx, row, INBOX_PUBLISHED, is_good ? INBOX_REASON_NONE : INBOX_REASON_NO_TRIGGER,
-            STR_NONE);
+    registry_triggers(tx->registry, event->tenant, event->kind, &listeners);
+    if (is_good)
+        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE, STR_NONE);
+    else if (is_first)
+        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER,
+            str_format(&tx->arena, "no trigger %s %.*s", listeners > 0 ? "took" : "listens to",
+                       STR_ARG(event->kind)));
 }
 
 // flush writes the events that were decided.
 static Err flush(Draining *draining, Error *error)
 {
-    const Tx *tx = draining->tx;
+    Tx *tx = draining->tx;
     if (draining->count > 0)
         TRY(accept_write(draining->tx, draining->accepts, draining->count, error));
     for (size_t i = 0; i < draining->count; i++) {
         InboxRow *row = draining->rows[i];
         bool is_good = is_taken(tx, draining->accepts[i]);
-        (row->kind == INBOX_HOOK ? end_hook : end_emitted)(tx, row, is_good);
+        if (row->kind == INBOX_HOOK)
+            end_hook(tx, row, &draining->accepts[i]->items[0].event, is_good);
+        else
+            end_emitted(tx, row, is_good);
     }
     draining->count = 0;
     return ERR_OK;
@@ -393,4 +405,19 @@ static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, E
     for (size_t i = 0; i < taken->count; i++)
         TRY(do_row(&draining, &taken->rows[i], error));
     return flush(&draining, error);
+}
+
+// measure counts what is about to be committed: figures for a graph, which a rare failure of that
+// may count twice.
+static void measure(const Tx *tx, const InboxTaken *taken)
+{
+    int64_t failures = 0;
+    for (size_t i = 0; i < taken->count; i++) {
+        const InboxRow *row = &taken->rows[i];
+        if (row->kind != INBOX_HOOK || row->status == INBOX_PENDING)
+            continue;
+        metric_observe(METRIC_INBOX_DRAIN, METRIC_ALONE, later(tx->now - row->received_at, 0));
+        failures += row->reason == INBOX_REASON_UNPARSABLE;
+    }
+    metric_count(METRIC_PARSE_FAILURES, METRIC_ALONE, failures);
 }

@@ -2,6 +2,7 @@
 
 #include "store/definition.h"
 #include "store/idempotency.h"
+#include "store/inbox.h"
 #include "store/list.h"
 #include "store/pace.h"
 #include "store/purge.h"
@@ -41,6 +42,14 @@ static Err of_paces(Tx *tx, const EngineOptions *options, int limit, PurgeReport
 {
     (void) options;
     TRY(pace_purge(tx->db, &tx->arena, tx->now, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
+static Err of_hooks(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret, Error *error)
+{
+    (void) options;
+    TRY(inbox_purge(tx, limit, &ret->gone, error));
     ret->has_more = ret->gone == limit;
     return ERR_OK;
 }
@@ -92,6 +101,7 @@ static const Purge purge_rows[] = {
     { "idempotency keys", 500, of_keys },
     { "samples", 500, of_samples },
     { "paces", 500, of_paces },
+    { "hooks", 100, of_hooks }, // which may be large
     { "members of lists that were replaced", 500, of_members },
     { "secrets whose overlap is over", 100, of_secrets },
     { "all that has ended", PURGE_SLICE, of_ended },

@@ -60,17 +60,6 @@ Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *provid
     return failed(arena, is_large ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE, error.detail);
 }
 
-Uuid unpack_id(Uuid row, size_t n)
-{
-    uint32_t tail = 0;
-    for (int i = 10; i < 14; i++)
-        tail = tail << 8 | row.b[i];
-    tail += (uint32_t) n;
-    for (int i = 13; i >= 10; i--, tail >>= 8)
-        row.b[i] = (uint8_t) tail;
-    return row;
-}
-
 Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,
                  Str integration, size_t max, Event *ret, Error *error)
 {
@@ -88,6 +77,6 @@ Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, si
         return fail(error, ERR_TOO_LARGE, "an event of it has %zu bytes; %zu are allowed",
                     payload.len, max);
     TRY(event_build_row(arena, payload, ret, error));
-    ret->id = unpack_id(row->id, n);
+    ret->id = inbox_event(row->id, n);
     return ERR_OK;
 }

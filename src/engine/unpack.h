@@ -27,10 +27,6 @@ typedef struct Unpacked {
 // unpack reads a hook. providers are by ProviderName; NULL: those that Peal knows.
 Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *providers);
 
-// unpack_id is the id of the nth event, from 0: the first has the row's own, the others differ from
-// it in the four bytes before those that tell deliveries apart.
-Uuid unpack_id(Uuid row, size_t n);
-
 // unpack_event makes the nth event, which is the integration's (none: nobody's). Its payload has
 // what came as raw while it is not longer than max with it; ERR_TOO_LARGE where it is even without.
 Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,

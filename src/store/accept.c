@@ -872,6 +872,7 @@ static void tell_holders(const Batch *batch)
             DedupKey *key = &item->pairs[p].key;
             if (!accept_skipped(&item->pairs[p]))
                 continue;
+            batch->tx->dedup_hits++;
             if (!key->public_id.at) {
                 sorted = sorted ? sorted : sort_deliveries(batch);
                 Promise wanted = { .id = key->holder };

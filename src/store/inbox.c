@@ -99,6 +99,51 @@ static const Statement opened = {
     .postgres = "UPDATE emit_state SET manual_now = $1, payload_max = $2",
 };
 
+// A head is a row without its body: its length is known without reading it.
+#define HEAD_SELECT                                                                                \
+    "SELECT i.tenant, i.id, i.source, i.kind, i.external_id, i.provider, i.headers, i.status,"     \
+    " i.reason, i.error, i.attempts, i.received_at, i.processed_at, LENGTH(i.body) FROM inbox i"
+static const Statement head = {
+    .name = "inbox_head",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .sql = HEAD_SELECT " WHERE i.tenant = $1 AND i.id = $2 AND i.provider IS NOT NULL",
+};
+static const Statement head_before = {
+    .name = "inbox_head_before",
+    .scope = STATEMENT_TENANT,
+    .params = "iuu",
+    .sql = HEAD_SELECT " WHERE i.tenant = $1 AND i.id <= $2 AND i.id >= $3"
+                       " AND i.provider IS NOT NULL ORDER BY i.id DESC LIMIT 1",
+};
+static const Statement heads = {
+    .name = "inbox_heads",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = HEAD_SELECT " WHERE i.tenant = $1 AND i.id = $2",
+    .postgres = HEAD_SELECT " JOIN unnest($1, $2) AS u (tenant, id) ON i.tenant = u.tenant"
+                            " AND i.id = u.id ORDER BY i.id DESC",
+};
+
+// Nodes purge at the same time.
+#define OLDEST                                                                                     \
+    "SELECT tenant, id FROM inbox WHERE provider IS NOT NULL AND status <> 0"                      \
+    " AND processed_at <= $1 ORDER BY processed_at LIMIT $2"
+static const Statement purge = {
+    .name = "inbox_purge",
+    .scope = STATEMENT_SYSTEM,
+    .params = "ii",
+    .sql = "DELETE FROM inbox WHERE (tenant, id) IN (" OLDEST ")",
+    .postgres = "DELETE FROM inbox WHERE (tenant, id) IN (" OLDEST " FOR UPDATE SKIP LOCKED)",
+};
+static const Statement depth = {
+    .name = "inbox_depth",
+    .scope = STATEMENT_SYSTEM,
+    .params = "i",
+    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE status = 0 LIMIT $1) AS w",
+};
+
 static const Statement one = {
     .name = "inbox_row",
     .scope = STATEMENT_TENANT,
@@ -174,8 +219,9 @@ static const Statement many = {
 };
 
 const Statement *const inbox_statements[] = {
-    &put,  &last_tenant, &next_source, &pending, &bodies,  &settle, &awake,  &opened, &one,
-    &edge, &find,        &many,        &edge_up, &find_up, &replay, &retell, NULL
+    &put,  &last_tenant, &next_source, &pending, &bodies,  &settle,  &awake,  &opened,
+    &one,  &edge,        &find,        &many,    &edge_up, &find_up, &replay, &retell,
+    &head, &head_before, &heads,       &purge,   &depth,   NULL
 };
 
 static const Columns row_columns = COLUMNS(
@@ -186,6 +232,12 @@ static const Columns row_columns = COLUMNS(
     COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
     COLUMN_TIME(InboxRow, next_at), COLUMN(InboxRow, received_at),
     COLUMN_TIME(InboxRow, processed_at), COLUMN(InboxRow, provider), COLUMN(InboxRow, headers));
+static const Columns head_columns =
+    COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, source),
+            COLUMN(InboxRow, kind), COLUMN(InboxRow, external_id), COLUMN(InboxRow, provider),
+            COLUMN(InboxRow, headers), COLUMN(InboxRow, status), COLUMN(InboxRow, reason),
+            COLUMN(InboxRow, error), COLUMN(InboxRow, attempts), COLUMN(InboxRow, received_at),
+            COLUMN_TIME(InboxRow, processed_at), COLUMN(InboxRow, size));
 static const Columns settled_columns =
     COLUMNS(InboxRow, COLUMN(InboxRow, tenant), COLUMN(InboxRow, id), COLUMN(InboxRow, status),
             COLUMN(InboxRow, reason), COLUMN(InboxRow, error), COLUMN(InboxRow, attempts),
@@ -380,19 +432,82 @@ static bool is_of(const InboxRow *row, InboxSide side)
     return side == INBOX_ANY_SIDE || (side == INBOX_HOOKS) == (row->kind == INBOX_HOOK);
 }
 
+static Err is_unknown(InboxSide side, Uuid id, Error *error)
+{
+    char text[UUID_TEXT_LEN + 1];
+    return fail(error, ERR_NOT_FOUND, "there is no %s row %.*s",
+                side == INBOX_HOOKS ? "inbox" : "outbox", STR_ARG(uuid_text(id, text)));
+}
+
 Err inbox_row(Db *db, Arena *arena, InboxSide side, int64_t tenant, Uuid id, InboxRow *ret,
               Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(tenant), value_uuid(&id) };
     TRY(db_query(db, arena, &one, args, &rows, error));
+    *ret = (InboxRow){ 0 };
     if (rows.count > 0)
         columns_read(&row_columns, rows_at(&rows, 0), ret);
-    if (rows.count > 0 && is_of(ret, side))
-        return ERR_OK;
-    char text[UUID_TEXT_LEN + 1];
-    return fail(error, ERR_NOT_FOUND, "there is no %s row %.*s",
-                side == INBOX_HOOKS ? "inbox" : "outbox", STR_ARG(uuid_text(id, text)));
+    ret->size = (int64_t) ret->body.len;
+    return rows.count > 0 && is_of(ret, side) ? ERR_OK : is_unknown(side, id, error);
+}
+
+Err inbox_head(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_uuid(&id) };
+    TRY(db_query(db, arena, &head, args, &rows, error));
+    if (rows.count == 0)
+        return is_unknown(INBOX_HOOKS, id, error);
+    *ret = (InboxRow){ 0 };
+    columns_read(&head_columns, rows_at(&rows, 0), ret);
+    return ERR_OK;
+}
+
+enum { SHARED_BYTES = 10 }; // of the ids of a hook's events
+
+Uuid inbox_event(Uuid row, size_t n)
+{
+    uint32_t tail = 0;
+    for (int i = SHARED_BYTES; i < SHARED_BYTES + 4; i++)
+        tail = tail << 8 | row.b[i];
+    tail += (uint32_t) n;
+    for (int i = SHARED_BYTES + 3; i >= SHARED_BYTES; i--, tail >>= 8)
+        row.b[i] = (uint8_t) tail;
+    return row;
+}
+
+Err inbox_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, InboxRow *ret, bool *ret_found,
+                   Error *error)
+{
+    Rows rows;
+    Uuid from = event;
+    memset(from.b + SHARED_BYTES, 0, sizeof from.b - SHARED_BYTES);
+    Value args[] = { value_i64(tenant), value_uuid(&event), value_uuid(&from) };
+    TRY(db_query(db, arena, &head_before, args, &rows, error));
+    *ret = (InboxRow){ 0 };
+    *ret_found = rows.count > 0;
+    if (*ret_found)
+        columns_read(&head_columns, rows_at(&rows, 0), ret);
+    return ERR_OK;
+}
+
+Err inbox_purge(Tx *tx, int64_t limit, int64_t *ret, Error *error)
+{
+    Rows gone;
+    Value args[] = { value_i64(tx->now - INBOX_HOOKS_KEPT), value_i64(limit) };
+    TRY(tx_query(tx, &purge, args, &gone, error));
+    *ret = gone.changed;
+    return ERR_OK;
+}
+
+Err inbox_depth(Db *db, Arena *arena, int64_t *ret, Error *error)
+{
+    Rows rows;
+    Value max = value_i64(INBOX_DEPTH_MAX);
+    TRY(db_query(db, arena, &depth, &max, &rows, error));
+    *ret = value_to_i64(rows.values);
+    return ERR_OK;
 }
 
 // FilterArgs are the parameters of a walk.
@@ -487,10 +602,11 @@ Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, 
     FilterArgs args = args_of(&bounds, filter);
     TRY(walk_after(walk, true, &args.bounds.from, error));
     TRY(walk_ids(db, arena, &source_down, WALK_NEAR, walk, &args.bounds, &found, error));
-    TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
+    bool is_heads = filter->side == INBOX_HOOKS;
+    TRY(walk_rows(db, arena, is_heads ? &heads : &many, tenant, &found, &rows, error));
     InboxRow *shown = ARENA_ARRAY(arena, InboxRow, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
-        columns_read(&row_columns, rows_at(&rows, i), &shown[i]);
+        columns_read(is_heads ? &head_columns : &row_columns, rows_at(&rows, i), &shown[i]);
     *ret = shown;
     *ret_seen = walk_seen(arena, &found, walk_taken(&found, &rows, 1), rows.count, walk);
     return ERR_OK;

@@ -32,7 +32,8 @@ typedef struct InboxRow {
     Str headers;     // a hook's, without credentials: a JSON array of [name, value]; none
     Str event_kind, entity, topic, correlation_id;
     int schema_version;                // 0: none was said
-    Str body;                          // the payload
+    Str body;                          // the payload; none where only the head was read
+    int64_t size;                      // of the body, where only the head was read
     int status;                        // InboxStatus
     int reason;                        // InboxReason
     Str error;                         // in words; none
@@ -84,7 +85,7 @@ typedef struct InboxFilter {
     Instant to;           // received before; INSTANT_NONE for any
 } InboxFilter;
 
-// inbox_page reads rows newest first, with their bodies.
+// inbox_page reads rows newest first; of hooks, which may be large, only the heads.
 Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, const Walk *walk,
                InboxRow **ret, Seen *ret_seen, Error *error) MUST_USE;
 
@@ -105,5 +106,23 @@ Err inbox_replay(Tx *tx, int64_t tenant, const Uuid *ids, size_t count, int64_t 
 // inbox_row reads one; ERR_NOT_FOUND for another tenant's, or one of the other side.
 Err inbox_row(Db *db, Arena *arena, InboxSide side, int64_t tenant, Uuid id, InboxRow *ret,
               Error *error) MUST_USE;
+
+// inbox_head reads a hook without its body; inbox_of_event that which an event came by, if it did
+// by one that is still there.
+Err inbox_head(Db *db, Arena *arena, int64_t tenant, Uuid id, InboxRow *ret, Error *error) MUST_USE;
+Err inbox_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, InboxRow *ret, bool *ret_found,
+                   Error *error) MUST_USE;
+
+// inbox_event is the id of the nth event that a hook becomes, from 0: the first has the row's own,
+// the others differ from it in the four bytes before those that tell deliveries apart.
+Uuid inbox_event(Uuid row, size_t n);
+
+// inbox_purge deletes hooks that ended INBOX_HOOKS_KEPT ago or longer.
+#define INBOX_HOOKS_KEPT ((Span) 7 * SPAN_DAY)
+Err inbox_purge(Tx *tx, int64_t limit, int64_t *ret, Error *error) MUST_USE;
+
+// inbox_depth counts rows of all tenants that wait, up to INBOX_DEPTH_MAX.
+enum { INBOX_DEPTH_MAX = 1000000 };
+Err inbox_depth(Db *db, Arena *arena, int64_t *ret, Error *error) MUST_USE;
 
 extern const Statement *const inbox_statements[]; // ends with NULL

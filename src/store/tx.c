@@ -11,7 +11,7 @@ void tx_begin(Tx *tx)
     tx->counters = (Counters){ 0 };
     tx->moves = NULL;
     tx->move_count = tx->move_room = 0;
-    tx->event_count = 0;
+    tx->event_count = tx->dedup_hits = 0;
     tx->handoff_failures = 0;
     tx->actor = (Uuid){ { 0 } };
     tx->facts = fact_pack(&tx->arena, tx->now);

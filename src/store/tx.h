@@ -30,6 +30,7 @@ typedef struct Tx {
     Move *moves; // but the quiet ones
     size_t move_count, move_room;
     int64_t event_count;      // events it took in
+    int64_t dedup_hits;       // deliveries not made because another holds their key
     int64_t handoff_failures; // runs that it could not make
 } Tx;
 

@@ -597,6 +597,7 @@ static void count_made(const Tx *tx)
     metric_count(METRIC_EVENTS, METRIC_ALONE, tx->event_count);
     metric_count(METRIC_HANDOFF_FAILURES, METRIC_ALONE, tx->handoff_failures);
     metric_count(METRIC_CREATED, METRIC_ALONE, created);
+    metric_count(METRIC_DEDUP_HITS, METRIC_ALONE, tx->dedup_hits);
 }
 
 // tell counts what the transaction made and lets the follower know what it did.

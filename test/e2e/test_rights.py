@@ -172,7 +172,7 @@ def test_system_routes_need_the_system_right(ctx):
 
 def test_another_tenants_row_looks_as_if_there_were_none(ctx):
     owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
-    rows = {**rows_of(owner), "outbox": outbox_row(ctx)}
+    rows = {**rows_of(owner), "outbox": outbox_row(ctx), "inbox": NO_SUCH_ID}
     rows["work"] = rows["deliveries"]
     settle(ctx.peal)
     path = f"/v1/operations/{rows['operations']}"
@@ -229,7 +229,7 @@ def test_lists_show_only_ones_own(ctx):
                "/v1/events": ["kind=service-visit-closed"]}
     hidden = [emitted, rows["events"], rows["deliveries"], rows["operations"], rows["keys"], '"own"',
               "memory:own", "acme"]
-    unread = {"/v1/outbox"} if ctx.store == "sqlite" else set()
+    unread = {"/v1/inbox", "/v1/outbox"} if ctx.store == "sqlite" else {"/v1/inbox"}
     for path, is_paged in ((one.path, one.is_paged) for one in lists if one.path not in unread):
         for query in ["limit=500" if is_paged else "", *queries.get(path, [])]:
             text = other.get(f"{path}?{query}", expect=200).text

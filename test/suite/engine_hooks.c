@@ -166,8 +166,8 @@ static void a_hook_becomes_the_events_that_its_provider_reads(void)
     Rows rows = ask(store, "SELECT id, source, occurred_at, kind FROM event ORDER BY id", "", NULL);
     CHECK(rows.count == 2);
     CHECK(uuid_cmp(value_to_uuid(rows_at(&rows, 0)), id) == 0);
-    CHECK(uuid_cmp(value_to_uuid(rows_at(&rows, 1)), unpack_id(id, 1)) == 0);
-    CHECK(memcmp(&id, unpack_id(id, 1).b, 10) == 0);
+    CHECK(uuid_cmp(value_to_uuid(rows_at(&rows, 1)), inbox_event(id, 1)) == 0);
+    CHECK(memcmp(&id, inbox_event(id, 1).b, 10) == 0);
     CHECK(is_text(value_to_str(&rows_at(&rows, 0)[1]), "gh"));
     CHECK(value_to_i64(&rows_at(&rows, 0)[2]) == 1700000000000000);
     CHECK(is_text(value_to_str(&rows_at(&rows, 1)[3]), "generic.event"));
@@ -181,6 +181,7 @@ static void an_event_that_nobody_takes_is_stored_all_the_same(void)
     Uuid id = put(store, "{'events':[{'key':'a'}]}");
     lapse(&rig, SPAN_SECOND);
     CHECK(is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER));
+    CHECK(is_text(found(store, id).error, "no trigger listens to generic.event"));
     CHECK(count_of(store, "event") == 1);
 }
 
@@ -214,6 +215,58 @@ static void twins_fire_once(void)
     lapse(&rig, SPAN_SECOND);
     CHECK(rig.sent_count == 2 && count_of(store, "event") == 4);
     CHECK(count_of(store, "inbox WHERE status = 1") == 3);
+}
+
+// An event tells which hook it came by, the first as well as any other.
+static void an_event_leads_to_its_hook(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    Uuid before = put(store, "{'events':[{}]}");
+    Uuid id = put(store, "{'events':[{},{},{}]}");
+    lapse(&rig, SPAN_SECOND);
+    for (size_t n = 0; n < 3; n++) {
+        InboxRow row;
+        bool is_found;
+        MUST(store, inbox_of_event(store->db, &store->arena, TENANT, inbox_event(id, n), &row,
+                                   &is_found, &store->error));
+        CHECK(is_found && same_id(row.id, id) && !row.body.at && row.size == 21);
+        MUST(store, inbox_of_event(store->db, &store->arena, TENANT + 1, inbox_event(id, n), &row,
+                                   &is_found, &store->error));
+        CHECK(!is_found);
+    }
+    InboxRow row;
+    bool is_found;
+    Uuid foreign = uuid_new(now(store), &store->random);
+    MUST(store,
+         inbox_of_event(store->db, &store->arena, TENANT, foreign, &row, &is_found, &store->error));
+    CHECK(!is_found && !same_id(before, id));
+}
+
+static void hooks_that_ended_a_week_ago_go(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    put(store, "{'events':[{}]}");
+    put(store, "{'events':[{'pad':1100000}]}"); // fails
+    InboxRow emitted = hook(store, S("{}"));
+    emitted.kind = INBOX_EVENT;
+    emitted.event_kind = S("out");
+    emitted.provider = emitted.headers = STR_NONE;
+    put_rows(store, &emitted, 1);
+    lapse(&rig, SPAN_SECOND);
+    InboxRow waits = hook(store, S("{}"));
+    waits.next_at = now(store) + 30 * SPAN_DAY;
+    put_rows(store, &waits, 1);
+    pass(store, 7 * SPAN_DAY - 10 * SPAN_MINUTE);
+    lapse(&rig, 2 * SPAN_MINUTE);
+    CHECK(count_of(store, "inbox") == 4);
+    pass(store, SPAN_HOUR);
+    lapse(&rig, 2 * SPAN_MINUTE);
+    CHECK(count_of(store, "inbox") == 2 && count_of(store, "inbox WHERE status = 0") == 1);
+    CHECK(count_of(store, "event") == 2); // which are kept by their own rule
 }
 
 // What cannot be
@@ -423,6 +476,8 @@ static const Test tests[] = {
     TEST(an_event_that_nobody_takes_is_stored_all_the_same),
     TEST(a_hook_without_an_event_says_why),
     TEST(twins_fire_once),
+    TEST(an_event_leads_to_its_hook),
+    TEST(hooks_that_ended_a_week_ago_go),
     TEST(what_cannot_be_read_fails_at_once_and_alone),
     TEST(an_event_that_is_too_long_loses_raw_and_then_its_hook_fails),
     TEST(a_hook_that_brings_too_many_fails),
