@@ -29,6 +29,7 @@
 #include "domain/target.h"
 #include "domain/trigger.h"
 #include "engine/state.h"
+#include "engine/unpack.h"
 #include "lib/spool.h"
 #include "net/guard.h"
 #include "net/process.h"
@@ -232,6 +233,11 @@ static void print_hooks(void)
         span(member(&source_rotate_body_shape, "overlap")->max));
     row("the id that a provider gives it", "%s bytes; a longer one is not kept",
         count(INBOX_EXTERNAL_MAX));
+    row("a webhook, as it is read",
+        "gzip opens to %s, %s events, %s of payloads in all; what is more is failed (`too-large`). "
+        "It ends after %s tries that the store refused or that Peal died of",
+        bytes(UNPACK_OPENED_MAX), count(UNPACK_EVENTS_MAX), bytes(UNPACK_BYTES_MAX),
+        count(INBOX_TRIES));
 }
 
 static void print_definitions(void)

@@ -705,6 +705,8 @@ static const Field operation_filter_rows[] = {
     { "cause",   FIELD_TEXT, 0, .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
     { "site",    FIELD_TEXT, 0, .max = SITE_NAME_MAX },
     { "status",  FIELD_WORD, 0, .words = failed_words, .noun = "a status that can be replayed", .help = "Of replay, whether or not it is said" },
+    { "source",  FIELD_TEXT, 0, .max = EVENT_SOURCE_MAX, .help = "Of replay: sql, or the id of a source" },
+    { "provider", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX, .help = "Of replay: webhooks of this provider" },
     { "from",    FIELD_TIME, 0 },
     { "to",      FIELD_TIME, 0 },
 };

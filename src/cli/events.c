@@ -237,7 +237,8 @@ static int why(CommandArgs *args)
     for (size_t i = 0; i < pages.count; i++)
         print_decision(client.arena, pages.items[i], "");
     Str note = json_str(json_get(pages.first.json, S("note")));
-    if (pages.count == 0)
+    bool is_hook = json_get(pages.first.json, S("inbox")) != NULL; // whose note says all
+    if (pages.count == 0 && !is_hook)
         printf("No trigger listens to events of this kind.\n");
     if (note.len > 0)
         printf("%.*s.\n", STR_ARG(output_clean(client.arena, note)));

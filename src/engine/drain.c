@@ -4,8 +4,10 @@
 #include "store/accept.h"
 #include "store/defer.h"
 #include "store/inbox.h"
+#include "store/integration.h"
 #include "store/message.h"
 #include "store/notification.h"
+#include "store/poll_group.h"
 
 // The drain makes of the inbox's rows what they are to become (domain/inbox.h), many in one
 // transaction, in the order of each source. It runs when it is told of something, which a commit of
@@ -21,16 +23,26 @@
 // be one that ends the process too.
 //
 // A hook becomes as many events as its provider reads from it (unpack.h), or none, and says why.
+// Whose they are is found out for all hooks of a transaction at once, in pieces: what a hook says
+// of an account holds for what came behind it, and for nothing before.
 
 #define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
 #define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
 #define CANCELLED_BY S("peal.cancel")
 #define DIED "Peal ended, perhaps while it handled this row"
 
+// Opened is a row as it is looked at: of a hook, what is in it and where each event goes.
+typedef struct Opened {
+    InboxRow *row;
+    Unpacked unpacked;
+    IntegrationRoute *routes; // of the events
+} Opened;
+
 // Draining is rows of one transaction that become events together.
 typedef struct Draining {
     Tx *tx;
     const EngineOptions *options;
+    Opened *opened; // of the rows that were taken
     Accept **accepts;
     InboxRow **rows; // of the accepts: several in a row may be of one
     size_t count, room;
@@ -263,15 +275,14 @@ static Err add(Draining *draining, InboxRow *row, Error *error)
 }
 
 // add_event decides an event of a hook; one that cannot be any fails the hook.
-static Err add_event(Draining *draining, InboxRow *row, const Unpacked *unpacked, size_t n,
-                     Error *error)
+static Err add_event(Draining *draining, const Opened *opened, size_t n, Error *error)
 {
     Tx *tx = draining->tx;
+    InboxRow *row = opened->row;
     Error why = { .arena = &tx->arena };
-    Accept *accept = accept_of(tx, row->tenant);
+    Accept *accept = accept_of(tx, opened->routes[n].to_tenant);
     AcceptItem *item = accept->items;
-    const RegistryHook *source = registry_source(tx->registry, row->tenant, row->source);
-    Err err = unpack_event(&tx->arena, row, unpacked, n, source ? source->integration : STR_NONE,
+    Err err = unpack_event(&tx->arena, row, &opened->unpacked, n, opened->routes[n].to,
                            draining->options->payload_max, &item->event, &why);
     item->event.received_at = earlier(row->received_at, tx->now);
     if (err == ERR_OK && row->processed_at != INSTANT_NONE)
@@ -287,25 +298,41 @@ static Err add_event(Draining *draining, InboxRow *row, const Unpacked *unpacked
     return ERR_OK;
 }
 
-// add_hook decides all events of a hook, or none. One that has none is done with that.
-static Err add_hook(Draining *draining, InboxRow *row, Error *error)
+// end_empty ends a hook without an event, by why there is none.
+static void end_empty(Tx *tx, const Opened *opened)
+{
+    const ProviderRead *read = &opened->unpacked.read;
+    Str note = read->count > 0 ? S("no trigger type is for it") : cut(tx, read->note);
+    for (size_t n = 0; n < read->count; n++) {
+        if (opened->routes[n].is_found)
+            continue;
+        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION,
+            cut(tx, opened->routes[n].why));
+        return;
+    }
+    end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT, note);
+}
+
+// add_hook decides all events of a hook that are somebody's, or none. One that has none is done
+// with that.
+static Err add_hook(Draining *draining, const Opened *opened, Error *error)
 {
     Tx *tx = draining->tx;
+    InboxRow *row = opened->row;
     size_t before = draining->count;
-    Unpacked unpacked = unpack(&tx->arena, row, draining->options->providers);
-    const ProviderRead *read = &unpacked.read;
-    if (unpacked.reason != INBOX_REASON_NONE)
-        end(tx, row, INBOX_FAILED, unpacked.reason, cut(tx, unpacked.error));
+    const ProviderRead *read = &opened->unpacked.read;
+    if (opened->unpacked.reason != INBOX_REASON_NONE)
+        end(tx, row, INBOX_FAILED, opened->unpacked.reason, cut(tx, opened->unpacked.error));
     if (!row->external_id.at)
         row->external_id = read->external_id;
     for (size_t n = 0; n < read->count && row->status != INBOX_FAILED; n++)
-        if (provided_type(read->events[n].provider, read->events[n].type))
-            TRY(add_event(draining, row, &unpacked, n, error));
+        if (opened->routes[n].is_found &&
+            provided_type(read->events[n].provider, read->events[n].type))
+            TRY(add_event(draining, opened, n, error));
     if (row->status == INBOX_FAILED)
         draining->count = before;
     else if (draining->count == before)
-        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT,
-            read->count > 0 ? S("no trigger type is for it") : cut(tx, read->note));
+        end_empty(tx, opened);
     return ERR_OK;
 }
 
@@ -373,8 +400,9 @@ static Err cancel(Tx *tx, const InboxRow *row, Error *error)
     return ERR_OK;
 }
 
-static Err do_row(Draining *draining, InboxRow *row, Error *error)
+static Err do_row(Draining *draining, const Opened *opened, Error *error)
 {
+    InboxRow *row = opened->row;
     switch ((InboxKind) row->kind) {
     case INBOX_EVENT:
     case INBOX_NOTIFY:
@@ -382,7 +410,7 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
     case INBOX_DEFER_CANCEL:
         return add(draining, row, error);
     case INBOX_HOOK:
-        return add_hook(draining, row, error);
+        return add_hook(draining, opened, error);
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it
         TRY(cancel(draining->tx, row, error));
@@ -395,15 +423,124 @@ static Err do_row(Draining *draining, InboxRow *row, Error *error)
     return ERR_OK;
 }
 
+// route_of leads from where a hook came to whose its events are, as far as that is known yet.
+static IntegrationRoute route_of(const Tx *tx, const InboxRow *row, const ProviderPlace *place)
+{
+    const RegistryHook *source = registry_source(tx->registry, row->tenant, row->source);
+    Str own = source ? source->integration : STR_NONE;
+    return (IntegrationRoute){
+        .tenant = row->tenant,
+        .own = own,
+        .is_shared = source && source->is_shared,
+        .connection_id = place->connection_id,
+        .installation_id = place->installation_id,
+        .is_found = true,
+        .to_tenant = row->tenant,
+        .to = own,
+    };
+}
+
+// is_asked: it takes a look at integrations to know.
+static bool is_asked(const IntegrationRoute *route)
+{
+    return route->connection_id.len > 0 || route->installation_id.len > 0 || route->own.len > 0;
+}
+
+// route finds out whose the events of some rows are, and whether that one takes any.
+static Err route(const Draining *draining, size_t from, size_t to, Error *error)
+{
+    Tx *tx = draining->tx;
+    size_t count = 0;
+    bool asks = false;
+    for (size_t i = from; i < to; i++)
+        count += draining->opened[i].unpacked.read.count;
+    IntegrationRoute *routes = ARENA_ARRAY(&tx->arena, IntegrationRoute, count + 1), *at = routes;
+    for (size_t i = from; i < to; i++) {
+        Opened *opened = &draining->opened[i];
+        const ProviderRead *read = &opened->unpacked.read;
+        opened->routes = at;
+        for (size_t n = 0; n < read->count; n++, at++) {
+            *at = route_of(tx, opened->row, &read->events[n].place);
+            asks |= is_asked(at);
+        }
+    }
+    return asks ? integrations_route(tx, routes, count, error) : ERR_OK;
+}
+
+static IntegrationStatus status_of(ProviderState state)
+{
+    switch (state) {
+    case PROVIDER_ACTIVE:
+        return INTEGRATION_ACTIVE;
+    case PROVIDER_FAILED:
+        return INTEGRATION_FAILED;
+    case PROVIDER_SUSPENDED:
+        return INTEGRATION_SUSPENDED;
+    case PROVIDER_REVOKED:
+        break;
+    }
+    return INTEGRATION_REVOKED;
+}
+
+// change lets count what a hook says of accounts themselves.
+static Err change(Tx *tx, const Opened *opened, Error *error)
+{
+    const ProviderRead *read = &opened->unpacked.read;
+    for (size_t i = 0; i < read->change_count; i++) {
+        const ProviderChange *said = &read->changes[i];
+        bool is_found;
+        IntegrationChange made = { .of = route_of(tx, opened->row, &said->place),
+                                   .provider = said->provider,
+                                   .status = status_of(said->state),
+                                   .reason = said->reason,
+                                   .is_new = said->is_new,
+                                   .tenant = said->tenant,
+                                   .integration = said->integration };
+        TRY(integration_change(tx, &made, &is_found, error));
+    }
+    return ERR_OK;
+}
+
+// poll has the account polled now that a hook tells of: it says only that there is something.
+static void poll(Tx *tx, const Opened *opened)
+{
+    ProviderName provider;
+    IntegrationRoute own = route_of(tx, opened->row, &(ProviderPlace){ 0 });
+    if (opened->unpacked.read.polls && provider_name_parse(opened->row->provider, &provider))
+        poll_group_due_now(tx, own.to_tenant, provider, own.to);
+}
+
+// piece_end is the next row behind the given one that says something of accounts.
+static size_t piece_end(const Draining *draining, size_t from, size_t count)
+{
+    size_t end = from + 1;
+    while (end < count && draining->opened[end].unpacked.read.change_count == 0)
+        end++;
+    return end;
+}
+
 static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error)
 {
     Draining draining = { .tx = tx,
                           .options = options,
+                          .opened = ARENA_ARRAY(&tx->arena, Opened, taken->count),
                           .accepts = ARENA_ARRAY(&tx->arena, Accept *, taken->count),
                           .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count),
                           .room = taken->count };
-    for (size_t i = 0; i < taken->count; i++)
-        TRY(do_row(&draining, &taken->rows[i], error));
+    for (size_t i = 0; i < taken->count; i++) {
+        draining.opened[i].row = &taken->rows[i];
+        if (taken->rows[i].kind == INBOX_HOOK)
+            draining.opened[i].unpacked = unpack(&tx->arena, &taken->rows[i], options->providers);
+    }
+    for (size_t from = 0, to; from < taken->count; from = to) {
+        to = piece_end(&draining, from, taken->count);
+        TRY(change(tx, &draining.opened[from], error));
+        TRY(route(&draining, from, to, error));
+        for (size_t i = from; i < to; i++) {
+            poll(tx, &draining.opened[i]);
+            TRY(do_row(&draining, &draining.opened[i], error));
+        }
+    }
     return flush(&draining, error);
 }
 

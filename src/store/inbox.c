@@ -1,5 +1,6 @@
 #include "store/inbox.h"
 
+#include "domain/event.h"
 #include "store/columns.h"
 
 #define INBOX_COLUMNS                                                                              \
@@ -533,9 +534,11 @@ static const IdSource source_up = { &edge_up, &find_up, &filter_columns, &filter
 // clang-format off
 static const char *const failed_word[] = { "Failed", NULL };
 static const Field filter_fields[] = {
-    { "status", FIELD_WORD, .words = failed_word, .noun = "a status that can be replayed", .help = "Failed, whether or not it is said" },
-    { "from",   FIELD_TIME, .offset = offsetof(InboxFilter, from), .help = "written at this time or later" },
-    { "to",     FIELD_TIME, .offset = offsetof(InboxFilter, to), .help = "written before this time" },
+    { "status",   FIELD_WORD, .words = failed_word, .noun = "a status that can be replayed", .help = "Failed, whether or not it is said" },
+    { "source",   FIELD_TEXT, .offset = offsetof(InboxFilter, source), .max = EVENT_SOURCE_MAX, .help = "sql, or the id of a source" },
+    { "provider", FIELD_TEXT, .offset = offsetof(InboxFilter, provider), .max = EVENT_KIND_MAX, .help = "of webhooks" },
+    { "from",     FIELD_TIME, .offset = offsetof(InboxFilter, from), .help = "written at this time or later" },
+    { "to",       FIELD_TIME, .offset = offsetof(InboxFilter, to), .help = "written before this time" },
 };
 // clang-format on
 const Shape inbox_filter_shape = {

@@ -4,24 +4,27 @@
 #include "engine/unpack.h"
 #include "store/definition.h"
 #include "store/inbox.h"
+#include "store/integration.h"
 
 // What the drain promises of webhooks, on the real engine and store: each becomes the events that
 // its provider reads from it, all of them or none, says why where there is none, and stops nobody.
 
-// The provider of these tests reads {"events":[{"key":…,"pad":n,"at":n}],"note":…,"id":…}, and
-// refuses everything else.
+// The provider of these tests reads {"events":[{"key":…,"pad":n,"at":n,"connection":…}],"note":…,
+// "id":…,"revokes":connection}, and refuses everything else.
 static void read_event(Arena *arena, const Json *given, Str raw, ProviderEvent *ret)
 {
     int64_t pad = 0, at = 0;
     (void) json_i64(json_get(given, S("pad")), &pad);
     (void) json_i64(json_get(given, S("at")), &at);
     Str type = json_str(json_get(given, S("type")));
-    *ret = (ProviderEvent){ .provider = PROVIDER_GENERIC,
-                            .type = type.at ? type : S("event"),
-                            .provider_type = S("event"),
-                            .occurred_at = at ? at : INSTANT_NONE,
-                            .dedup_key = json_str(json_get(given, S("key"))),
-                            .raw = raw };
+    *ret =
+        (ProviderEvent){ .provider = PROVIDER_GENERIC,
+                         .type = type.at ? type : S("event"),
+                         .provider_type = S("event"),
+                         .occurred_at = at ? at : INSTANT_NONE,
+                         .dedup_key = json_str(json_get(given, S("key"))),
+                         .raw = raw,
+                         .place = { .connection_id = json_str(json_get(given, S("connection"))) } };
     if (pad > 0)
         ret->context = str_format(arena, "{\"pad\":\"%0*d\"}", (int) pad, 0);
 }
@@ -35,6 +38,12 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
     *ret = (ProviderRead){ .note = json_str(json_get(body, S("note"))),
                            .external_id = json_str(json_get(body, S("id"))),
                            .events = ARENA_ARRAY(arena, ProviderEvent, json_count(events) + 1) };
+    Str revoked = json_str(json_get(body, S("revokes")));
+    ret->change_count = revoked.at != NULL;
+    ret->changes = ARENA_NEW(arena, ProviderChange);
+    *ret->changes = (ProviderChange){ .provider = PROVIDER_GENERIC,
+                                      .place = { .connection_id = revoked },
+                                      .state = PROVIDER_REVOKED };
     for (JsonIter it = json_each(events); json_next(&it);)
         read_event(arena, it.value, hook->body, &ret->events[ret->count++]);
     return ERR_OK;
@@ -112,6 +121,19 @@ static bool is_ended(Store *store, Uuid id, InboxStatus status, InboxReason reas
 static int64_t count_of(Store *store, const char *table)
 {
     return ask_i64(store, str_format(&store->arena, "SELECT COUNT(*) FROM %s", table).at);
+}
+
+static Err apply_replay(Tx *tx, void *with, Error *error)
+{
+    int64_t done;
+    return inbox_replay(tx, TENANT, with, 1, &done, error);
+}
+
+static void reprocess(Rig *rig, Uuid id)
+{
+    Store *store = &rig->store;
+    MUST(store, writer_run(store->writer, apply_replay, &id, &store->error));
+    lapse(rig, 2 * SPAN_SECOND);
 }
 
 // Rows
@@ -269,6 +291,72 @@ static void hooks_that_ended_a_week_ago_go(void)
     CHECK(count_of(store, "event") == 2); // which are kept by their own rule
 }
 
+// Whose it is
+
+static Err apply_integration(Tx *tx, void *with, Error *error)
+{
+    const IntegrationSave *save = with;
+    TRY(tx_sync(tx, error));
+    TRY(integration_may_save(tx, save, error));
+    return integration_save(tx, save, error);
+}
+
+static void connect(Store *store, int64_t tenant, const char *id, const char *connection)
+{
+    IntegrationSave save = { .tenant = tenant,
+                             .id = str_from(id),
+                             .provider = PROVIDER_GENERIC,
+                             .is_enabled = true,
+                             .has_place = true,
+                             .connection_id = str_from(connection) };
+    MUST(store, writer_run(store->writer, apply_integration, &save, &store->error));
+}
+
+static void an_event_goes_to_the_integration_of_its_place(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    Uuid id = put(store, "{'events':[{'connection':'c-1'}]}");
+    lapse(&rig, SPAN_SECOND);
+    CHECK(is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION));
+    CHECK(found(store, id).error.len > 0 && count_of(store, "event") == 0);
+    connect(store, TENANT, "acme", "c-1");
+    reprocess(&rig, id);
+    CHECK(is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER));
+    CHECK(count_of(store, "event WHERE topic = 'acme'") == 1);
+}
+
+// A source that is not shared reaches its own tenant's integrations alone, whatever it names.
+static void another_tenants_connection_is_none(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    connect(store, TENANT + 1, "theirs", "c-1");
+    Uuid id = put(store, "{'events':[{'connection':'c-1'}],'revokes':'c-1'}");
+    lapse(&rig, SPAN_SECOND);
+    CHECK(is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION));
+    CHECK(count_of(store, "event") == 0 && count_of(store, "integration WHERE status = 0") == 1);
+}
+
+// What is said of an account holds for what came behind it, also in one transaction.
+static void a_connection_that_is_gone_takes_nothing_more(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    connect(store, TENANT, "acme", "c-1");
+    InboxRow rows[] = { hook(store, S("{\"events\":[{\"connection\":\"c-1\"}]}")),
+                        hook(store, S("{\"revokes\":\"c-1\",\"note\":\"revoked\"}")),
+                        hook(store, S("{\"events\":[{\"connection\":\"c-1\"}]}")) };
+    put_rows(store, rows, ARRAY_LEN(rows));
+    lapse(&rig, SPAN_SECOND);
+    CHECK(is_ended(store, rows[0].id, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER));
+    CHECK(is_ended(store, rows[1].id, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT));
+    CHECK(is_ended(store, rows[2].id, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION));
+}
+
 // What cannot be
 
 static void what_cannot_be_read_fails_at_once_and_alone(void)
@@ -423,19 +511,6 @@ static void a_hook_that_ends_the_process_three_times_fails_alone(void)
 
 // Again
 
-static Err apply_replay(Tx *tx, void *with, Error *error)
-{
-    int64_t done;
-    return inbox_replay(tx, TENANT, with, 1, &done, error);
-}
-
-static void reprocess(Rig *rig, Uuid id)
-{
-    Store *store = &rig->store;
-    MUST(store, writer_run(store->writer, apply_replay, &id, &store->error));
-    lapse(rig, 2 * SPAN_SECOND);
-}
-
 static void what_fired_does_not_fire_again(void)
 {
     RIG(rig);
@@ -483,6 +558,9 @@ static const Test tests[] = {
     TEST(a_hook_that_brings_too_many_fails),
     TEST(a_hook_that_the_store_refuses_three_times_fails_alone),
     TEST(a_hook_that_ends_the_process_three_times_fails_alone),
+    TEST(an_event_goes_to_the_integration_of_its_place),
+    TEST(another_tenants_connection_is_none),
+    TEST(a_connection_that_is_gone_takes_nothing_more),
     TEST(what_fired_does_not_fire_again),
     TEST(after_a_fix_the_events_come_that_would_have_come),
 };
