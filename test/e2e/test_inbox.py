@@ -1,0 +1,255 @@
+"""W1, W14, X1: what webhooks brought becomes events, says why where it does not, and is processed again."""
+import base64
+import concurrent.futures
+import gzip
+import hashlib
+import hmac
+import itertools
+import json
+import time
+
+from harness import equal, eventually, like, main
+from steps import advance, deliveries, make_channel, make_tenant, moment, tick
+
+SECRET = "It's a Secret to Everybody"
+numbers = itertools.count(1)
+
+
+def make_source(peal, id="gh", provider="github", **more):
+    trust = {} if "config" in more else {"secret": SECRET}
+    return peal.post("/v1/sources", {"id": id, "provider": provider, **trust, **more}, expect=201).json["url"]
+
+
+def make_trigger(peal, id="opened", **more):
+    body = {"id": id, "provider": "github", "type": "issues", "channel": "memory:default",
+            "config": {"actions": ["opened"]}, **more}
+    return peal.post("/v1/triggers", body, expect=201).json
+
+
+def issue(id=1, action="opened", **more):
+    """What GitHub sends of an issue, as far as it matters."""
+    return {"action": action, "repository": {"id": 9, "full_name": "octo/hello"}, "sender": {"login": "octocat"},
+            "issue": {"id": id, "number": id, "title": f"Issue {id}", "html_url": f"https://github.com/octo/hello/{id}",
+                      "state": "open", "labels": [{"name": "bug"}], "created_at": "2026-05-14T05:00:00Z",
+                      "updated_at": "2026-05-14T05:00:00Z", **more}}
+
+
+def send(peal, url, body, event="issues", delivery=None, expect=200, **headers):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    signature = "sha256=" + hmac.new(SECRET.encode(), data, hashlib.sha256).hexdigest()
+    named = {"Content-Type": "application/json", "X-GitHub-Event": event, "X-Hub-Signature-256": signature,
+             "X-GitHub-Delivery": delivery or f"d-{next(numbers)}", **headers}
+    return peal.with_key(None).request("POST", url, raw=data, headers=named, expect=expect).json["id"]
+
+
+def row(peal, id):
+    return peal.get(f"/v1/inbox/{id}", expect=200).json
+
+
+def rows(peal, query=""):
+    return peal.get(f"/v1/inbox?limit=500{query}", expect=200).json["items"]
+
+
+def explain(peal, id):
+    return peal.get(f"/v1/events/{id}/explain", expect=200).json
+
+
+def timeline(peal, id):
+    return peal.get(f"/v1/events/{id}/timeline", expect=200).json["items"]
+
+
+def test_a_hook_becomes_an_event_and_a_delivery(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    body = json.dumps(issue(), indent=1).encode()
+    id = send(peal, url, body, delivery="72d3162e")
+    tick(peal)
+    shown = row(peal, id)
+    like(shown, {"id": id, "source": "gh", "provider": "github", "externalId": "72d3162e", "status": "completed",
+                 "reason": None, "error": None, "attempts": 0, "size": len(body),
+                 "contentType": "application/json", "receivedAt": moment(), "processedAt": moment(),
+                 "body": body.decode()})
+    equal(shown["headers"]["x-github-event"], "issues")
+    [listed] = rows(peal)
+    equal(listed, {name: value for name, value in shown.items() if name not in ("headers", "body")})
+    [made] = deliveries(peal)
+    like(made, {"eventId": id, "state": "delivered"})
+    event = peal.get(f"/v1/events/{id}", expect=200).json
+    like(event, {"kind": "github.issues", "source": "gh", "payload": {"provider": "github", "eventType": "issues"}})
+    equal(event["payload"]["raw"], json.loads(body))
+    like(explain(peal, id), {"eventId": id, "inbox": {"id": id, "externalId": "72d3162e", "status": "completed"}})
+    equal([one["what"] for one in timeline(peal, id)][:4], ["received", "verified", "drained", "decided"])
+    like(timeline(peal, id)[2]["detail"], {"outcome": "completed", "reason": None})
+
+
+def test_a_row_that_made_no_event_says_why(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    unparsable, silent = send(peal, url, b"\xff\x00 no JSON"), send(peal, url, issue())
+    ping = send(peal, url, {"zen": "Keep it logically awesome.", "hook_id": 1}, event="ping")
+    tick(peal)
+    like(row(peal, unparsable), {"status": "failed", "reason": "unparsable", "processedAt": moment(),
+                                 "bodyBase64": base64.b64encode(b"\xff\x00 no JSON").decode()})
+    assert "body" not in row(peal, unparsable) and row(peal, unparsable)["error"]
+    like(row(peal, silent), {"status": "completed", "reason": "no-trigger",
+                             "error": "no trigger listens to github.issues"})
+    like(row(peal, ping), {"status": "completed", "reason": "no-event"})
+    assert row(peal, ping)["error"]
+    # What has no event is explained all the same; what has one that nobody takes is an event.
+    for id in (unparsable, ping):
+        peal.get(f"/v1/events/{id}", expect=404)
+        told = explain(peal, id)
+        like(told, {"decisions": [], "inbox": {"id": id}})
+        assert row(peal, id)["error"] in told["note"], told
+        equal([one["what"] for one in timeline(peal, id)], ["received", "verified", "drained"])
+    peal.get(f"/v1/events/{silent}", expect=200)
+    said = peal.cli("why", unparsable)
+    assert "unparsable" in said.out and "No trigger" not in said.out, said.out
+
+
+def test_lists_are_filtered_and_a_tenants_own(ctx):
+    peal, other = ctx.peal, make_tenant(ctx.peal, "acme")
+    url, second = make_source(peal), make_source(peal, "posts", "generic", config={"verify": {"kind": "none"}})
+    bad, good = send(peal, url, b"{"), send(peal, url, issue())
+    plain = send(peal, second, {"a": 1})
+    tick(peal)
+    equal([one["id"] for one in rows(peal)], [plain, good, bad])
+    for query, found in (("&status=failed", [bad]), ("&status=completed", [plain, good]), ("&status=pending", []),
+                         ("&status=processing", []), ("&source=gh", [good, bad]), ("&provider=generic", [plain]),
+                         ("&source=posts&status=failed", []), ("&source=nobody", [])):
+        equal([one["id"] for one in rows(peal, query)], found, query)
+    peal.get("/v1/inbox?status=Failed", expect=422)
+    first = peal.get("/v1/inbox?limit=2", expect=200).json
+    equal([one["id"] for one in first["items"]], [plain, good])
+    equal([one["id"] for one in rows(peal, f"&cursor={first['next']}")], [bad])
+    equal(rows(other), [])
+    for path in (f"/v1/inbox/{bad}", f"/v1/events/{bad}/explain"):
+        other.get(path, expect=404)
+    other.post(f"/v1/inbox/{bad}/reprocess", expect=404)
+    peal.get(f"/v1/outbox/{bad}", expect=404)
+    equal(peal.get("/v1/outbox", expect=200).json["items"], [])
+
+
+def test_reprocessing_brings_what_would_have_come_and_nothing_twice(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    id, bad = send(peal, url, issue()), send(peal, url, b"{")
+    tick(peal)
+    equal(deliveries(peal), [])
+    make_trigger(peal)
+    for _ in range(3):
+        like(peal.post(f"/v1/inbox/{id}/reprocess", expect=200).json, {"id": id, "status": "pending", "reason": None})
+        tick(peal)
+        like(row(peal, id), {"status": "completed", "reason": None})
+        equal(len(deliveries(peal)), 1)
+    make_trigger(peal, "also")
+    said = peal.cli("inbox", "reprocess", id)
+    assert id in said.out, said.out
+    tick(peal)
+    equal(len(deliveries(peal)), 2)
+    peal.post(f"/v1/inbox/{bad}/reprocess", expect=200)
+    tick(peal)
+    like(row(peal, bad), {"status": "failed", "reason": "unparsable"})
+
+
+def test_twice_out_of_order_and_one_id_with_two_bodies(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    sent = [(issue(1), "a"), (issue(2), "b"), (issue(1), "a"), (issue(3), "b"), (issue(2), "c"), (issue(1), "a")]
+    for body, delivery in sent + sent[::-1]:
+        send(peal, url, body, delivery=delivery)
+    tick(peal)
+    equal(len(rows(peal, "&status=completed")), 12)
+    # Every body was looked at, and each issue fired once.
+    titles = sorted(peal.get(f"/v1/events/{one['eventId']}", expect=200).json["payload"]["title"]
+                    for one in deliveries(peal))
+    equal(titles, ["Issue 1", "Issue 2", "Issue 3"])
+    assert "peal_dedup_hits_total 9" in peal.get("/metrics").text
+
+
+def test_gzip_is_opened_and_a_bomb_is_not(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    packed = {"Content-Encoding": "gzip"}
+    good = send(peal, url, gzip.compress(json.dumps(issue()).encode()), **packed)
+    bomb = send(peal, url, gzip.compress(bytes(26 << 20)), **packed)
+    none, strange = send(peal, url, issue(2), **packed), send(peal, url, issue(3), **{"Content-Encoding": "br"})
+    last = send(peal, url, issue(4))
+    tick(peal)
+    like(row(peal, good), {"status": "completed", "reason": None})
+    like(row(peal, bomb), {"status": "failed", "reason": "too-large"})
+    like(row(peal, none), {"status": "failed", "reason": "unparsable"})
+    like(row(peal, strange), {"status": "failed", "reason": "unparsable"})
+    like(row(peal, last), {"status": "completed", "reason": None})
+    equal(len(deliveries(peal)), 2)
+
+
+def test_a_large_body_loses_raw_and_stays_in_its_row(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    body = json.dumps(issue(body="x" * (3 << 20))).encode()
+    id = send(peal, url, body)
+    tick(peal)
+    like(row(peal, id), {"status": "completed", "reason": None, "size": len(body), "body": body.decode()})
+    payload = peal.get(f"/v1/events/{id}", expect=200).json["payload"]
+    assert "raw" not in payload and payload["title"] == "Issue 1", list(payload)
+    equal(len(deliveries(peal)), 1)
+
+
+def test_rows_go_a_week_after_they_ended(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    send(peal, url, issue())
+    send(peal, url, b"{")
+    tick(peal)
+    advance(peal, "167h")
+    equal(len(rows(peal)), 2)
+    advance(peal, "2h")
+    eventually(lambda: tick(peal) and rows(peal) == [], 90)
+    equal(len(peal.get("/v1/events", expect=200).json["items"]), 1)
+
+
+def test_metrics_of_the_inbox(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    send(peal, url, issue())
+    send(peal, url, b"{")
+    tick(peal)
+    text = peal.get("/metrics").text
+    for line in ("peal_inbox_depth 0", "peal_inbox_drain_seconds_count 2", "peal_parse_failures_total 1"):
+        assert line in text, line
+
+
+def test_a_node_that_is_killed_loses_nothing_and_doubles_nothing(ctx):
+    peal = ctx.start(clock="system")
+    url = make_source(peal)
+    make_channel(peal, "memory:slow")
+    make_trigger(peal, channel="memory:slow")
+    answered = []
+
+    def post(n):
+        try:
+            answered.append((n, send(peal, url, issue(n))))
+        except (AssertionError, OSError):
+            time.sleep(0.02)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for n in range(1, 301):
+            pool.submit(post, n)
+            if n % 100 == 0:
+                eventually(lambda least=n // 4: len(answered) >= least)
+                peal.kill9()
+                peal.start()
+    eventually(lambda: not rows(peal, "&status=pending") and not rows(peal, "&status=processing"), 60)
+    eventually(lambda: len(deliveries(peal, "&state=delivered")) == len(deliveries(peal)), 60)
+    made = [one["eventId"] for one in deliveries(peal)]
+    equal(len(made), len(set(made)))
+    assert {id for _, id in answered} <= set(made), "what was answered became a delivery"
+
+
+if __name__ == "__main__":
+    main()
