@@ -1,5 +1,6 @@
 """W6: integrations are kept, their places are one of a kind, and their secrets are not shown."""
 import json
+import pathlib
 import threading
 
 from harness import equal, like, main
@@ -147,6 +148,27 @@ def test_integrations_are_their_tenants(ctx):
     stranger.patch("/v1/integrations/acme", {"enabled": False}, expect=404)
     stranger.delete("/v1/integrations/acme", expect=404)
     equal(stranger.get("/v1/integrations", expect=200).json["items"], [])
+
+
+def test_without_its_key_a_token_is_not_used_and_says_so(ctx):
+    peal = ctx.peal
+    make(peal, token=STATIC)
+    make(peal, "bare")
+    assert "warnings" not in show(peal)
+    sqlite = ctx.store == "sqlite"
+    key = pathlib.Path(ctx.store_url.removeprefix("sqlite:") + ".key") if sqlite else \
+        ctx.folder / ".local/state/peal/master.key"
+    peal.stop()
+    kept = key.rename(ctx.folder / "kept.key")
+    peal.start()
+    for shown in (show(peal), peal.get("/v1/integrations", expect=200).json["items"][0]):
+        assert "cannot be opened with this master key" in shown["warnings"][0], shown
+        like(shown, {"status": "active", "token": {"value": {"set": True}}})
+    assert "warnings" not in show(peal, "bare")
+    peal.stop()
+    kept.rename(key)
+    peal.start()
+    assert "warnings" not in show(peal)
 
 
 def test_the_command_line_keeps_integrations(ctx):
