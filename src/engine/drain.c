@@ -36,6 +36,7 @@ typedef struct Opened {
     InboxRow *row;
     Unpacked unpacked;
     IntegrationRoute *routes; // of the events
+    bool is_unheard;          // it speaks of accounts, and of none that it may speak of
 } Opened;
 
 // Draining is rows of one transaction that become events together.
@@ -310,7 +311,11 @@ static void end_empty(Tx *tx, const Opened *opened)
             cut(tx, opened->routes[n].why));
         return;
     }
-    end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT, note);
+    if (opened->is_unheard)
+        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION,
+            S("no integration has this place"));
+    else
+        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT, note);
 }
 
 // add_hook decides all events of a hook that are somebody's, or none. One that has none is done
@@ -483,9 +488,10 @@ static IntegrationStatus status_of(ProviderState state)
 }
 
 // change lets count what a hook says of accounts themselves.
-static Err change(Tx *tx, const Opened *opened, Error *error)
+static Err change(Tx *tx, Opened *opened, Error *error)
 {
     const ProviderRead *read = &opened->unpacked.read;
+    opened->is_unheard = read->change_count > 0;
     for (size_t i = 0; i < read->change_count; i++) {
         const ProviderChange *said = &read->changes[i];
         bool is_found;
@@ -497,6 +503,7 @@ static Err change(Tx *tx, const Opened *opened, Error *error)
                                    .tenant = said->tenant,
                                    .integration = said->integration };
         TRY(integration_change(tx, &made, &is_found, error));
+        opened->is_unheard &= !is_found;
     }
     return ERR_OK;
 }

@@ -1,10 +1,12 @@
 """W6: integrations are kept, their places are one of a kind, and their secrets are not shown."""
+import hashlib
+import hmac
 import json
 import pathlib
 import threading
 
-from harness import equal, like, main
-from steps import make_tenant, make_user, problems
+from harness import equal, eventually, like, main
+from steps import make_tenant, make_user, problems, tick
 
 STATIC = {"source": "static", "value": "lin_api_not-to-be-seen"}
 OAUTH = {"source": "oauth", "accessToken": "at-not-to-be-seen", "refreshToken": "rt-not-to-be-seen",
@@ -169,6 +171,155 @@ def test_without_its_key_a_token_is_not_used_and_says_so(ctx):
     kept.rename(key)
     peal.start()
     assert "warnings" not in show(peal)
+
+
+# Whose an event is, and what providers say of an integration
+
+SECRET = "between the provider and us"
+ISSUE = {"action": "opened", "issue": {"id": 1, "number": 7, "title": "It is broken", "labels": []},
+         "repository": {"id": 2, "full_name": "octo/hello"}}
+
+
+def make_source(peal, id, provider, **members):
+    return peal.post("/v1/sources", {"id": id, "provider": provider, "secret": SECRET, **members},
+                     expect=201).json["url"]
+
+
+def send(peal, url, body, **headers):
+    """Posts as a provider does, and returns what became of it once it was drained."""
+    data = json.dumps(body).encode()
+    mac = hmac.new(SECRET.encode(), data, hashlib.sha256).hexdigest()
+    signed = {"X-Hub-Signature-256": f"sha256={mac}", "X-Nango-Hmac-Sha256": mac,
+              "X-GitHub-Delivery": "72d3162e-cc78", **headers}
+    id = peal.with_key(None).request("POST", url, raw=data, expect=200,
+                                     headers={"Content-Type": "application/json", **signed}).json["id"]
+
+    def drained():
+        tick(peal)
+        row = peal.get(f"/v1/inbox/{id}", expect=200).json
+        return row if row["status"] not in ("pending", "processing") else None
+
+    return eventually(drained)
+
+
+def github(peal, url, event, body, **members):
+    return send(peal, url, {**body, **members}, **{"X-GitHub-Event": event})
+
+
+def installation(peal, url, action, id=41):
+    return github(peal, url, "installation", {"action": action}, installation={"id": id})
+
+
+def forward(connection, payload=None):
+    return {"from": "github", "type": "forward", "providerConfigKey": "github", "connectionId": connection,
+            "payload": payload or ISSUE}
+
+
+def auth(connection, operation="creation", success=True, **members):
+    return {"from": "nango", "type": "auth", "operation": operation, "connectionId": connection, "provider": "github",
+            "providerConfigKey": "github", "success": success, **members}
+
+
+def topics(peal):
+    return [row["topic"] for row in peal.get("/v1/events", expect=200).json["items"]]
+
+
+def test_an_app_says_what_became_of_its_installation(ctx):
+    peal = ctx.peal
+    make(peal, provider="github", installationId="41")
+    url = make_source(peal, "gh", "github")
+    for action, status in (("suspend", "suspended"), ("unsuspend", "active"), ("deleted", "revoked")):
+        like(installation(peal, url, action), {"status": "completed", "reason": "no-event"})
+        shown = show(peal)
+        equal(shown["status"], status)
+        equal(shown["statusReason"] is None, status == "active", str(shown))
+    like(installation(peal, url, "suspend", id=77), {"status": "completed", "reason": "no-connection"})
+
+    def told():
+        tick(peal)
+        rows = peal.get("/v1/audit?limit=100", expect=200).json["items"]
+        return [row["detail"]["text"] for row in reversed(rows) if row["kind"] == "Integration.Changed"]
+
+    eventually(lambda: told() == ["acme/suspended", "acme/active", "acme/revoked"])
+
+
+def test_events_of_a_suspended_integration_are_not_taken(ctx):
+    peal = ctx.peal
+    make(peal, provider="github", installationId="41")
+    url = make_source(peal, "gh", "github", integration="acme")
+    github(peal, url, "issues", ISSUE, installation={"id": 41})
+    equal(topics(peal), ["acme"])
+    installation(peal, url, "suspend")
+    row = github(peal, url, "issues", ISSUE, installation={"id": 41})
+    like(row, {"status": "completed", "reason": "no-connection", "error": "integration acme is suspended"})
+    equal(topics(peal), ["acme"])
+    installation(peal, url, "unsuspend")
+    peal.post(f"/v1/inbox/{row['id']}/reprocess", expect=200)
+    tick(peal)
+    eventually(lambda: topics(peal) == ["acme", "acme"])
+
+
+def test_an_installation_that_nobody_bound_is_the_sources_own(ctx):
+    peal = ctx.peal
+    url = make_source(peal, "gh", "github", integration="acme")
+    github(peal, url, "issues", ISSUE, installation={"id": 99})
+    equal(topics(peal), ["acme"])
+
+
+def test_what_nango_forwards_is_led_by_its_connection(ctx):
+    peal, other = ctx.peal, make_tenant(ctx.peal, "other")
+    make(peal, provider="github", connectionId="c-1")
+    make(other, "theirs", provider="github")
+    shared = make_source(peal, "nango", "nango", shared=True)
+    own = make_source(other, "mine", "nango")
+    send(peal, shared, forward("c-1"), **{"X-GitHub-Event": "issues"})
+    equal(topics(peal), ["acme"])
+    like(send(peal, shared, forward("c-9"), **{"X-GitHub-Event": "issues"}),
+         {"status": "completed", "reason": "no-connection"})
+    for odd in ("c-1\u0000", "c-1\n", "\ud7ff" * 100, "' OR 1=1 --"):
+        row = send(peal, shared, forward(odd), **{"X-GitHub-Event": "issues"})
+        assert row["reason"] in ("no-connection", "unparsable"), row
+    # Whoever has a source of his own reaches nobody else's.
+    stranger = Stranger(other, peal)
+    like(send(stranger, own, forward("c-1"), **{"X-GitHub-Event": "issues"}), {"reason": "no-connection"})
+    like(send(stranger, own, auth("c-1", "refresh", False)), {"reason": "no-connection"})
+    like(send(stranger, own, auth("c-5", tags={"tenant": "other", "integration": "theirs"})),
+         {"reason": "no-connection"})
+    equal((topics(peal), topics(other)), (["acme"], []))
+    equal(show(peal)["status"], "active")
+
+
+class Stranger:
+    """A tenant's admin, with the clock of whoever may move it."""
+
+    def __init__(self, admin, system):
+        self.admin, self.system = admin, system
+
+    def __getattr__(self, name):
+        return getattr(self.admin, name)
+
+    def post(self, path, *rest, **members):
+        return (self.system if path == "/v1/tick" else self.admin).post(path, *rest, **members)
+
+
+def test_a_shared_source_binds_a_connection_that_was_made(ctx):
+    peal, other = ctx.peal, make_tenant(ctx.peal, "other")
+    make(other, "theirs", provider="github")
+    shared = make_source(peal, "nango", "nango", shared=True)
+    like(send(peal, shared, auth("c-7", tags={"tenant": "other", "integration": "theirs"})), {"reason": "no-event"})
+    equal(show(other, "theirs")["connectionId"], "c-7")
+    send(peal, shared, forward("c-7"), **{"X-GitHub-Event": "issues"})
+    equal((topics(peal), topics(other)), ([], ["theirs"]))
+    send(peal, shared, auth("c-7", "refresh", False, error={"type": "refresh", "description": "the grant is gone"}))
+    like(show(other, "theirs"), {"status": "failed", "statusReason": "the grant is gone"})
+    send(peal, shared, auth("c-7", "override"))
+    like(show(other, "theirs"), {"status": "active", "statusReason": None})
+    make(peal, "second", connectionId="c-7", expect=409)
+    # What its broker gave it stays, whatever is saved of the rest.
+    other.patch("/v1/integrations/theirs", {"enabled": False}, expect=200)
+    equal(other.put("/v1/integrations/theirs", body("theirs", provider="github"), expect=200).json["connectionId"], "c-7")
+    like(send(peal, shared, {"from": "nango", "type": "sync", "connectionId": "c-7", "success": True}),
+         {"status": "completed", "reason": "no-event", "error": "sync"})
 
 
 def test_the_command_line_keeps_integrations(ctx):
