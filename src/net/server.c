@@ -19,11 +19,9 @@
 // in, the answer goes out, the request is over, the connection is closed.
 
 enum {
-    POOL_EXTRA_BYTES = 16 * 1024, // beside the headers: the body's pieces and the answer's head
-    BODY_FIRST_BYTES = 64 * 1024, // taken at once for a body that announces its length
-    DROP_BYTES_MAX = 64 * 1024,   // a refused body up to this is read, to keep the connection
-    SPARE_MAX = 256,              // exchanges kept for reuse
-    SPARE_ARENA_BYTES_MAX = 64 * 1024,
+    POOL_EXTRA_BYTES = 16 * 1024,   // beside the headers: the body's pieces and the answer's head
+    BODY_FIRST_BYTES = 64 * 1024,   // taken at once for a body that announces its length
+    DROP_BYTES_MAX = 64 * 1024,     // a refused body up to this is read, to keep the connection
     RAW_BYTES_MAX = 64 * 1024,      // of an answer that is written past the library
     STREAM_BLOCK_BYTES = 16 * 1024, // of a stream that is not sent in chunks
 };
@@ -120,70 +118,6 @@ void wire_wake(Server *server, struct MHD_Connection *mhd)
     MHD_resume_connection(mhd);
     wake_loop(server);
     atomic_fetch_sub(&server->wakers, 1);
-}
-
-static ExchangeWire *wire_new(Server *server)
-{
-    ExchangeWire *wire = server->spares;
-    if (wire) {
-        server->spares = wire->next;
-        server->spare_count--;
-    } else {
-        wire = memory_new(sizeof *wire);
-    }
-    wire->next = NULL;
-    wire->exchange.wire = wire;
-    wire->server = server;
-    wire->stream_late = INSTANT_NONE;
-    atomic_store(&wire->holders, 1);
-    return wire;
-}
-
-bool wire_let_go(ExchangeWire *wire)
-{
-    int holders = atomic_fetch_sub(&wire->holders, 1);
-    assert(holders > 0);
-    return holders == 1;
-}
-
-// forget_answer: it has been taken, or nobody will.
-static void forget_answer(ExchangeWire *wire)
-{
-    if (wire->answer_bytes == 0)
-        return;
-    size_t before = atomic_fetch_sub(&wire->server->answer_bytes, wire->answer_bytes);
-    assert(before >= wire->answer_bytes);
-    wire->answer_bytes = 0;
-}
-
-void wire_end(ExchangeWire *wire)
-{
-    forget_answer(wire);
-    stream_free(wire->stream);
-    free(wire->body);
-    arena_done(&wire->exchange.arena);
-    free(wire);
-}
-
-// wire_keep is wire_end() on the loop thread: what is worth it is kept for the next.
-static void wire_keep(ExchangeWire *wire)
-{
-    Server *server = wire->server;
-    if (server->spare_count == SPARE_MAX) {
-        wire_end(wire);
-        return;
-    }
-    Arena arena = wire->exchange.arena;
-    forget_answer(wire);
-    stream_free(wire->stream);
-    free(wire->body);
-    if (arena.bytes > SPARE_ARENA_BYTES_MAX)
-        arena_done(&arena);
-    else
-        arena_reset(&arena);
-    *wire = (ExchangeWire){ .exchange.arena = arena, .next = server->spares };
-    server->spares = wire;
-    server->spare_count++;
 }
 
 // leave ends the loop's part of an exchange.

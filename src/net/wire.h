@@ -143,9 +143,13 @@ void server_give_up(Server *server);
 void wire_sleep(ExchangeWire *wire);
 void wire_wake(Server *server, struct MHD_Connection *mhd);
 
-// wire_let_go returns true when nobody holds the exchange any more. Whoever is not the loop then
-// ends it with wire_end(), which does not look at the server.
+// wire_new makes an exchange, for the loop, which is its one holder.
+ExchangeWire *wire_new(Server *server);
+
+// wire_let_go returns true when nobody holds the exchange any more. The loop then keeps it for the
+// next with wire_keep(); whoever else ends it with wire_end(), which does not look at the server.
 bool wire_let_go(ExchangeWire *wire) MUST_USE;
+void wire_keep(ExchangeWire *wire);
 void wire_end(ExchangeWire *wire);
 
 // wire_reply hands the reply to the loop.
