@@ -49,7 +49,7 @@ Reply problem_reply(Arena *arena, const Error *error, Uuid request_id)
         .type = S("application/problem+json"),
         .body = problem_json(arena, error, request_id),
     };
-    if (reply.status == 401)
+    if (error->err == ERR_NO_KEY) // a webhook that is not verified is not asked for a key
         reply.headers[reply.header_count++] = (Header){ S("WWW-Authenticate"), S("Bearer") };
     const char *seconds = retry_after(reply.status);
     if (seconds)

@@ -200,6 +200,7 @@ def test_what_is_not_signed_is_not_stored_and_says_why(ctx):
                                                  headers={"X-Hub-Signature-256": value})
             equal(answer.json["code"], code, value)
             assert SECRET not in answer.text and good[7:] not in answer.text
+            assert "www-authenticate" not in {name.lower() for name in answer.headers}, "no key would help"
     equal(peal.with_key(None).request("POST", url, raw=BODY, expect=401).json["code"], "signature-missing")
     equal(peal.request("POST", url, raw=BODY, expect=401).json["code"], "signature-missing", "a key is no signature")
     host = f"POST {url} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n"
