@@ -24,7 +24,7 @@ def commands(peal):
             "Printed from `peal help` by `make docs`; do not edit. An option of `serve` is also an environment variable",
             "(`--listen` is `PEAL_LISTEN`) and a line of the file that `--config` names.", "", "```",
             overview.rstrip(), "```"]
-    for name in re.findall(r"^  ([a-z]+) +\S", overview.split("\nExamples:")[0], re.M):
+    for name in re.findall(r"^  ([a-z-]+) +\S", overview.split("\nExamples:")[0], re.M):
         text += ["", f"## peal {name}", "", "```", said(peal, "help", name).rstrip(), "```"]
     return "\n".join(text) + "\n"
 

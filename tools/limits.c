@@ -266,6 +266,17 @@ static void print_definitions(void)
         "tenants",
         count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
         count(FIRE_MAX));
+    row("polls",
+        "every %s at most, %s unless the trigger says; an answer %s, of a single message %s; %s "
+        "pages or %s events at a time",
+        span(TRIGGER_INTERVAL_MIN), span(provider_of(PROVIDER_LINEAR)->poll_every),
+        bytes(POLL_ANSWER_MAX), bytes(POLL_HYDRATION_ANSWER_MAX), count(POLL_PAGES_MAX),
+        count(POLL_EVENTS_MAX));
+    row("polls under way",
+        "%s a node, leased for %s; %s a request; after a failure %s, doubled to %s, or as the "
+        "provider asks up to %s",
+        count(POLLS_MAX), span(POLL_LEASE), span(POLL_TIMEOUT), span(POLL_BACKOFF_FIRST),
+        span(POLL_BACKOFF_MAX), span(POLL_ASKED_MAX));
     row("jobs, automations",
         "a name %s characters, an automation %s schedules; `maxRetries` up to %s, `timeout` up to "
         "%s; a run is deferred up to %s ahead",

@@ -207,6 +207,8 @@ Err inbox_list(Call *call, Db *db, Error *error);
 Err inbox_get(Call *call, Db *db, Error *error);
 Err inbox_reprocess(Call *call, Tx *tx, Error *error);
 void inbox_put_row(Call *call, JsonOut *json, const InboxRow *row);
+// poll_groups_api.c
+Err poll_group_list(Call *call, Db *db, Error *error);
 
 // outbox_api.c
 extern const Param outbox_params[];

@@ -120,6 +120,8 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_SCHEDULE_FIRED, NULL, NULL);
     metric_put_series(out, METRIC_SCHEDULE_MISSED, NULL, NULL);
     metric_put_series(out, METRIC_SCHEDULE_LAG, NULL, NULL);
+    metric_put_series(out, METRIC_POLL, NULL, NULL);
+    metric_put_series(out, METRIC_POLL_BACKOFFS, NULL, NULL);
     metric_put_series(out, METRIC_WORKER_CLAIMS, NULL, NULL);
     metric_put_series(out, METRIC_WORKER_CLAIMED, NULL, NULL);
     metric_put_series(out, METRIC_MISSING, NULL, NULL);

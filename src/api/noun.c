@@ -56,8 +56,10 @@ Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
 static void touch_polls(Tx *tx, int64_t tenant, const Json *body)
 {
     ProviderName provider;
-    if (str_eq(json_str(json_get(body, S("way"))), S("polling")) &&
-        provider_name_parse(json_str(json_get(body, S("provider"))), &provider))
+    if (!provider_name_parse(json_str(json_get(body, S("provider"))), &provider))
+        return;
+    // A push of Gmail's says only that there is something: its triggers poll by either way.
+    if (str_eq(json_str(json_get(body, S("way"))), S("polling")) || provider == PROVIDER_GMAIL)
         poll_groups_touch(tx, tenant, provider, json_str(json_get(body, S("integration"))));
 }
 

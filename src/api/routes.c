@@ -208,6 +208,8 @@ const Route routes[] = {
       "Show what a webhook brought, with its headers but for credentials, and the very bytes", GIVES(200, inbox_whole_shape) },
     { "POST",   "/v1/inbox/{id}/reprocess",     OPERATORS, WRITES(inbox_reprocess),
       "Read and decide it anew: what fired does not fire again", BARE, GIVES(200, inbox_shape) },
+    { "GET",    "/v1/poll-groups",              READERS,   READS(poll_group_list),
+      "List the accounts that are polled, and how it goes", PAGE(poll_group_shape) },
     { "GET",    "/v1/kpis",                     LOOKERS,   READS(kpi_get),
       "How the queue does, in all and by site", .params = kpi_params, GIVES(200, kpi_shape) },
     { "GET",    "/v1/audit",                    READERS,   READS(audit_list),

@@ -596,6 +596,18 @@ static const Field inbox_whole_rows[] = {
 };
 const Shape inbox_whole_shape = SHAPE("InboxRowWhole", inbox_whole_rows);
 #undef INBOX_ROWS
+static const Field poll_group_rows[] = {
+    { "provider",     FIELD_TEXT,  ALWAYS },
+    { "integration",  FIELD_TEXT,  OR_NULL },
+    { "triggers",     FIELD_COUNT, ALWAYS, .help = "Enabled ones that it is polled for" },
+    { "interval",     FIELD_TEXT,  ALWAYS, .help = "The shortest that one of them names, else the provider's" },
+    { "lastPolledAt", FIELD_TIME,  OR_NULL, .help = "When the last poll ended" },
+    { "nextPollAt",   FIELD_TIME,  OR_NULL, .help = "While a poll goes on, when its lease ends; null: polling has stopped" },
+    { "cursorSetAt",  FIELD_TIME,  OR_NULL, .help = "Null: there is no baseline yet" },
+    { "backoffUntil", FIELD_TIME,  OR_NULL },
+    { "lastError",    FIELD_TEXT,  OR_NULL, .help = "Of the last poll; or what else there is to know of it" },
+};
+const Shape poll_group_shape = SHAPE("PollGroup", poll_group_rows);
 
 static const Field outbox_rows[] = {
     { "id",            FIELD_ID,    ALWAYS, .help = "Of the event that it becomes" },

@@ -97,6 +97,8 @@ extern const Shape cause_shape;
 
 // inbox_api.c
 extern const Shape inbox_shape, inbox_whole_shape;
+// poll_groups_api.c
+extern const Shape poll_group_shape;
 
 // outbox_api.c
 extern const Shape outbox_shape;

@@ -47,6 +47,7 @@ typedef struct Program {
     Warden warden;               // of what it runs
     Carriers carriers;
     Transport transport;
+    Pool *poll_readers;
     Engine *engine;
     Bell *bell;   // NULL on SQLite
     SiteUp *site; // NULL where it is none
@@ -347,12 +348,14 @@ static Err open_store(Program *program, Error *error)
     processes_limit(program->carriers.processes, program->descriptors.flights_max / 2);
     processes_guard(program->carriers.processes, &program->warden);
     program->transport = carriers_transport(&program->carriers);
+    program->poll_readers = pool_open(&(PoolOptions){ .threads = 1, .waiting_max = 64 });
     EngineOptions options = {
         .writer = program->store.writer,
         .clock = &program->clock,
         .real = &program->real,
         .random = &program->random,
         .transport = &program->transport,
+        .readers = program->poll_readers,
         .node = program->store.node,
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
@@ -542,6 +545,7 @@ static void stop(Program *program, bool is_up)
         site_close(program->site);
         bell_close(program->bell);
         feed_free(program->api.feed);
+        pool_close(program->poll_readers); // who reads has what is the engine's
         engine_free(program->engine);
         carriers_close(&program->carriers);
         warden_close(&program->warden);

@@ -72,6 +72,8 @@ enum {
     X(ROUNDS_FAILED,     COUNTER,   0,                     "peal_rounds_failed_total",         "",                     "Rounds of the engine that failed") \
     X(LAST_GOOD_ROUND,   GAUGE,     0,                     "peal_last_good_round_age_seconds", "",                     "How long ago a round went well") \
     X(STREAMS,           GAUGE,     0,                     "peal_streams",                     "",                     "Streams of what happens (/v1/stream) that are open, at this node") \
+    X(POLL,              HISTOGRAM, 1,                     "peal_poll_seconds",                "",                     "Polls of providers, from the first request to the last commit") \
+    X(POLL_BACKOFFS,     COUNTER,   1,                     "peal_poll_backoffs_total",         "",                     "Polls after which a provider is left alone for a while: it failed, or asked for it") \
     X(WORKERS_WAITING,   GAUGE,     0,                     "peal_workers_waiting",             "",                     "Workers that wait for work, at this node") \
     X(WORKER_CLAIMS,     COUNTER,   1,                     "peal_worker_claims_total",         "",                     "Looks of workers for work, with or without success") \
     X(WORKER_CLAIMED,    COUNTER,   1,                     "peal_worker_claimed_total",        "",                     "Deliveries that workers claimed") \

@@ -27,6 +27,9 @@ extern const Command command_inbox;
 // outbox.c
 extern const Command command_outbox;
 
+// poll_groups.c
+extern const Command command_poll_groups;
+
 // messages.c
 extern const Command command_messages;
 

@@ -11,7 +11,9 @@
 static Instant next_due(const Engine *engine)
 {
     return earlier(lanes_next(engine),
-                   earlier(engine->duties[DUTY_EXPIRE].due_at, engine->duties[DUTY_FIRE].due_at));
+                   earlier(engine->duties[DUTY_POLL].due_at,
+                           earlier(engine->duties[DUTY_EXPIRE].due_at,
+                                   engine->duties[DUTY_FIRE].due_at)));
 }
 
 static void refuse(EngineCommand *command, Err err, const char *why)

@@ -21,6 +21,7 @@ static const Duty duties[DUTY_COUNT] = {
                      .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
     [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
                     .failed_alone = fire_failed },
+    [DUTY_POLL] = { "poll", SPAN_SECOND, 0, true, poll_run, poll_take, .is_shared = true },
 };
 
 static Span soon_of(const Engine *engine, DutyName name)
@@ -55,6 +56,8 @@ bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
         state->is_out = true;
         state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
         state->ran_at = engine_monotonic(engine);
+        if (name == DUTY_POLL)
+            polls_prepare(engine);
         if (one)
             break;
     }
@@ -70,7 +73,8 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
                          .trial = round->engine->trial,
                          .firing = { .max = round->engine->fire_max,
                                      .carries_back = !round->engine->is_carried_back,
-                                     .oldest = INSTANT_NONE } };
+                                     .oldest = INSTANT_NONE },
+                         .polling = &round->engine->polls.claims };
     ret->has_more = duty->is_fresh && clock_monotonic(options->clock) - round->asked_at > FRESH;
     return ret->has_more ? ERR_OK : duty->run(tx, options, ret, error);
 }
@@ -144,6 +148,7 @@ void duties_want_any(Engine *engine)
     engine->duties[DUTY_OPERATE].is_wanted = true;
     engine->duties[DUTY_DRAIN].is_wanted = true;
     engine->duties[DUTY_FIRE].is_wanted = true;
+    engine->duties[DUTY_POLL].is_wanted = true;
 }
 
 Span duties_soon(const Engine *engine)

@@ -26,7 +26,8 @@
     X(PURGE)          \
     X(UPKEEP)         \
     X(DRAIN)          \
-    X(FIRE)
+    X(FIRE)           \
+    X(POLL)
 // clang-format on
 
 typedef enum DutyName {
@@ -53,6 +54,8 @@ typedef struct FireReport {
     Instant oldest;    // occurrence that became a run; INSTANT_NONE
 } FireReport;
 
+typedef struct PollClaims PollClaims;
+
 typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
@@ -62,6 +65,7 @@ typedef struct DutyReport {
     DrainTrial trial;  // of the drain: given as the last run left it
     FireReport firing;
     Sequenced sequenced; // whose numbers went on
+    PollClaims *polling; // given: the engine's own (poll.h)
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -105,6 +109,10 @@ Err fire_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error
 void fire_take(Engine *engine, const DutyReport *report);
 void fire_failed(Engine *engine);
 void fire_anew(Engine *engine); // wall time is believed anew
+
+// poll.c: what providers have to say is asked for.
+Err poll_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void poll_take(Engine *engine, const DutyReport *report);
 
 // seal.c: what happened is sealed into the audit chain.
 Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

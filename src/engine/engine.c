@@ -17,6 +17,7 @@
 //   settle.c    what became of it goes to the store
 //   said.c      what commands say while they run goes there too
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
+//   poll.c      providers are asked what is new, and poll_write.c writes it
 //   duty.c      what else has to be done now and then, a row each: beat, sweep, operations, purge
 //
 // What a round does is asked for together, travels in one transaction (round.c), and is taken in
@@ -54,6 +55,7 @@ Instant engine_round(Engine *engine)
     notes_take(engine);
     pulls_take(engine);
     take_rounds(engine, now); // first: results free the room that claims need
+    polls_go_on(engine);
     dispatch_late(engine);
     show(engine);
     command_tell_quiet(engine, quiets);
@@ -305,6 +307,7 @@ void engine_free(Engine *engine)
     lanes_free(engine);
     hosts_free(engine);
     said_free(&engine->said);
+    polls_free(engine);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
@@ -354,7 +357,8 @@ bool engine_is_idle(Engine *engine)
     pthread_mutex_lock(&engine->lock);
     bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
     pthread_mutex_unlock(&engine->lock);
-    return engine->in_flight == 0 && engine->rounds_out == 0 && engine->said.count == 0 && !is_told;
+    return engine->in_flight == 0 && engine->rounds_out == 0 && engine->said.count == 0 &&
+           engine->polls.count == 0 && !is_told;
 }
 
 void engine_wait(Engine *engine, Instant until)

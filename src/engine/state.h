@@ -8,6 +8,7 @@
 #include "domain/circuit.h"
 #include "engine/duty.h"
 #include "engine/engine.h"
+#include "engine/poll.h"
 #include "engine/watch.h"
 #include "engine/window.h"
 #include "store/health.h"
@@ -275,6 +276,7 @@ struct Engine {
     EngineCommand *command;
     Tally tally;
     Said said;
+    Polls polls;
     _Atomic int64_t in_flight, puller_count;
 
     pthread_mutex_t lock;

@@ -20,7 +20,10 @@
 
 typedef struct Transfers Transfers;
 
-enum { TRANSFER_READ_MAX = 1 << 20 }; // read of an answer before it is cut off
+enum {
+    TRANSFER_READ_MAX = 1 << 20, // read of an answer before it is cut off
+    TRANSFER_HEADERS_MAX = 64,
+};
 
 typedef enum MailTls { MAIL_TLS_REQUIRED, MAIL_TLS_OPTIONAL, MAIL_TLS_NONE } MailTls;
 
@@ -41,6 +44,8 @@ typedef struct Transfer {
     Str body;            // copied by transfers_start; of a mail lines that end in CR and LF
     Span timeout;        // of the whole request; 0: 30 s. To connect: 5 s of it
     size_t response_max; // bytes kept of the answer; the rest is read and dropped
+    size_t read_max;     // bytes read of it before it is cut off; 0: TRANSFER_READ_MAX
+    bool keeps_headers;  // of the answer, for who has to know more than the usual ones
     int64_t pool;        // connections are shared only among equal numbers
     Str ca;              // for transfer_once(): certificates to trust, not the system's; none
     // piece takes the body of an answer of 200 as it comes, instead of the result; false ends it.
@@ -68,6 +73,8 @@ typedef struct TransferResult {
     Str webhook_delivery_id;  // the header as sent; none
     Str message_id;           // X-Message-Id, likewise
     Str location;             // likewise: where it would be sent on to
+    const Header *headers;    // where they are kept: the first TRANSFER_HEADERS_MAX …
+    size_t header_count;      // … by their names in lower case
     const SmtpReply *replies; // of a mail: to each recipient, though there was a problem; or NULL
     Span took;
 } TransferResult;

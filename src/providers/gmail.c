@@ -4,6 +4,8 @@
 // a provider does no I/O. So the push address carries the source's secret, as Google's own guides
 // do it: ?token=…; who puts a proxy in between may send it as X-Goog-Channel-Token. Nothing else
 // is taken. What changed is then polled.
+#include "providers/gmail.h"
+
 #include "base/crypto.h"
 #include "providers/providers.h"
 #include "providers/read.h"
@@ -77,11 +79,16 @@ static const ProviderExample examples[] = {
 
 const Provider provider_gmail = {
     .name = PROVIDER_GMAIL,
-    .ways = PROVIDER_WEBHOOK,
+    .ways = PROVIDER_WEBHOOK | PROVIDER_POLLING,
     .verify = verify,
     .identify = identify,
     .parse = parse,
     .sign = sign,
+    .poll_every = SPAN_MINUTE,
+    .poll_ask = gmail_poll_ask,
+    .poll_read = gmail_poll_read,
+    .hydrate_ask = gmail_hydrate_ask,
+    .hydrate_read = gmail_hydrate_read,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
 };

@@ -213,6 +213,9 @@ const Provider provider_linear = {
     .identify = identify,
     .parse = parse,
     .sign = sign,
+    .poll_every = SPAN_MINUTE,
+    .poll_ask = linear_poll_ask,
+    .poll_read = linear_poll_read,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
 };

@@ -136,7 +136,8 @@ typedef struct ProviderRead {
     bool polls;      // it says only that there is something: poll now (gmail)
 } ProviderRead;
 
-// ProviderRequest is a request to be made; the framework adds the token and checks the address.
+// ProviderRequest is a request to be made, its token among its headers; the framework checks the
+// address.
 enum { PROVIDER_HEADERS_MAX = 8 };
 typedef struct ProviderRequest {
     const char *method;
@@ -217,12 +218,12 @@ typedef struct Provider {
     Err (*poll_ask)(Arena *arena, const PollTurn *turn, ProviderRequest *ret, Error *error);
     void (*poll_read)(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
                       PollPage *ret);
-    // hydrate_read completes an event; false: it is gone, and no event. A failure is page's
-    // verdict.
+    // hydrate_read completes an event; false: it is gone, and no event. A failure is the page's
+    // verdict: then nothing of the page counts.
     Err (*hydrate_ask)(Arena *arena, const PollTurn *turn, const ProviderEvent *event,
                        ProviderRequest *ret, Error *error);
-    bool (*hydrate_read)(Arena *arena, const ProviderReply *reply, ProviderEvent *event,
-                         PollVerdict *ret);
+    bool (*hydrate_read)(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
+                         ProviderEvent *event, PollPage *page);
 
     const ProviderExample *examples;
     size_t example_count;

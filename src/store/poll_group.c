@@ -21,6 +21,13 @@ static const Statement touch = {
            " DO UPDATE SET " LOOK_NOW ", told = CASE WHEN poll_group.told > $5"
            " THEN poll_group.told ELSE $5 END",
 };
+static const Statement changed = {
+    .name = "poll_group_changed",
+    .scope = STATEMENT_TENANT,
+    .params = "ittii",
+    .sql = "UPDATE poll_group SET " LOOK_NOW ", told = CASE WHEN told > $5 THEN told ELSE $5 END"
+           " WHERE " KEY,
+};
 static const Statement due_now = {
     .name = "poll_group_due_now",
     .scope = STATEMENT_TENANT,
@@ -43,9 +50,9 @@ static const Statement free_all = {
 static const Statement put_off = {
     .name = "poll_group_put_off",
     .scope = STATEMENT_TENANT,
-    .params = "itti",
-    .sql = "UPDATE poll_group SET next_at = $4, told = 0, holder = NULL, lease_until = NULL"
-           " WHERE " KEY,
+    .params = "ittit",
+    .sql = "UPDATE poll_group SET next_at = $4, told = 0, holder = NULL, lease_until = NULL,"
+           " last_error = $5 WHERE " KEY,
 };
 static const Statement remove_one = {
     .name = "poll_group_remove",
@@ -72,10 +79,11 @@ static const Statement go_on = {
 static const Statement end = {
     .name = "poll_group_end",
     .scope = STATEMENT_TENANT,
-    .params = "ittiitiiiiti",
+    .params = "ittiitiiiitii",
     .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $8 END,"
            " holder = NULL, lease_until = NULL, last_polled_at = $9, backoff_until = $10,"
-           " last_error = $11, failures = $12 WHERE " OURS,
+           " last_error = $11, failures = $12,"
+           " told = CASE WHEN told > $13 THEN told ELSE $13 END WHERE " OURS,
 };
 static const Statement due = {
     .name = "poll_group_due",
@@ -92,8 +100,8 @@ static const Statement list = {
 };
 
 const Statement *const poll_group_statements[] = {
-    &touch, &due_now, &take, &free_all, &put_off, &remove_one,
-    &claim, &go_on,   &end,  &due,      &list,    NULL,
+    &touch, &changed, &due_now, &take, &free_all, &put_off, &remove_one,
+    &claim, &go_on,   &end,     &due,  &list,     NULL,
 };
 
 static const Columns columns = COLUMNS(
@@ -117,6 +125,48 @@ static void tell(Tx *tx, const Statement *statement, int64_t tenant, ProviderNam
 void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
 {
     tell(tx, &touch, tenant, provider, integration, POLL_TOLD_LOOK);
+}
+
+// polls: a push of Gmail's says only that there is something, so its triggers poll by either way.
+static bool polls(const Trigger *trigger)
+{
+    const TriggerFeed *feed = &trigger->feed;
+    return feed->type &&
+           (feed->way == TRIGGER_BY_POLLING || feed->type->provider == PROVIDER_GMAIL);
+}
+
+// ask_one has one trigger's wishes count, where it polls this group.
+static void ask_one(const Trigger *trigger, Str integration, PollAsked *ret)
+{
+    const TriggerFeed *feed = &trigger->feed;
+    Str own = feed->integration.at ? feed->integration : S("");
+    if (!polls(trigger) || !str_eq(own, integration))
+        return;
+    ret->triggers++;
+    if (feed->interval && (!ret->interval || feed->interval < ret->interval))
+        ret->interval = feed->interval;
+}
+
+PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
+                           ProviderName provider, Str integration)
+{
+    PollAsked asked = { 0 };
+    size_t type_count, count;
+    const ProvidedType *types = provided_types(provider, &type_count);
+    for (size_t t = 0; t < type_count; t++) {
+        Str kind =
+            STR_JOIN(arena, str_from(provider_id_text(provider)), S("."), str_from(types[t].id));
+        const RegistryTrigger *const *triggers = registry_triggers(registry, tenant, kind, &count);
+        for (size_t i = 0; i < count; i++)
+            if (triggers[i]->is_enabled)
+                ask_one(registry_compiled(triggers[i], arena), integration, &asked);
+    }
+    return asked;
+}
+
+void poll_group_changed(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
+{
+    tell(tx, &changed, tenant, provider, integration, POLL_TOLD_LOOK);
 }
 
 void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
@@ -155,7 +205,7 @@ void poll_groups_free(Tx *tx)
 
 void poll_group_put_off(Tx *tx, const PollGroup *group)
 {
-    Value args[] = { KEY_OF(group), value_time(group->next_at) };
+    Value args[] = { KEY_OF(group), value_time(group->next_at), value_text(group->last_error) };
     db_send(tx->db, &tx->arena, &put_off, args, NULL);
 }
 
@@ -196,10 +246,13 @@ Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error)
 
 Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error)
 {
-    Value args[] = {
-        MOVE_OF(group, tx->now),          value_time(group->next_at),    value_i64(tx->now),
-        value_time(group->backoff_until), value_text(group->last_error), value_i64(group->failures)
-    };
+    Value args[] = { MOVE_OF(group, tx->now),
+                     value_time(group->next_at),
+                     value_i64(tx->now),
+                     value_time(group->backoff_until),
+                     value_text(group->last_error),
+                     value_i64(group->failures),
+                     value_i64(group->told) };
     return settle(tx, &end, args, ret, error);
 }
 

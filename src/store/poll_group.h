@@ -42,12 +42,23 @@ typedef struct PollGroup {
     int64_t failures; // in a row
 } PollGroup;
 
-// poll_groups_touch tells that triggers or the integration of a group were saved or taken away; the
-// group is made where it is not there. An integration that is none, or empty, is the provider's
-// group without one. poll_group_due_now tells that there is something to be polled; a group that is
-// not there has nobody who asks.
+// poll_groups_touch tells that triggers of a group were saved or taken away; the group is made
+// where it is not there. An integration that is none, or empty, is the provider's group without
+// one.
 void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
+
+// poll_group_changed tells that the integration of a group was saved; poll_group_due_now that there
+// is something to be polled. A group that is not there has nobody who asks.
+void poll_group_changed(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
 void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
+
+// PollAsked is what a group's triggers, those that are enabled, ask of it together.
+typedef struct PollAsked {
+    size_t triggers; // 0: nobody asks
+    Span interval;   // the shortest that one names; 0: none does
+} PollAsked;
+PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
+                           ProviderName provider, Str integration);
 
 // poll_groups_take takes those that are to be looked at now, max at most, longest due first. On
 // PostgreSQL others pass them by until this transaction ends.
@@ -63,8 +74,9 @@ void poll_group_remove(Tx *tx, const PollGroup *group);
 void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group);
 
 // poll_group_go_on moves the cursor and renews the lease; poll_group_end moves the cursor, gives
-// the group back and writes how the poll ended. A cursor that is none stays as it was. ret says
-// whether the poll still is the caller's; where it is not, nothing was changed.
+// the group back and writes how the poll ended, and what is told of it thereby. A cursor that is
+// none stays as it was. ret says whether the poll still is the caller's; where it is not, nothing
+// was changed.
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
 Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
 

@@ -44,7 +44,7 @@ static size_t on_write(char *at, size_t size, size_t count, void *with)
     size_t room = job->answer.max - job->answer.len;
     buf_add_bytes(&job->answer, at, len < room ? len : room);
     job->received += len;
-    job->was_cut = job->received > TRANSFER_READ_MAX;
+    job->was_cut = job->received > job->read_max;
     return job->was_cut ? 0 : len;
 }
 
@@ -270,6 +270,8 @@ void job_begin(Job *job, const Transfer *transfer, bool keeps_connection)
     job->answer = buf_new(&job->arena, transfer->response_max);
     job->piece = transfer->piece;
     job->piece_with = transfer->piece_with;
+    job->read_max = transfer->read_max ? transfer->read_max : TRANSFER_READ_MAX;
+    job->keeps_headers = transfer->keeps_headers;
     describe(job, transfer);
     SET(job->easy, CURLOPT_FORBID_REUSE, keeps_connection ? 0L : 1L);
 }
@@ -285,6 +287,27 @@ static Str header_value(CURL *easy, const char *name)
     if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
         return STR_NONE;
     return str_from(header->value);
+}
+
+static Str lower(Arena *arena, const char *name)
+{
+    Str text = str_dup(arena, str_from(name));
+    char *at = (char *) (uintptr_t) text.at;
+    for (size_t i = 0; i < text.len; i++)
+        at[i] = str_lower_char(at[i]);
+    return text;
+}
+
+// keep_headers copies what the answer's head says, for as long as the job has its arena.
+static void keep_headers(Job *job, TransferResult *result)
+{
+    Header *headers = ARENA_ARRAY(&job->arena, Header, TRANSFER_HEADERS_MAX);
+    struct curl_header *header = NULL;
+    while (result->header_count < TRANSFER_HEADERS_MAX &&
+           (header = curl_easy_nextheader(job->easy, CURLH_HEADER, -1, header)))
+        headers[result->header_count++] = (Header){ lower(&job->arena, header->name),
+                                                    str_dup(&job->arena, str_from(header->value)) };
+    result->headers = headers;
 }
 
 static bool has_descriptor(void)
@@ -355,6 +378,8 @@ TransferResult job_result(Job *job, CURLcode code)
         result.webhook_delivery_id = header_value(job->easy, "Webhook-Delivery-Id");
         result.message_id = header_value(job->easy, "X-Message-Id");
         result.location = header_value(job->easy, "Location");
+        if (job->keeps_headers)
+            keep_headers(job, &result);
     } else {
         result.problem_text = problem_text(job, result.problem, code);
     }

@@ -32,9 +32,10 @@ typedef struct Job {
     void *with;
     Instant started_at;
     Buf answer;
-    size_t received;
+    size_t received, read_max;
     bool (*piece)(void *with, Str bytes); // as of the transfer
     void *piece_with;
+    bool keeps_headers;
     bool was_cut;                     // the answer was longer than anyone wants
     bool has_opened_socket;           // to an address that is allowed
     bool has_tried_ipv6;              // at least once
