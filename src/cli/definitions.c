@@ -10,8 +10,14 @@
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
 
 static const Column trigger_columns[] = {
-    { "ID", "id" },           { "ENABLED", "enabled" }, { "EVENT KIND", "eventKind" },
-    { "CHANNEL", "channel" }, { "VERSION", "version" },
+    { "ID", "id" },
+    { "ENABLED", "enabled" },
+    { "EVENT KIND", "eventKind" },
+    { "PROVIDER", "provider" },
+    { "TYPE", "type" },
+    { "CHANNEL", "channel" },
+    { "AUTOMATION", "automation" },
+    { "VERSION", "version" },
 };
 
 static const Column template_columns[] = {

@@ -165,6 +165,13 @@ static Str reason_text(Str code)
     return code;
 }
 
+// is_told: what was asked outside the filter (config, source) comes as words that say what it saw.
+static bool is_told(const Json *decision)
+{
+    Str path = json_str(json_get(decision, S("path")));
+    return path.len > 0 && !str_starts(path, S("/filter"));
+}
+
 // miss_text says why a trigger made no delivery of an event, as half a sentence.
 static Str miss_text(Arena *arena, const Json *decision)
 {
@@ -173,6 +180,8 @@ static Str miss_text(Arena *arena, const Json *decision)
     Str id = json_str(json_get(decision, S("deliveryId")));
     Str reason = reason_text(json_str(json_get(decision, S("reason"))));
     bool saw_nothing = json_type(seen) == JSON_ABSENT || json_type(seen) == JSON_NULL;
+    if (predicate.len > 0 && is_told(decision))
+        return predicate;
     if (predicate.len > 0)
         return str_format(arena, "%.*s was false: it saw %.*s", STR_ARG(predicate),
                           STR_ARG(saw_nothing ? S("nothing") : json_text(arena, seen)));

@@ -10,7 +10,6 @@
 #include "providers/provider.h"
 
 enum {
-    BODY_BYTES_MAX = 25 << 20,
     ANSWER_BYTES_MAX = 1 << 20,
     LOOKS_MAX = 50,
     HEADERS_MAX = PROVIDER_HEADERS_MAX + 2,
@@ -146,10 +145,14 @@ static int find_way(Sending *sending, const CommandArgs *args)
     Answer answer;
     Arena *arena = sending->client.arena;
     const char *source = args_option(args, "source"), *to = args_option(args, "to");
+    bool has_secret = args_option(args, "secret") || getenv("PEAL_HOOK_SECRET");
+    if (to && !has_secret)
+        return args_usage(args, "--to needs the secret of who listens there: --secret S or "
+                                "PEAL_HOOK_SECRET");
     sending->source = source
                           ? str_from(source)
                           : str_format(arena, "try-%s", provider_id_text(sending->provider->name));
-    if (to && (args_option(args, "secret") || getenv("PEAL_HOOK_SECRET"))) {
+    if (to) {
         sending->url = str_from(to);
         return find_secret(sending, args, true);
     }
@@ -316,7 +319,7 @@ static const CommandOption hooks_options[] = {
     { "secret", "S", "the source's secret (PEAL_HOOK_SECRET)" },
     { "new-secret", NULL,
       "give the source another secret and use it; the last one holds for 24 h" },
-    { "data", "JSON", "another body: JSON, @FILE, or - for standard input" },
+    { "data", "JSON", "another body of that event: JSON, @FILE, or - for standard input" },
     CLIENT_OPTIONS,
 };
 

@@ -266,9 +266,9 @@ const Command command_automations = {
              "automations set ID NAME=VALUE... [--if-version N]\n"
              "automations run ID [--entity ENTITY] [--payload JSON]\n"
              "automations delete ID",
-    .summary = "Run handlers by several schedules each, or by hand",
+    .summary = "Run handlers by triggers, by several schedules each, or by hand",
     .details =
-        "set changes the members that it names, as for triggers. See docs/jobs.md.\n"
+        "set changes the members that it names, as for triggers. See docs/automations.md.\n"
         "\n"
         "Examples:\n"
         "  echo '{\"id\":\"triage\",\"handler\":\"http:triage\"}' | peal automations create -f -\n"

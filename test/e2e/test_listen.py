@@ -69,6 +69,8 @@ def test_what_there_is_to_send(ctx):
     assert "github" in ran.out and "issues.opened" in ran.out and "stripe" in ran.out, ran.out
     equal(ctx.peal.cli("hooks", "send").code, 2)
     equal(ctx.peal.cli("hooks", "send", "--provider", "nobody").code, 2)
+    equal(ctx.peal.cli("hooks", "send", "--provider", "github", "--to", "http://127.0.0.1:1/").code, 2)  # signed by what?
+    equal(ctx.peal.get("/v1/sources").json["items"], [])
     equal(ctx.peal.cli("hooks", "send", "--provider", "github", "--event", "x").code, 2)
     ran = ctx.peal.cli("listen", "--key", make_user(ctx.peal, "read").key)
     equal(ran.code, 4)

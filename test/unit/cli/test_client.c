@@ -174,6 +174,9 @@ static void why_is_told_in_sentences(void)
             "\"outcome\":\"filtered\",\"reason\":\"filter-false\",\"path\":\"/filter/all/0\","
             "\"predicate\":\"candidate.jobType == \\\"GR\\\"\",\"seen\":\"PM\","
             "\"wouldMatchIf\":\"candidate.jobType were \\\"GR\\\"\"},"
+            "{\"triggerId\":\"gh\",\"outcome\":\"filtered\",\"reason\":\"filter-false\","
+            "\"path\":\"/config/labels\",\"predicate\":\"labels contained \\\"ui\\\"; "
+            "\\\"bug\\\" was asked for\",\"seen\":[\"ui\"]},"
             "{\"triggerId\":\"old\",\"outcome\":\"disabled\",\"reason\":\"trigger-disabled\"},"
             "{\"triggerId\":\"twice\",\"outcome\":\"duplicate\",\"reason\":\"duplicate-key\","
             "\"deliveryId\":\"d0\"},"
@@ -185,6 +188,8 @@ static void why_is_told_in_sentences(void)
                  "false: it saw \"PM\".\n"));
     CHECK(PRINTS("  The place is /filter/all/0.\n"));
     CHECK(PRINTS("  It would match if candidate.jobType were \"GR\".\n"));
+    CHECK(PRINTS("gh made no delivery (filtered): labels contained \"ui\"; \"bug\" was asked "
+                 "for.\n"));
     CHECK(PRINTS("old made no delivery (disabled): the trigger was disabled.\n"));
     CHECK(PRINTS("twice made no delivery (duplicate): its dedup key was taken by delivery d0.\n"));
     CHECK(PRINTS("voc matched and made delivery d1.\n"));
