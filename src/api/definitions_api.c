@@ -167,6 +167,7 @@ Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Defin
     const Noun *of = noun(call);
     Str kind = kind_text(call), text;
     TRY(read_body(edit, given, error));
+    edit->is_patched = is_patched;
     if (of->complete)
         TRY(of->complete(edit, error));
     TRY(text_of(edit, is_patched, &text, error));

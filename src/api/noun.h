@@ -24,6 +24,7 @@ typedef struct Edit {
     const EditWarning *warnings;
     size_t warning_count;
     bool is_changed;   // once it is saved: there is a new version of it
+    bool is_patched;   // what is not in its body was taken out of it
     Span overlap;      // so long a secret that is rotated stays good; 0 for none
     Str secret;        // of Noun.secret, where it is to be shown this once; none
     bool drops_secret; // one that is stored and left out does not stay

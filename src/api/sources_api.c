@@ -79,10 +79,11 @@ static Err complete_path(Edit *edit, Error *error)
     return put_text(edit, "path", str_format(edit->call->arena, "t_%.*s", STR_ARG(made)), error);
 }
 
+// complete_secret: one that is taken out (null) makes room for another. None would verify nothing.
 static Err complete_secret(Edit *edit, Error *error)
 {
     const Json *given = json_get(edit->body, S("secret"));
-    bool is_kept = !given && json_get(edit->old, S("secret")) && !edit->drops_secret;
+    bool is_kept = !given && json_get(edit->old, S("secret")) && !edit->is_patched;
     Str text = json_str(given);
     if (text.at && text.len < SECRET_BYTES_GOOD)
         edit_warn(edit, STR_NONE, S("the secret is short enough to be guessed; let Peal make one"));

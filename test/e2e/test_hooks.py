@@ -154,6 +154,17 @@ def test_a_rotated_secret_is_shown_once(ctx):
     peal.post("/v1/sources/none/rotate", {}, expect=404)
 
 
+def test_a_secret_that_is_taken_out_is_replaced(ctx):
+    peal = ctx.peal
+    made = make_source(peal)
+    told = peal.patch("/v1/sources/gh", {"secret": None}, expect=200).json
+    equal(len(bytes.fromhex(told["secret"])), 32)
+    send(peal, made["url"], secret=made["secret"], expect=401)
+    send(peal, made["url"], secret=told["secret"])
+    equal(peal.patch("/v1/sources/gh", {"enabled": True}, expect=200).json["secret"]["set"], True)
+    send(peal, made["url"], secret=told["secret"])
+
+
 def test_the_command_line_makes_and_rotates_sources(ctx):
     peal = ctx.peal
     ran = peal.cli("sources", "create", "-f", "-", text='{"id":"gh","provider":"github"}')
