@@ -188,6 +188,7 @@ Err inbox_reprocess(Call *call, Tx *tx, Error *error)
     InboxRow row;
     int64_t done;
     TRY(call_id(call, 0, &id, error));
+    TRY(inbox_head(tx->db, call->arena, call->tenant, id, &row, error)); // it may be no hook
     TRY(inbox_replay(tx, call->tenant, &id, 1, &done, error));
     TRY(inbox_head(tx->db, call->arena, call->tenant, id, &row, error));
     call->with = arena_copy(call->arena, &row, sizeof row);

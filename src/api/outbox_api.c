@@ -89,6 +89,7 @@ Err outbox_replay(Call *call, Tx *tx, Error *error)
     InboxRow row;
     int64_t done;
     TRY(call_id(call, 0, &id, error));
+    TRY(inbox_row(tx->db, call->arena, INBOX_OUTBOX, call->tenant, id, &row, error));
     TRY(inbox_replay(tx, call->tenant, &id, 1, &done, error));
     TRY(inbox_row(tx->db, call->arena, INBOX_OUTBOX, call->tenant, id, &row, error));
     call->with = arena_copy(call->arena, &row, sizeof row);
