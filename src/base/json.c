@@ -169,6 +169,59 @@ static Err check_values(Arena *arena, const yyjson_doc *doc, Str text, Error *er
     return ERR_OK;
 }
 
+enum { ESCAPE_LEN = 6 }; // of \uXXXX
+
+// escaped_code is what the escape stands for that text begins with; -1: it begins with none.
+static int escaped_code(Str text)
+{
+    int code = 0;
+    if (text.len < ESCAPE_LEN || !str_starts(text, S("\\u")))
+        return -1;
+    for (size_t i = 2; i < ESCAPE_LEN && code >= 0; i++) {
+        int digit = str_hex_value(text.at[i]);
+        code = digit < 0 ? -1 : code << 4 | digit;
+    }
+    return code;
+}
+
+// piece_len is how long the escape or character is that text begins with, and whether it may stay.
+static size_t piece_len(Str text, bool *ret_is_good)
+{
+    int code = escaped_code(text), low = escaped_code(str_skip(text, ESCAPE_LEN));
+    *ret_is_good = true;
+    if (code >= 0xd800 && code < 0xdc00 && low >= 0xdc00 && low < 0xe000)
+        return (size_t) 2 * ESCAPE_LEN;
+    *ret_is_good = code != 0 && (code < 0xd800 || code >= 0xe000);
+    if (code >= 0)
+        return ESCAPE_LEN;
+    if (text.at[0] == '\\' && text.len > 1)
+        return 2;
+    size_t len = str_utf8_len(text);
+    *ret_is_good = len > 0;
+    return len > 0 ? len : 1;
+}
+
+bool json_mend(Arena *arena, Str text, Str *ret)
+{
+    Buf mended = buf_new(arena, BUF_WHOLE);
+    Str good = { text.at, 0 };
+    while (text.len > 0) {
+        bool is_good;
+        size_t len = piece_len(text, &is_good);
+        text = str_skip(text, len);
+        good.len += is_good ? len : 0;
+        if (is_good)
+            continue;
+        buf_add(&mended, good);
+        buf_add(&mended, S("\xef\xbf\xbd"));
+        good = (Str){ text.at, 0 };
+    }
+    bool is_mended = buf_str(&mended).len > 0;
+    buf_add(&mended, good);
+    *ret = buf_str(&mended);
+    return is_mended;
+}
+
 Err json_parse(Arena *arena, Str text, const Json **ret, Error *error)
 {
     if (text.len == 0)

@@ -30,6 +30,10 @@ typedef enum JsonType {
 // json_parse reads text; on failure the error says what and where (byte offset).
 Err json_parse(Arena *arena, Str text, const Json **ret, Error *error) MUST_USE;
 
+// json_mend gives text with U+FFFD in place of what no string may hold: \u0000, half of a surrogate
+// pair, bytes that are not UTF-8. False: there is nothing of that kind.
+bool json_mend(Arena *arena, Str text, Str *ret);
+
 JsonType json_type(const Json *value);
 const char *json_type_name(JsonType type);         // "a string", "an object", "nothing" …
 const Json *json_get(const Json *object, Str key); // NULL when absent or not an object

@@ -39,6 +39,34 @@ static Unpacked check_many(Arena *arena, const ProviderRead *read)
     return (Unpacked){ .read = *read };
 }
 
+static bool is_meant_as_json(Str body)
+{
+    Str text = str_trim(body);
+    return str_starts(text, S("{")) || str_starts(text, S("["));
+}
+
+// parse reads a body as it came, or else with its strings mended: senders cut texts in the middle
+// of a character, and one such text is no reason to lose the rest.
+static Err parse(Arena *arena, const Provider *provider, Hook *hook, ProviderRead *ret,
+                 Error *error)
+{
+    Err err = provider->parse(arena, hook, ret, error);
+    if (err != ERR_INVALID || !is_meant_as_json(hook->body) ||
+        !json_mend(arena, hook->body, &hook->body))
+        return err;
+    *ret = (ProviderRead){ 0 };
+    return provider->parse(arena, hook, ret, error);
+}
+
+// explain says why a body that was meant as JSON is none; else what its provider said.
+static const char *explain(Arena *arena, Str body, const char *said)
+{
+    const Json *json;
+    Error *why = ARENA_NEW(arena, Error);
+    bool is_none = is_meant_as_json(body) && json_parse(arena, body, &json, why) != ERR_OK;
+    return is_none ? why->detail : said;
+}
+
 Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *providers)
 {
     ProviderName name;
@@ -53,11 +81,13 @@ Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *provid
     read_headers(arena, row->headers, &hook);
     Err err = open_body(arena, &hook, &error);
     if (err == ERR_OK)
-        err = provider->parse(arena, &hook, &read, &error);
+        err = parse(arena, provider, &hook, &read, &error);
     if (err == ERR_OK)
         return check_many(arena, &read);
-    bool is_large = err == ERR_TOO_LARGE;
-    return failed(arena, is_large ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE, error.detail);
+    if (err == ERR_TOO_LARGE)
+        return failed(arena, INBOX_REASON_TOO_LARGE, error.detail);
+    const char *why = err == ERR_INVALID ? explain(arena, hook.body, error.detail) : error.detail;
+    return failed(arena, INBOX_REASON_UNPARSABLE, why);
 }
 
 Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,
@@ -76,7 +106,11 @@ Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, si
     if (payload.len > max)
         return fail(error, ERR_TOO_LARGE, "an event of it has %zu bytes; %zu are allowed",
                     payload.len, max);
-    TRY(event_build_row(arena, payload, ret, error));
+    Err err = event_build_row(arena, payload, ret, error);
+    if (err == ERR_MALFORMED && read->raw.at) // which stands one level deeper than it came
+        err =
+            event_build_row(arena, provider_payload(arena, read, row->received_at, 0), ret, error);
+    TRY(err);
     ret->id = inbox_event(row->id, n);
     return ERR_OK;
 }

@@ -17,11 +17,14 @@ static const SignForm signature = { HMAC_SHA256, SIGN_HEX, S("linear-signature")
 static HookVerdict verify(Arena *arena, const Hook *hook, const HookTrust *trust)
 {
     const Json *body;
+    Str mended;
     HookVerdict verdict = sign_check(arena, hook, trust, &signature);
     if (verdict != HOOK_VERIFIED)
         return verdict;
     // Only what its sender signed is read here.
-    if (json_parse(arena, hook->body, &body, NULL) != ERR_OK)
+    if (json_parse(arena, hook->body, &body, NULL) != ERR_OK &&
+        (!json_mend(arena, hook->body, &mended) ||
+         json_parse(arena, mended, &body, NULL) != ERR_OK))
         return HOOK_UNDATED;
     return sign_age(when_read(read_at(body, "webhookTimestamp")), hook->at, REPLAY_WINDOW,
                     REPLAY_WINDOW);

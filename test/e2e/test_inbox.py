@@ -169,6 +169,51 @@ def test_twice_out_of_order_and_one_id_with_two_bodies(ctx):
     assert "peal_dedup_hits_total 9" in peal.get("/metrics").text
 
 
+def test_what_strings_cannot_hold_is_mended_and_what_json_cannot_be_read_says_why(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    body = json.dumps(issue(title="half ?", body="?")).encode()
+    mended = [send(peal, url, body.replace(b"?", odd)) for odd in (b"\\ud83d", b"a\\u0000b", b"\xff\xfe")]
+    deep = send(peal, url, issue(2, x=json.loads("[" * 30 + "]" * 30)))
+    said = {send(peal, url, body.replace(b'"body"', odd + b', "body"')): why for odd, why in (
+        (b'"x": ' + b"[" * 33 + b"]" * 33, "nested deeper than 32 levels"), (b'"x": 1e999', "too large"),
+        (b'"title": 1', "stands twice"), (b'"x": oops', "not JSON"))}
+    tick(peal)
+    for id in mended:
+        like(row(peal, id), {"status": "completed", "reason": None})
+        payload = peal.get(f"/v1/events/{id}", expect=200).json["payload"]
+        assert payload["title"].startswith("half ") and "\ufffd" in payload["title"], payload["title"]
+        equal(payload["raw"]["issue"]["title"], payload["title"])
+    # The event is one level deeper with what came: then it goes without.
+    like(row(peal, deep), {"status": "completed", "reason": None})
+    assert "raw" not in peal.get(f"/v1/events/{deep}", expect=200).json["payload"]
+    for id, why in said.items():
+        like(row(peal, id), {"status": "failed", "reason": "unparsable"})
+        assert why in row(peal, id)["error"], row(peal, id)["error"]
+    equal(len(deliveries(peal)), 2)
+
+
+def test_each_side_sets_back_its_own_rows_only(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    id = send(peal, url, issue())
+    tick(peal)
+    before = row(peal, id)
+    advance(peal, "1s")
+    peal.post(f"/v1/outbox/{id}/replay", expect=404)
+    tick(peal)
+    equal(row(peal, id), before)
+    if ctx.store == "postgres":
+        emitted = ctx.sql("SELECT peal.emit('nobody.listens', '{}')")[0][0]
+        tick(peal)
+        before = peal.get(f"/v1/outbox/{emitted}", expect=200).json
+        advance(peal, "1s")
+        peal.post(f"/v1/inbox/{emitted}/reprocess", expect=404)
+        tick(peal)
+        equal(peal.get(f"/v1/outbox/{emitted}", expect=200).json, before)
+
+
 def test_gzip_is_opened_and_a_bomb_is_not(ctx):
     peal = ctx.peal
     url = make_source(peal)

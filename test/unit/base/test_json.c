@@ -474,6 +474,38 @@ static void a_merge_patch_changes_what_it_names(void)
     }
 }
 
+static void strings_that_cannot_be_kept_are_mended(void)
+{
+#define MARK "\xef\xbf\xbd"
+    static const struct {
+        const char *text, *mended; // NULL: there is nothing to mend
+    } cases[] = {
+        { "", NULL },
+        { "{\"a\":\"\\u00e9 \\ud83d\\udd14 \xc3\xa9\"}", NULL },
+        { "\"a\\u0000b\"", "\"a" MARK "b\"" },
+        { "\"\\ud83d\"", "\"" MARK "\"" },
+        { "\"\\uDD14\"", "\"" MARK "\"" },
+        { "\"\\ud83d\\ud83d\\udd14\"", "\"" MARK "\\ud83d\\udd14\"" },
+        { "\"\\udd14\\ud83d\"", "\"" MARK MARK "\"" },
+        { "\"\\\\u0000 \\\\ud83d\"", NULL }, // a backslash and five letters
+        { "\"\\\\\\u0000\"", "\"\\\\" MARK "\"" },
+        { "\"\xff\xc3\xa9\xed\xa0\x80\"", "\"" MARK "\xc3\xa9" MARK MARK MARK "\"" },
+        { "\"\\u00\"", NULL },
+        { "\"\\", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        const char *expected = cases[i].mended ? cases[i].mended : cases[i].text;
+        const Json *json;
+        Str mended;
+        CHECK_AT(cases[i].text,
+                 json_mend(&arena, str_from(cases[i].text), &mended) == (cases[i].mended != NULL));
+        CHECK_AT(cases[i].text, str_eq(mended, str_from(expected)));
+        if (cases[i].mended)
+            CHECK_AT(cases[i].text, json_parse(&arena, mended, &json, NULL) == ERR_OK);
+    }
+}
+
 static const Test tests[] = {
     TEST(good_documents_are_read_and_written_compactly),
     TEST(bad_documents_are_refused),
@@ -492,5 +524,6 @@ static const Test tests[] = {
     TEST(strings_are_escaped),
     TEST(writing_stops_at_the_ceiling),
     TEST(a_merge_patch_changes_what_it_names),
+    TEST(strings_that_cannot_be_kept_are_mended),
 };
 TEST_MAIN(tests)

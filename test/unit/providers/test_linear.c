@@ -125,6 +125,9 @@ static void what_was_signed_long_ago_is_a_replay(void)
         { "{'webhookTimestamp':1778735493999}", HOOK_OLD },
         { "{'webhookTimestamp':1778735614000}", HOOK_VERIFIED },
         { "{'webhookTimestamp':1778735614001}", HOOK_AHEAD },
+        // Whoever cuts a text may cut a character: it is signed and dated all the same.
+        { "{'data':{'title':'half \\ud83d'},'webhookTimestamp':1778735554000}", HOOK_VERIFIED },
+        { "{'data':{'title':'half \\ud83d'},'webhookTimestamp':1778735493999}", HOOK_OLD },
         { "{'data':{'webhookTimestamp':1778735554000}}", HOOK_UNDATED },
         { "{'webhookTimestamp':null}", HOOK_UNDATED },
         { "{}", HOOK_UNDATED },
