@@ -51,7 +51,7 @@ typedef struct Draining {
 
 static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault);
 static void count_try(const Tx *tx, InboxRow *row);
-static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error);
+static Err work(Tx *tx, const EngineOptions *options, InboxTaken *taken, Error *error);
 static void measure(const Tx *tx, const InboxTaken *taken);
 
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
@@ -79,6 +79,7 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     } else {
         taken.rows[0].attempts -= taken.is_alone; // that was this try, which has not failed
         TRY(work(tx, options, &taken, error));
+        ret->has_more |= taken.has_more;
     }
     inbox_settle(tx, taken.rows, taken.count);
     inbox_awake(tx, clock_now(options->real) + AWAKE);
@@ -526,7 +527,27 @@ static size_t piece_end(const Draining *draining, size_t from, size_t count)
     return end;
 }
 
-static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, Error *error)
+// open_all looks into the hooks until they are enough for one transaction: a few bytes of gzip may
+// hold megabytes, and many rows came together by how few they are. The others stay for the next.
+static void open_all(Draining *draining, InboxTaken *taken)
+{
+    size_t bytes = 0, events = 0;
+    for (size_t i = 0; i < taken->count; i++) {
+        Opened *opened = &draining->opened[i];
+        opened->row = &taken->rows[i];
+        if (opened->row->kind != INBOX_HOOK)
+            continue;
+        opened->unpacked = unpack(&draining->tx->arena, opened->row, draining->options->providers);
+        bytes += opened->unpacked.size;
+        events += opened->unpacked.read.count;
+        if (i + 1 < taken->count && (bytes > UNPACK_BYTES_MAX || events > UNPACK_EVENTS_MAX)) {
+            taken->count = i + 1;
+            taken->has_more = true;
+        }
+    }
+}
+
+static Err work(Tx *tx, const EngineOptions *options, InboxTaken *taken, Error *error)
 {
     Draining draining = { .tx = tx,
                           .options = options,
@@ -534,11 +555,7 @@ static Err work(Tx *tx, const EngineOptions *options, const InboxTaken *taken, E
                           .accepts = ARENA_ARRAY(&tx->arena, Accept *, taken->count),
                           .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count),
                           .room = taken->count };
-    for (size_t i = 0; i < taken->count; i++) {
-        draining.opened[i].row = &taken->rows[i];
-        if (taken->rows[i].kind == INBOX_HOOK)
-            draining.opened[i].unpacked = unpack(&tx->arena, &taken->rows[i], options->providers);
-    }
+    open_all(&draining, taken);
     for (size_t from = 0, to; from < taken->count; from = to) {
         to = piece_end(&draining, from, taken->count);
         TRY(change(tx, &draining.opened[from], error));

@@ -82,12 +82,12 @@ Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *provid
     Err err = open_body(arena, &hook, &error);
     if (err == ERR_OK)
         err = parse(arena, provider, &hook, &read, &error);
-    if (err == ERR_OK)
-        return check_many(arena, &read);
-    if (err == ERR_TOO_LARGE)
-        return failed(arena, INBOX_REASON_TOO_LARGE, error.detail);
     const char *why = err == ERR_INVALID ? explain(arena, hook.body, error.detail) : error.detail;
-    return failed(arena, INBOX_REASON_UNPARSABLE, why);
+    Unpacked ret = err == ERR_OK          ? check_many(arena, &read)
+                   : err == ERR_TOO_LARGE ? failed(arena, INBOX_REASON_TOO_LARGE, why)
+                                          : failed(arena, INBOX_REASON_UNPARSABLE, why);
+    ret.size = err == ERR_TOO_LARGE ? UNPACK_OPENED_MAX : hook.body.len;
+    return ret;
 }
 
 Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,

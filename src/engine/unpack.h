@@ -22,6 +22,7 @@ typedef struct Unpacked {
     InboxReason reason; // INBOX_REASON_NONE: it was read
     Str error;          // in words; none
     ProviderRead read;
+    size_t size; // of its body, as far as it was opened
 } Unpacked;
 
 // unpack reads a hook. providers are by ProviderName; NULL: those that Peal knows.

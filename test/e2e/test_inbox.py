@@ -6,9 +6,12 @@ import hashlib
 import hmac
 import itertools
 import json
+import pathlib
+import re
 import time
 
-from harness import equal, eventually, like, main
+from harness import equal, eventually, like, main, only, slow
+from server import is_sanitized
 from steps import advance, deliveries, make_channel, make_tenant, moment, tick
 
 SECRET = "It's a Secret to Everybody"
@@ -230,6 +233,26 @@ def test_gzip_is_opened_and_a_bomb_is_not(ctx):
     like(row(peal, strange), {"status": "failed", "reason": "unparsable"})
     like(row(peal, last), {"status": "completed", "reason": None})
     equal(len(deliveries(peal)), 2)
+
+
+@slow
+@only("sqlite")
+def test_many_small_rows_that_open_to_much_are_opened_a_few_at_a_time(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    large = gzip.compress(json.dumps(issue(body="x" * (24 << 20))).encode())
+    bomb = gzip.compress(bytes(26 << 20))
+    packed = {"Content-Encoding": "gzip"}
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for body in [large, bomb] * 15:
+            pool.submit(send, peal, url, body, **packed)
+    tick(peal)
+    eventually(lambda: not rows(peal, "&status=pending"), 60)
+    equal(len(rows(peal, "&status=completed")), 15)
+    equal({one["reason"] for one in rows(peal, "&status=failed")}, {"too-large"})
+    status = pathlib.Path(f"/proc/{peal.process.child.pid}/status").read_text()
+    assert is_sanitized() or int(re.search(r"VmHWM:\s+(\d+)", status)[1]) < 700_000, "kilobytes that it ever had"
 
 
 def test_a_large_body_loses_raw_and_stays_in_its_row(ctx):
