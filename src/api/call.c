@@ -158,7 +158,7 @@ void api_refused(void *with, Exchange *exchange, int status)
     (void) with;
     metrics_request(served ? served->call.route : NULL, status);
     if (served)
-        metrics_hook(&served->call, status);
+        hook_answered(&served->call, status);
 }
 
 void api_handle(void *with, Exchange *exchange)

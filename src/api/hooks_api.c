@@ -278,14 +278,13 @@ static void tell_listeners(const Call *call, int status)
                                             .at = with->hook.at });
 }
 
-void metrics_hook(const Call *call, int status)
+void hook_answered(const Call *call, int status)
 {
     const HookCall *with = call->with;
-    if (call->route && call->route->is_hook)
-        tell_listeners(call, status);
-    if (call->route && call->route->is_hook)
-        metric_count(METRIC_WEBHOOKS, (with ? (int64_t) with->provider + 1 : 0) * STATUSES + status,
-                     1);
+    if (!call->route || !call->route->is_hook)
+        return;
+    tell_listeners(call, status);
+    metric_count(METRIC_WEBHOOKS, (with ? (int64_t) with->provider + 1 : 0) * STATUSES + status, 1);
 }
 
 bool label_hook(void *with, int64_t key, Buf *out)

@@ -118,7 +118,7 @@ static void answer(Call *call)
 {
     reply_let_go(call);
     metrics_request(call->route, call->reply.status);
-    metrics_hook(call, call->reply.status);
+    hook_answered(call, call->reply.status);
     metrics_answered((Served *) call);
     exchange_reply(call->exchange, &call->reply);
 }

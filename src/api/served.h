@@ -50,10 +50,11 @@ void metrics_request(const Route *route, int status);
 // metrics_answered measures how long its answer took, where it brought events.
 void metrics_answered(const Served *served);
 
-// hook_admit lets a webhook in with what the snapshot says of its path. metrics_hook counts it by
-// its provider and the status of its answer, whose labels label_hook writes.
+// hook_admit lets a webhook in with what the snapshot says of its path. hook_answered tells whoever
+// listens for hooks, and counts it by its provider and the status of its answer, whose labels
+// label_hook writes.
 Err hook_admit(Call *call, const Registry *registry, Error *error) MUST_USE;
-void metrics_hook(const Call *call, int status);
+void hook_answered(const Call *call, int status);
 bool label_hook(void *with, int64_t key, Buf *out);
 
 // rights_read notes the key that the request names.

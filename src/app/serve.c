@@ -338,16 +338,24 @@ static void start_intake(Program *program)
     program->intake = intake_start(&options);
 }
 
+// open_carriers opens the ways out that the engine is given.
+static void open_carriers(Program *program)
+{
+    const Config *config = program->config;
+    size_t flights_max = program->descriptors.flights_max;
+    carriers_open(&program->carriers, &program->clock, &config->addresses);
+    transfers_limit(program->carriers.transfers, flights_max);
+    transfers_trust(program->carriers.transfers, config->ca_file);
+    processes_limit(program->carriers.processes, flights_max / 2);
+    processes_guard(program->carriers.processes, &program->warden);
+    program->transport = carriers_transport(&program->carriers);
+}
+
 static Err open_store(Program *program, Error *error)
 {
     const Config *config = program->config;
     TRY(fill_store(program, error));
-    carriers_open(&program->carriers, &program->clock, &config->addresses);
-    transfers_limit(program->carriers.transfers, program->descriptors.flights_max);
-    transfers_trust(program->carriers.transfers, config->ca_file);
-    processes_limit(program->carriers.processes, program->descriptors.flights_max / 2);
-    processes_guard(program->carriers.processes, &program->warden);
-    program->transport = carriers_transport(&program->carriers);
+    open_carriers(program);
     program->poll_readers = pool_open(&(PoolOptions){ .threads = 1, .waiting_max = 64 });
     EngineOptions options = {
         .writer = program->store.writer,

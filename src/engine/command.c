@@ -10,10 +10,9 @@
 // next_due is the next moment at which something happens, or has been due already.
 static Instant next_due(const Engine *engine)
 {
-    return earlier(lanes_next(engine),
-                   earlier(engine->duties[DUTY_POLL].due_at,
-                           earlier(engine->duties[DUTY_EXPIRE].due_at,
-                                   engine->duties[DUTY_FIRE].due_at)));
+    return earlier(lanes_next(engine), earlier(engine->duties[DUTY_POLL].due_at,
+                                               earlier(engine->duties[DUTY_EXPIRE].due_at,
+                                                       engine->duties[DUTY_FIRE].due_at)));
 }
 
 static void refuse(EngineCommand *command, Err err, const char *why)

@@ -513,9 +513,10 @@ static Err change(Tx *tx, Opened *opened, Error *error)
 static void poll(Tx *tx, const Opened *opened)
 {
     ProviderName provider;
+    if (!opened->unpacked.read.polls || !provider_name_parse(opened->row->provider, &provider))
+        return;
     IntegrationRoute own = route_of(tx, opened->row, &(ProviderPlace){ 0 });
-    if (opened->unpacked.read.polls && provider_name_parse(opened->row->provider, &provider))
-        poll_group_due_now(tx, own.to_tenant, provider, own.to);
+    poll_group_due_now(tx, own.to_tenant, provider, own.to);
 }
 
 // piece_end is the next row behind the given one that says something of accounts.

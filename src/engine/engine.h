@@ -37,7 +37,7 @@ typedef struct EngineOptions {
     const Transport *transport;       // outlives the engine
     const ChannelType *const *types;  // of channels; ends with NULL. NULL: those that Peal knows
     const Provider *const *providers; // by ProviderName; NULL: those that Peal knows
-    Pool *readers; // read what was polled; NULL: the engine's own thread does
+    Pool *readers;                    // read what was polled; NULL: the engine's own thread does
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures

@@ -61,7 +61,7 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
     *ret = (ProviderRead){
         .external_id = read_id(arena, READ_FIRST(read_text(body, "message.messageId"),
                                                  read_text(body, "message.message_id"))),
-        .note = S("the mailbox changed: it is polled"),
+        .note = S("the mailbox changed: whoever polls it does so now"),
         .polls = true,
     };
     return ERR_OK;

@@ -235,7 +235,7 @@ static void gmail_says_that_there_is_something(void)
           "{'message':{'data':'eyJlbWFpbEFkZHJlc3MiOiJ1c2VyQGV4YW1wbGUuY29tIiwiaGlzdG9yeUlkIjo5ODc2"
           "NTQzMjEwfQ','messageId':'2070443601311540'},'subscription':'projects/p/subscriptions/"
           "s'}",
-          "the mailbox changed: it is polled" },
+          "the mailbox changed: whoever polls it does so now" },
     };
     static const char *const bodies[] = {
         "",
