@@ -248,10 +248,14 @@ static int send_one(CommandArgs *args)
     if (args_flag(args, "list"))
         return list_examples(args);
     int status = find_provider(args, &sending.provider);
-    if (status == EXIT_DONE)
-        status = find_example(&sending, args);
-    if (status == EXIT_DONE)
-        status = read_body(args, sending.example, &body);
+    if (status != EXIT_DONE)
+        return status;
+    assert(sending.provider);
+    status = find_example(&sending, args);
+    if (status != EXIT_DONE)
+        return status;
+    assert(sending.example);
+    status = read_body(args, sending.example, &body);
     if (status == EXIT_DONE)
         status = find_way(&sending, args);
     if (status == EXIT_DONE)

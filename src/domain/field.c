@@ -70,11 +70,10 @@ static void read_text(const Spot *spot, const Field *field)
 {
     Str text = json_str(spot->value);
     bool is_raw = field->flags & FIELD_RAW;
-    if (is_raw && json_type(spot->value) == JSON_OBJECT)
-        keep_json(spot); // a secret that was given before
-    else if (json_type(spot->value) != JSON_STRING)
+    bool was_given = is_raw && json_type(spot->value) == JSON_OBJECT; // before: a secret's mark
+    if (!was_given && json_type(spot->value) != JSON_STRING)
         note_type(spot, "a string");
-    else if (!text_is_good(spot, field, text))
+    else if (!was_given && !text_is_good(spot, field, text))
         return;
     else if (is_raw)
         keep_json(spot);
