@@ -26,7 +26,7 @@ def offered(*words):
 
 
 def commands():
-    return set(re.findall(r"^  ([a-z]+) +\S", run_peal("help").out.split("Examples:")[0], re.M))
+    return set(re.findall(r"^  ([a-z-]+) +\S", run_peal("help").out.split("Examples:")[0], re.M))
 
 
 def options(*command):
