@@ -235,7 +235,8 @@ static void print_hooks(void)
         count(INBOX_EXTERNAL_MAX));
     row("a webhook, as it is read",
         "gzip opens to %s, %s events, %s of payloads in all; what is more is failed (`too-large`). "
-        "Rows are opened together up to %s or %s events, and one beyond. It ends after %s tries that the store refused or that Peal died of",
+        "Rows are opened together up to %s or %s events, and one beyond. It ends after %s tries "
+        "that the store refused or that Peal died of",
         bytes(UNPACK_OPENED_MAX), count(UNPACK_EVENTS_MAX), bytes(UNPACK_BYTES_MAX),
         bytes(UNPACK_BYTES_MAX), count(UNPACK_EVENTS_MAX), count(INBOX_TRIES));
 }

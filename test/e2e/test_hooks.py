@@ -1,5 +1,6 @@
 """W1, W5, W16: sources that webhooks come to, and the way in of a webhook."""
 import concurrent.futures
+import contextlib
 import gzip
 import hashlib
 import hmac
@@ -8,6 +9,7 @@ import itertools
 import pathlib
 import re
 import socket
+import sqlite3
 import threading
 
 from harness import equal, eventually, like, main, only, slow
@@ -151,6 +153,9 @@ def test_a_rotated_secret_is_shown_once(ctx):
     assert told["previousUntil"] > told["rotatedAt"]
     equal(peal.post("/v1/sources/gh/rotate", {"secret": "mine", "overlap": "0s"}, expect=200).json["secret"], "mine")
     assert told["secret"] not in peal.get("/v1/sources/gh", expect=200).text
+    for shown in (peal.put("/v1/sources/gh", {"provider": "github", "secret": "of a person's own"}, expect=200),
+                  peal.patch("/v1/sources/gh", {"secret": "another person's own"}, expect=200)):
+        equal(shown.json["secret"]["set"], True, "who gives one has it")
     peal.post("/v1/sources/none/rotate", {}, expect=404)
 
 
@@ -337,6 +342,24 @@ def test_a_secret_is_rotated_with_an_overlap(ctx):
     send(peal, made["url"], secret=new, expect=401)
     send(peal, made["url"], secret=last)
     equal(count(ctx), 4)
+
+
+@only("sqlite")
+def test_what_was_verified_before_a_rotation_is_verified_anew(ctx):
+    peal = ctx.peal
+    made = make_source(peal)
+    # Nobody may write: the rotation waits in its transaction, and the hook, which was verified, behind it.
+    with contextlib.closing(sqlite3.connect(ctx.store_url.removeprefix("sqlite:"))) as db, \
+            concurrent.futures.ThreadPoolExecutor(2) as pool:
+        db.execute("BEGIN IMMEDIATE")
+        rotated = pool.submit(peal.post, "/v1/sources/gh/rotate", {"overlap": "0s"})
+        assert not concurrent.futures.wait([rotated], 0.5).done
+        sent = pool.submit(send, peal, made["url"], BODY, made["secret"], None)
+        assert not concurrent.futures.wait([sent], 0.5).done
+        db.rollback()
+        equal(rotated.result().status, 200)
+        equal(sent.result().status, 401)
+    equal(count(ctx), 0)
 
 
 def test_metrics_count_hooks_by_provider_and_status(ctx):

@@ -223,16 +223,18 @@ def test_gzip_is_opened_and_a_bomb_is_not(ctx):
     make_trigger(peal)
     packed = {"Content-Encoding": "gzip"}
     good = send(peal, url, gzip.compress(json.dumps(issue()).encode()), **packed)
+    old = send(peal, url, gzip.compress(json.dumps(issue(5)).encode()), **{"Content-Encoding": "X-GZip"})
     bomb = send(peal, url, gzip.compress(bytes(26 << 20)), **packed)
     none, strange = send(peal, url, issue(2), **packed), send(peal, url, issue(3), **{"Content-Encoding": "br"})
     last = send(peal, url, issue(4))
     tick(peal)
-    like(row(peal, good), {"status": "completed", "reason": None})
+    for id in (good, old):
+        like(row(peal, id), {"status": "completed", "reason": None})
     like(row(peal, bomb), {"status": "failed", "reason": "too-large"})
     like(row(peal, none), {"status": "failed", "reason": "unparsable"})
     like(row(peal, strange), {"status": "failed", "reason": "unparsable"})
     like(row(peal, last), {"status": "completed", "reason": None})
-    equal(len(deliveries(peal)), 2)
+    equal(len(deliveries(peal)), 3)
 
 
 @slow

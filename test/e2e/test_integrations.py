@@ -6,7 +6,7 @@ import pathlib
 import threading
 
 from harness import equal, eventually, like, main
-from steps import make_tenant, make_user, problems, tick
+from steps import make_channel, make_tenant, make_user, problems, tick
 
 STATIC = {"source": "static", "value": "lin_api_not-to-be-seen"}
 OAUTH = {"source": "oauth", "accessToken": "at-not-to-be-seen", "refreshToken": "rt-not-to-be-seen",
@@ -320,6 +320,24 @@ def test_a_shared_source_binds_a_connection_that_was_made(ctx):
     equal(other.put("/v1/integrations/theirs", body("theirs", provider="github"), expect=200).json["connectionId"], "c-7")
     like(send(peal, shared, {"from": "nango", "type": "sync", "connectionId": "c-7", "success": True}),
          {"status": "completed", "reason": "no-event", "error": "sync"})
+
+
+def test_what_went_to_another_tenant_is_not_there_twice_when_it_is_processed_again(ctx):
+    peal, other = ctx.peal, make_tenant(ctx.peal, "other")
+    make(peal, provider="github", connectionId="c-0")
+    make(other, "theirs", provider="github")
+    shared = make_source(peal, "nango", "nango", shared=True)
+    send(peal, shared, auth("c-7", tags={"tenant": "other", "integration": "theirs"}))
+    make_channel(other, "memory:theirs")
+    other.post("/v1/triggers", {"id": "t", "provider": "github", "type": "issues", "channel": "memory:theirs"}, expect=201)
+    row = send(peal, shared, forward("c-7"), **{"X-GitHub-Event": "issues"})
+    for _ in range(2):
+        like(row, {"status": "completed", "reason": None})
+        equal((topics(peal), topics(other)), ([], ["theirs"]))
+        equal(len(other.get("/v1/deliveries", expect=200).json["items"]), 1)
+        peal.post(f"/v1/inbox/{row['id']}/reprocess", expect=200)
+        tick(peal)
+        row = peal.get(f"/v1/inbox/{row['id']}", expect=200).json
 
 
 def test_the_command_line_keeps_integrations(ctx):

@@ -29,6 +29,8 @@ static void the_published_signature_holds(void)
         { FIRST "webhook-signature: v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymV"
                 "JaA7AZdpXwVLPo3mNl8EM+m7TBAg== " SIGNATURE,
           HOOK_VERIFIED },
+        { FIRST "webhook-signature: v1a,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+          HOOK_MALFORMED },
         { FIRST "webhook-signature: v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
           HOOK_MALFORMED },
         { FIRST "webhook-signature: g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", HOOK_MALFORMED },
