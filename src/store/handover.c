@@ -3,8 +3,13 @@
 #include "domain/run.h"
 #include "store/operation.h"
 #include "store/rule.h"
+#include "store/versions.h"
 
 #define BEGUN_BY S("its handler is another")
+
+// What a trigger made before it had an automation is no run. Where the promise is missing, 0.
+#define MADE_UNDER                                                                                 \
+    "COALESCE((SELECT d.version FROM delivery d WHERE d.tenant = q.tenant AND d.id = q.id), 0)"
 
 // Step 1 is a send's, and state 1 means that it is under way.
 static const Statement waiting = {
@@ -12,7 +17,7 @@ static const Statement waiting = {
     .scope = STATEMENT_TENANT,
     .params = "iiii",
     .sql = "SELECT " STANDING_COLUMNS(
-        "q.") " FROM (SELECT * FROM queue WHERE lane = $2"
+        "q.") ", " MADE_UNDER " FROM (SELECT * FROM queue WHERE lane = $2"
               " AND step = 1 AND state <> 1 ORDER BY due_at, id LIMIT $4) AS q"
               " WHERE q.tenant = $1 AND q.rule = $3 ORDER BY q.id",
 };
@@ -34,10 +39,12 @@ static const Statement standing = {
     .scope = STATEMENT_TENANT,
     .params = "iu",
     .many = true,
-    .sql = "SELECT " STANDING_COLUMNS("q.") " FROM queue q WHERE q.tenant = $1 AND q.id = $2"
-                                            " AND q.step = 1 AND q.state <> 1",
+    .sql = "SELECT " STANDING_COLUMNS(
+        "q.") ", " MADE_UNDER
+              " FROM queue q WHERE q.tenant = $1 AND q.id = $2 AND q.step = 1 AND q.state <> 1",
     .postgres = "SELECT " STANDING_COLUMNS(
-        "q.") " FROM unnest($1, $2) AS u (tenant, id) JOIN queue q ON q.tenant = u.tenant"
+        "q.") ", " MADE_UNDER
+              " FROM unnest($1, $2) AS u (tenant, id) JOIN queue q ON q.tenant = u.tenant"
               " AND q.id = u.id AND q.step = 1 AND q.state <> 1 ORDER BY q.id",
 };
 static const Statement promise = {
@@ -116,6 +123,17 @@ static Err find_place(Tx *tx, const Settle *settle, Place *place, Error *error)
     return ERR_OK;
 }
 
+// find_kind says whether a row is a run's, by the version that it was made under; where that is
+// missing, it may be.
+static Err find_kind(Tx *tx, QueueRow *row, int64_t version, Error *error)
+{
+    const Trigger *made_under;
+    TRY(versions_load(tx->versions, tx->db, row->tenant, row->rule, version, &made_under, error));
+    row->is_run = !made_under || trigger_is_run(made_under);
+    versions_drop(made_under);
+    return ERR_OK;
+}
+
 // move lets runs that wait go to a lane, or with 0 each to that of its handler.
 static Err move(Tx *tx, const Rows *rows, int64_t lane, size_t *ret_moved, Error *error)
 {
@@ -125,10 +143,10 @@ static Err move(Tx *tx, const Rows *rows, int64_t lane, size_t *ret_moved, Error
         QueueRow row;
         Settle *settle = &batch.rows[batch.count];
         queue_read(rows_at(rows, i), &row);
-        if (row.is_unsound)
-            continue; // whoever claims it parks it
+        TRY(find_kind(tx, &row, value_to_i64(&rows_at(rows, i)[STANDING_COLUMN_COUNT]), error));
+        if (row.is_unsound || !row.is_run)
+            continue; // whoever claims what is unsound parks it
         *settle = settle_from(&row, delivery_pass_on(&row.live));
-        settle->is_run = true;
         if (!lane)
             TRY(find_place(tx, settle, &place, error));
         send_to(settle, lane ? lane : place.lane);
@@ -173,6 +191,18 @@ static void hand_over_later(Tx *tx, const Rule *rule)
                                     .created_at = tx->now });
 }
 
+// hand_over_any leaves to it what a rule made, if it made anything, where nobody knows any more in
+// which lane that waits.
+static Err hand_over_any(Tx *tx, const Rule *rule, Error *error)
+{
+    Rows runs;
+    Value args[] = { value_i64(rule->tenant), value_i64(rule->number) };
+    TRY(tx_query(tx, &has_run, args, &runs, error));
+    if (runs.count > 0)
+        hand_over_later(tx, rule);
+    return ERR_OK;
+}
+
 // hand_over_first hands over what waits in front of a lane; whether more waits there is told.
 static Err hand_over_first(Tx *tx, const Rule *rule, int64_t from, bool *ret_more, Error *error)
 {
@@ -187,7 +217,7 @@ static Err hand_over_first(Tx *tx, const Rule *rule, int64_t from, bool *ret_mor
     return move(tx, &rows, rule->lane, &moved, error);
 }
 
-// hand_over_runs hands over what a trigger made that waits in the lane from.
+// hand_over_runs hands over what a trigger made that waits in the lane from; 0: in whatever lane.
 static Err hand_over_runs(Tx *tx, const RegistryTrigger *trigger, int64_t from, int64_t to,
                           Error *error)
 {
@@ -197,6 +227,8 @@ static Err hand_over_runs(Tx *tx, const RegistryTrigger *trigger, int64_t from, 
                   .id = trigger->id,
                   .number = trigger->rule,
                   .lane = to };
+    if (!from)
+        return hand_over_any(tx, &rule, error);
     TRY(hand_over_first(tx, &rule, from, &has_more, error));
     if (has_more)
         hand_over_later(tx, &rule);
@@ -219,9 +251,13 @@ Err handover_trigger(Tx *tx, int64_t tenant, Str id, Str automation, Error *erro
     const RegistryTrigger *was =
         last && last->automation.at ? registry_runs(tx->registry, last) : NULL;
     const RegistryTrigger *now = registry_rule(tx->registry, tenant, RULE_AUTOMATION, automation);
-    if (!was || !now || was->lane == now->lane)
+    if (!now || (was && was->lane == now->lane))
         return ERR_OK;
-    return hand_over_runs(tx, last, was->lane, now->lane, error);
+    if (was)
+        return hand_over_runs(tx, last, was->lane, now->lane, error);
+    Rule rule = { .tenant = tenant, .kind = RULE_TRIGGER, .id = id };
+    TRY(rule_number(tx->db, &tx->arena, tenant, rule.kind, id, &rule.number, error));
+    return hand_over_any(tx, &rule, error);
 }
 
 Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
@@ -237,10 +273,8 @@ Err handover_all(Tx *tx, int64_t tenant, const Trigger *saved, Error *error)
         TRY(hand_over_runners(tx, &now, last->lane, error));
     }
     if (!last) {
-        Rows runs;
-        Value args[] = { value_i64(tenant), value_i64(now.number) };
-        TRY(tx_query(tx, &has_run, args, &runs, error));
-        has_more = runs.count > 0;
+        TRY(hand_over_any(tx, &now, error));
+        TRY(hand_over_runners(tx, &now, 0, error));
     }
     if (has_more)
         hand_over_later(tx, &now);

@@ -9,10 +9,12 @@
 // has claimed such a run gives it back for that (handover_lane). No attempt is spent.
 //
 // An automation is such a job, and what triggers made of it are such runs: they go with it, and
-// with the trigger, where that names another automation.
+// with the trigger, where that names another automation. What a trigger made by itself, before it
+// had one, is no run, and stays.
 //
 // A job that is deleted has no handler any more: its runs stay where they are, until one of its
-// name is made.
+// name is made. Likewise what a trigger made, when either of them is made anew, or it names one
+// that there is.
 #pragma once
 
 #include "domain/trigger.h"

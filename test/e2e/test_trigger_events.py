@@ -3,7 +3,7 @@ import hashlib
 import hmac
 import json
 
-from harness import equal, like, main
+from harness import equal, eventually, like, main
 from steps import act, advance, attempts, captured, deliveries, delivery, make_tenant, make_user, settle
 
 
@@ -276,6 +276,52 @@ def test_a_trigger_may_name_another_automation(ctx):
     equal(claim(ctx.peal), [])
     equal([(work["id"], work["automation"]) for work in claim(ctx.peal, "worker:other")],
           [(found["deliveryId"], "triage")])  # as the version says that made it
+
+
+def claimed(peal, handler):
+    """Who claims from the new handler, without a look at the last one's, where nobody may be any more."""
+    settle(peal)
+    return [work["id"] for work in claim(peal, handler)]
+
+
+def test_runs_follow_an_automation_that_is_made_anew(ctx):
+    found = waiting(ctx)
+    make_worker(ctx.peal, "worker:other")
+    ctx.peal.delete("/v1/automations/triage", expect=204)
+    make_automation(ctx.peal, handler="worker:other")
+    eventually(lambda: claimed(ctx.peal, "worker:other") == [found["deliveryId"]])
+
+
+def test_runs_of_an_automation_that_is_gone_follow_their_trigger(ctx):
+    found = waiting(ctx)
+    make_worker(ctx.peal, "worker:other")
+    make_automation(ctx.peal, "other", handler="worker:other")
+    ctx.peal.delete("/v1/automations/triage", expect=204)
+    ctx.peal.patch("/v1/triggers/hooks", {"automation": "other"}, expect=200)
+    eventually(lambda: claimed(ctx.peal, "worker:other") == [found["deliveryId"]])
+
+
+def test_runs_follow_a_trigger_that_is_made_anew(ctx):
+    found = waiting(ctx)
+    make_worker(ctx.peal, "worker:other")
+    make_automation(ctx.peal, "other", handler="worker:other")
+    ctx.peal.delete("/v1/triggers/hooks", expect=204)
+    equal(one(ctx.peal, found["id"])["status"], "queued")
+    make_feed(ctx.peal, automation="other")
+    eventually(lambda: claimed(ctx.peal, "worker:other") == [found["deliveryId"]])
+
+
+def test_what_a_trigger_made_without_an_automation_is_no_run(ctx):
+    """It was promised to a channel, and goes by that, whatever becomes of the trigger."""
+    make_worker(ctx.peal)
+    make_worker(ctx.peal, "worker:other")
+    make_automation(ctx.peal, handler="worker:triage")
+    make_feed(ctx.peal, automation=None, channel="worker:triage")
+    [made] = bring(ctx.peal)["deliveries"]
+    ctx.peal.put("/v1/triggers/hooks", feed_body(), expect=200)
+    ctx.peal.patch("/v1/automations/triage", {"handler": "worker:other"}, expect=200)
+    equal(claimed(ctx.peal, "worker:other"), [])
+    equal(claimed(ctx.peal, "worker:triage"), [made["deliveryId"]])
 
 
 def test_an_automation_shows_who_runs_it_and_its_runs(ctx):
