@@ -37,6 +37,7 @@ struct Listener {
 // Page is what follows a number, and its frames by what is asked for.
 typedef struct Page {
     int64_t tenant, after, last;
+    Arena *arena;
     JournalEntry *entries;
     size_t count;
     Str texts[1 << FRAME_KINDS]; // none until somebody asks
@@ -61,6 +62,7 @@ struct Feed {
     pthread_t thread;
     Listener *listeners; // the round's own
     Arena arena;         // likewise
+    Arena shelf[PAGES];  // likewise: of the pages that it remembers
     Read read;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -195,7 +197,7 @@ static Err last_of(Round *round, int64_t tenant, int64_t *ret, Error *error)
 static Err pass_over(Round *round, Page *page, int64_t last, Error *error)
 {
     int64_t next, end = page->after + PAGE_FACTS;
-    TRY(sequence_next_kept(round->db, round->arena, page->tenant, page->after, &next, error));
+    TRY(sequence_next_kept(round->db, page->arena, page->tenant, page->after, &next, error));
     if (next > end)
         page->last = next - 1;
     else
@@ -205,7 +207,7 @@ static Err pass_over(Round *round, Page *page, int64_t last, Error *error)
 
 static Err read_page(Round *round, Page *page, int64_t last, Error *error)
 {
-    TRY(journal_read(round->db, round->arena, page->tenant, page->after, PAGE_FACTS, &page->entries,
+    TRY(journal_read(round->db, page->arena, page->tenant, page->after, PAGE_FACTS, &page->entries,
                      &page->count, error));
     if (page->count == 0)
         return pass_over(round, page, last, error);
@@ -213,7 +215,8 @@ static Err read_page(Round *round, Page *page, int64_t last, Error *error)
     return ERR_OK;
 }
 
-// page_of is the page behind a number, read at most once in a round while it is remembered.
+// page_of is the page behind a number, read at most once in a round while it is remembered. What is
+// remembered no more gives its room back: 500 may stand at as many places.
 static Err page_of(Round *round, int64_t tenant, int64_t after, int64_t last, Page **ret,
                    Error *error)
 {
@@ -223,18 +226,22 @@ static Err page_of(Round *round, int64_t tenant, int64_t after, int64_t last, Pa
             *ret = &round->pages[i];
             return ERR_OK;
         }
-    Page page = { .tenant = tenant, .after = after };
+    size_t place = round->page_count % PAGES;
+    Page page = { .tenant = tenant, .after = after, .arena = &round->feed->shelf[place] };
+    round->pages[place] = (Page){ 0 }; // no tenant's
+    arena_reset(page.arena);
     TRY(read_page(round, &page, last, error));
-    *ret = &round->pages[round->page_count++ % PAGES];
+    round->page_count++;
+    *ret = &round->pages[place];
     **ret = page;
     return ERR_OK;
 }
 
-static Str page_text(Round *round, Page *page, unsigned kinds)
+static Str page_text(Page *page, unsigned kinds)
 {
     Str *text = &page->texts[kinds];
     if (!text->at) {
-        Buf frames = buf_new(round->arena, BUF_WHOLE);
+        Buf frames = buf_new(page->arena, BUF_WHOLE);
         if (page->count == 0)
             frame_gap(&frames, page->after + 1, page->last);
         frames_write(&frames, page->entries, page->count, page->after, kinds);
@@ -266,7 +273,7 @@ static Err tell_facts(Round *round, Listener *listener, bool *ret_gone, Error *e
     for (int i = 0; i < PAGES_EACH && listener->number < last; i++) {
         Page *page;
         TRY(page_of(round, tenant, listener->number, last, &page, error));
-        Str text = page_text(round, page, listener->kinds);
+        Str text = page_text(page, listener->kinds);
         if (!give(round, listener, text, ret_gone))
             return ERR_OK;
         listener->number = page->last;
@@ -600,5 +607,7 @@ void feed_free(Feed *feed)
     pthread_mutex_destroy(&feed->lock);
     pthread_cond_destroy(&feed->changed);
     arena_done(&feed->arena);
+    for (size_t i = 0; i < PAGES; i++)
+        arena_done(&feed->shelf[i]);
     free(feed);
 }

@@ -1,12 +1,16 @@
 """W15: what happens, live: server-sent events with Last-Event-ID and no gap."""
 import json
+import os
+import pathlib
 import re
 import socket
 import subprocess
 import threading
+import time
 
-from harness import equal, eventually, like, main, only, slow
+from harness import PATIENCE, equal, eventually, like, main, only, slow
 from postgres import program
+from server import is_sanitized
 from sse import Stream
 from steps import KIND, ingest, ingest_one, make_tenant, make_trigger, make_user, moment, settle, visit
 
@@ -136,13 +140,14 @@ def test_a_stop_ends_streams(ctx):
     equal(ctx.peal.process.wait(seconds=30), 0)
 
 
-def open_and_never_read(peal):
+def open_and_never_read(peal, last=None):
     host, port = peal.host.split(":")
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.settimeout(30)
     client.connect((host, int(port)))
-    client.sendall(f"GET /v1/stream?kinds=event HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {peal.key}\r\n\r\n"
+    after = "" if last is None else f"Last-Event-ID: {last}\r\n"
+    client.sendall(f"GET /v1/stream?kinds=event HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {peal.key}\r\n{after}\r\n"
                    .encode())
     return client
 
@@ -167,6 +172,47 @@ def test_a_client_that_takes_nothing_is_dropped(ctx):
         assert not text.endswith(b"cut"), text[-300:]
     assert b'event: end\ndata: {"code":"slow"' in text[-300:], text[-300:]
     assert len(text) < 4 << 20, len(text)
+
+
+@slow
+def test_a_quiet_stream_says_that_it_lives_and_where_it_stands(ctx):
+    stream, hooks = Stream(ctx.peal, "?kinds=delivery"), Stream(ctx.peal, "?kinds=hook")
+    other = Stream(ctx.peal, "?kinds=event")
+    post(ctx.peal)  # which it did not ask for, and passes over
+    begun = time.monotonic()
+    assert stream._frame() is None and stream.comments == 1
+    assert 14 < time.monotonic() - begun < 14 + 10 * PATIENCE
+    equal(stream.last, other.next().id)
+    assert hooks._frame() is None and hooks.comments == 1
+
+
+def resident(peal):
+    return int(pathlib.Path(f"/proc/{peal.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+MOST = 500  # FEED_LISTENERS_MAX of api/feed.h
+
+
+@slow
+@only("sqlite")
+def test_so_many_streams_and_no_more(ctx):
+    """Each stands at another place, and what is read for one is not kept for it."""
+    first = Stream(ctx.peal).last
+    for _ in range(20):
+        ingest(ctx.peal, *[visit() for _ in range(1000)])
+    Stream(ctx.peal, "?kinds=event", last=first).take(20000)
+    eventually(lambda: streams(ctx.peal) == 0)
+    before = resident(ctx.peal)
+    all_of_them = [open_and_never_read(ctx.peal, first + i * 30) for i in range(MOST)]
+    eventually(lambda: streams(ctx.peal) == MOST)
+    refused = Stream(ctx.peal)
+    equal((refused.status, refused.problem["code"]), (503, "busy"))
+    grown = resident(ctx.peal) - before
+    assert grown < 100 << 20 or is_sanitized(), grown
+    all_of_them.pop().close()
+    eventually(lambda: Stream(ctx.peal).status == 200)
+    for client in all_of_them:
+        client.close()
 
 
 @only("postgres")
