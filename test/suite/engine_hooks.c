@@ -195,6 +195,23 @@ static void a_hook_becomes_the_events_that_its_provider_reads(void)
     CHECK(is_text(value_to_str(&rows_at(&rows, 1)[3]), "generic.event"));
 }
 
+// It is enough that one event of a hook is taken, whichever it is.
+static void a_hook_of_which_one_event_is_taken_was_taken(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    http(&rig, "generic.event", "",
+         ",'filter':{'path':'candidate.dedupKey','op':'==','value':'a'}");
+    const char *const bodies[] = { "{'events':[{'key':'a'},{'key':'b'}]}",
+                                   "{'events':[{'key':'b'},{'key':'a'}]}" };
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        Uuid id = put(store, bodies[i]);
+        lapse(&rig, SPAN_SECOND);
+        CHECK_AT(bodies[i], is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NONE));
+    }
+}
+
 static void an_event_that_nobody_takes_is_stored_all_the_same(void)
 {
     RIG(rig);
@@ -405,6 +422,23 @@ static void an_event_that_is_too_long_loses_raw_and_then_its_hook_fails(void)
     CHECK(ask_i64(store, "SELECT LENGTH(payload) FROM event") < 700000);
 }
 
+// Each of its events may be given all that came: sixty-four times 600 KB would be too much.
+static void many_events_of_a_long_hook_lose_raw(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    Buf body = buf_new(&store->arena, 1 << 20);
+    for (int i = 0; i < 64; i++)
+        buf_add_format(&body, "%s{'key':'%d'}", i ? "," : "{'events':[", i);
+    buf_add_format(&body, "],'pad':'%0*d'}", 600000, 0);
+    Uuid id = put(store, str_z(&store->arena, buf_str(&body)));
+    lapse(&rig, SPAN_SECOND);
+    CHECK(is_ended(store, id, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER));
+    CHECK(count_of(store, "event") == 64);
+    CHECK(ask_i64(store, "SELECT MAX(LENGTH(payload)) FROM event") < 1000);
+}
+
 static void a_hook_that_brings_too_many_fails(void)
 {
     RIG(rig);
@@ -548,6 +582,7 @@ static const Test tests[] = {
     TEST(hooks_with_one_id_are_all_kept),
     TEST(a_side_has_only_its_own_rows),
     TEST(a_hook_becomes_the_events_that_its_provider_reads),
+    TEST(a_hook_of_which_one_event_is_taken_was_taken),
     TEST(an_event_that_nobody_takes_is_stored_all_the_same),
     TEST(a_hook_without_an_event_says_why),
     TEST(twins_fire_once),
@@ -555,6 +590,7 @@ static const Test tests[] = {
     TEST(hooks_that_ended_a_week_ago_go),
     TEST(what_cannot_be_read_fails_at_once_and_alone),
     TEST(an_event_that_is_too_long_loses_raw_and_then_its_hook_fails),
+    TEST(many_events_of_a_long_hook_lose_raw),
     TEST(a_hook_that_brings_too_many_fails),
     TEST(a_hook_that_the_store_refuses_three_times_fails_alone),
     TEST(a_hook_that_ends_the_process_three_times_fails_alone),
