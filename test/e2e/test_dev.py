@@ -135,6 +135,22 @@ def test_every_channel_captures(ctx):
 
 
 @once
+def test_no_provider_is_polled(ctx):
+    linear = Receiver()
+    ctx.closers.append(linear.close)
+    dev = Dev(ctx, "--empty", "--allow-private", "127.0.0.0/8")
+    dev.ok("integrations", "create", "-f", dev.write("integration.json", {
+        "id": "acme", "provider": "linear", "baseUrl": linear.url,
+        "token": {"source": "static", "value": "lin_api_0123456789"}}))
+    dev.ok("triggers", "create", "-f", dev.write("trigger.json", {
+        "id": "bugs", "provider": "linear", "type": "issue", "integration": "acme", "way": "polling",
+        "channel": "memory:default"}))
+    group = eventually(lambda: [row for row in dev.json("poll-groups")["items"] if row["lastError"]])[0]
+    equal((group["lastError"], group["lastPolledAt"]), ("peal dev asks nothing of providers", None))
+    equal(linear.count(), 0)
+
+
+@once
 def test_data_and_key_outlive_it(ctx):
     dev = Dev(ctx)
     event = emitted(dev)["eventId"]

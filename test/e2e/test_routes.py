@@ -45,6 +45,12 @@ def test_what_no_route_knows_is_refused_by_every_route(ctx):
         assert ("/colour", "unknown-parameter") in problems(answer), answer.text
 
 
+def test_a_webhook_is_documented_as_it_is_answered(ctx):
+    told = {method: set(each["responses"]) for method, path, each in operations(ctx.peal) if path == "/hooks/{path}"}
+    equal(told["POST"], {"200", "401", "404", "413", "default"})
+    equal(told["GET"], {"200", "401", "404", "default"})
+
+
 def test_a_refused_query_leaves_nothing_done(ctx):
     ctx.peal.post("/v1/triggers?dryrun=true", trigger_body("odd"), expect=422)
     ctx.peal.get("/v1/triggers/odd", expect=404)
