@@ -95,8 +95,21 @@ static Err hide_trigger(Tx *tx, int64_t tenant, Str id, Error *error)
     return ERR_OK;
 }
 
+// warn_of_feed warns of a source or an integration whose events a trigger waits for in vain.
+static Err warn_of_feed(Edit *edit, Error *error)
+{
+    Str source = json_str(json_get(edit->body, S("source")));
+    Str integration = json_str(json_get(edit->body, S("integration")));
+    if (source.at && !str_eq(source, S("poll"))) // which is nobody's: what was polled has it
+        TRY(warn_of_missing(edit, &definition_source, source, error));
+    if (integration.at)
+        TRY(warn_of_missing(edit, &definition_integration, integration, error));
+    return ERR_OK;
+}
+
 static Err touch_trigger(Edit *edit, Error *error)
 {
+    TRY(warn_of_feed(edit, error));
     Str id = json_str(json_get(edit->body, S("id")));
     touch_polls(edit->tx, edit->call->tenant,
                 last_of(&edit->tx->arena, edit->tx, edit->call->tenant, id));

@@ -87,6 +87,9 @@ def test_a_bad_trigger_is_refused_by_its_field(ctx):
             ({"retry": {"policy": "fixed", "interval": "1s"}}, [("/retry", "bad-value")])):
         equal(problems(make_feed(ctx.peal, expect=422, **members)), found)
     equal(make_feed(ctx.peal)["warnings"], ["automation triage does not exist yet"])
+    equal(make_feed(ctx.peal, id="lost", source="nowhere", integration="nobody")["warnings"],
+          ["source nowhere does not exist yet", "integration nobody does not exist yet",
+           "automation triage does not exist yet"])
 
 
 def test_a_config_says_which_condition_failed(ctx):
