@@ -153,12 +153,12 @@ Err integrations_look(Db *db, Arena *arena, int64_t tenant, IntegrationState *st
     return ERR_OK;
 }
 
-// look_at_polls has its group looked at, which polls an active one alone.
+// look_at_polls has its group looked at, if there is one, which polls an active one alone.
 static void look_at_polls(Tx *tx, const Row *row)
 {
     ProviderName provider;
     if (provider_name_parse(row->provider, &provider))
-        poll_groups_touch(tx, row->tenant, provider, row->id);
+        poll_group_changed(tx, row->tenant, provider, row->id);
 }
 
 // turn gives a row another status, with its reason; a change of status is on record.

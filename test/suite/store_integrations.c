@@ -227,6 +227,7 @@ static void a_place_that_is_taken_stays_whose_it_is(void)
     CHECK(!state(&store, other, "second").is_known);
     CHECK(save_of(&store, saved(TENANT, "one", "c-1", "44"), false, NULL) == ERR_OK);
     CHECK(save_of(&store, saved(other, "second", NULL, "41"), true, NULL) == ERR_OK);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM poll_group") == 0); // no trigger asks for any
 }
 
 typedef struct Changing {
