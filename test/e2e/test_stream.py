@@ -12,7 +12,7 @@ from harness import PATIENCE, equal, eventually, like, main, only, slow
 from postgres import program
 from server import is_sanitized
 from sse import Stream
-from steps import KIND, ingest, ingest_one, make_tenant, make_trigger, make_user, moment, settle, visit
+from steps import KIND, advance, ingest, ingest_one, make_tenant, make_trigger, make_user, moment, settle, visit
 
 
 def post(peal, kind="order.paid", **members):
@@ -126,6 +126,15 @@ def test_the_stream_of_a_key_that_is_gone_ends(ctx):
     made = ctx.peal.post("/v1/keys", {"role": "read", "name": "eyes"}, expect=201).json
     stream = Stream(ctx.peal.with_key(made["key"]))
     ctx.peal.delete(f"/v1/keys/{made['id']}", expect=204)
+    last, = stream.rest()
+    equal((last.event, last.data["code"]), ("end", "forbidden"))
+
+
+def test_the_stream_of_a_key_that_expires_ends(ctx):
+    made = ctx.peal.post("/v1/keys", {"role": "read", "name": "eyes", "expiresAt": moment(hours=1)}, expect=201).json
+    stream = Stream(ctx.peal.with_key(made["key"]))
+    advance(ctx.peal, "2h")
+    post(ctx.peal)
     last, = stream.rest()
     equal((last.event, last.data["code"]), ("end", "forbidden"))
 

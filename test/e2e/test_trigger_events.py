@@ -4,7 +4,7 @@ import hmac
 import json
 
 from harness import equal, eventually, like, main
-from steps import act, advance, attempts, captured, deliveries, delivery, make_tenant, make_user, settle
+from steps import act, advance, attempts, captured, deliveries, delivery, ingest, make_tenant, make_user, settle
 
 
 def make_automation(peal, id="triage", handler="memory:default", **members):
@@ -226,6 +226,16 @@ def test_a_disabled_trigger_skips(ctx):
     like(events(ctx.peal), [{"status": "skipped", "skipReason": "automation_disabled"}])
 
 
+def test_what_another_trigger_decided_is_its_own(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal)
+    make_feed(ctx.peal, "picky", source="elsewhere")
+    bring(ctx.peal)
+    settle(ctx.peal)
+    like(events(ctx.peal), [{"status": "completed", "skipReason": None}])
+    like(events(ctx.peal, "picky"), [{"status": "skipped", "skipReason": "filter_mismatch", "deliveryId": None}])
+
+
 def test_one_key_by_two_sources_makes_one_run(ctx):
     make_automation(ctx.peal)
     make_feed(ctx.peal)
@@ -279,6 +289,19 @@ def test_a_trigger_may_name_another_automation(ctx):
     equal(claim(ctx.peal), [])
     equal([(work["id"], work["automation"]) for work in claim(ctx.peal, "worker:other")],
           [(found["deliveryId"], "triage")])  # as the version says that made it
+
+
+def test_however_many_wait_an_edited_handler_takes_them(ctx):
+    """More than the save itself looks at (HANDOVER_LOOK)."""
+    make_worker(ctx.peal)
+    make_worker(ctx.peal, "worker:other")
+    make_automation(ctx.peal, handler="worker:triage")
+    make_feed(ctx.peal)
+    for turn in range(2):
+        ingest(ctx.peal, *[{"payload": {"dedupKey": f"{turn}:{i}"}} for i in range(600)], kind="generic.event")
+    ctx.peal.patch("/v1/automations/triage", {"handler": "worker:other"}, expect=200)
+    settle(ctx.peal)
+    eventually(lambda: {row["channel"] for row in deliveries(ctx.peal)} == {"worker:other"})
 
 
 def claimed(peal, handler):
