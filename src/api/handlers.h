@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "store/definition.h"
 #include "store/inbox.h"
+#include "store/poll_group.h"
 
 // definitions_api.c
 Err definitions_list(Call *call, Db *db, Error *error);
@@ -207,8 +208,11 @@ Err inbox_list(Call *call, Db *db, Error *error);
 Err inbox_get(Call *call, Db *db, Error *error);
 Err inbox_reprocess(Call *call, Tx *tx, Error *error);
 void inbox_put_row(Call *call, JsonOut *json, const InboxRow *row);
-// poll_groups_api.c
+
+// poll_groups_api.c; poll_group_put shows a group that a trigger asks for. One that nobody does is
+// about to go: false, and nothing was written.
 Err poll_group_list(Call *call, Db *db, Error *error);
+bool poll_group_put(const Call *call, JsonOut *json, const PollGroup *group);
 
 // outbox_api.c
 extern const Param outbox_params[];

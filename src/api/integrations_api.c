@@ -1,7 +1,9 @@
+#include "api/handlers.h"
 #include "api/noun.h"
 #include "domain/integration.h"
 #include "net/url.h"
 #include "store/integration.h"
+#include "store/poll_group.h"
 #include "store/secret.h"
 
 // What integrations do beside being stored: their place is one of a kind and takes a right of its
@@ -211,4 +213,28 @@ Str integration_warn(Call *call, Str id)
                ? S("its token cannot be opened with this master key: nothing is asked of the "
                    "provider")
                : STR_NONE;
+}
+
+// Alone is what one is shown with where it is shown alone.
+typedef struct Alone {
+    bool is_polled;
+    PollGroup group;
+} Alone;
+
+Err integration_look_at(Call *call, Db *db, Str id, const void **ret, Error *error)
+{
+    Alone *alone = ARENA_NEW(call->arena, Alone);
+    *alone = (Alone){ 0 };
+    Err err = poll_group_of(db, call->arena, call->tenant, id, &alone->group, error);
+    alone->is_polled = err == ERR_OK;
+    *ret = alone;
+    return err == ERR_NOT_FOUND ? ERR_OK : err;
+}
+
+void integration_put(const Call *call, JsonOut *out, const void *looked)
+{
+    const Alone *alone = looked;
+    json_key(out, S("pollGroup"));
+    if (!alone->is_polled || !poll_group_put(call, out, &alone->group))
+        json_add_null(out);
 }

@@ -333,6 +333,8 @@ static const Noun nouns[] = {
         .look = integration_look,
         .tell = integration_tell,
         .warn = integration_warn,
+        .look_at = integration_look_at,
+        .put = integration_put,
     },
     {
         .kind = &definition_trigger,

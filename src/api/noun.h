@@ -126,6 +126,8 @@ Err integration_look(Call *call, Db *db, const Definition *rows, size_t count, c
                      Error *error);
 void integration_tell(Call *call, const void *known, Str id);
 Str integration_warn(Call *call, Str id);
+Err integration_look_at(Call *call, Db *db, Str id, const void **ret, Error *error);
+void integration_put(const Call *call, JsonOut *out, const void *looked);
 
 const Noun *noun_of(const DefinitionKind *kind);
 

@@ -12,8 +12,7 @@ static Str interval_text(Arena *arena, Span interval)
     return duration_text(arena, interval);
 }
 
-// put_group shows a group that a trigger asks for; one that nobody does is about to go.
-static void put_group(const Call *call, JsonOut *json, const PollGroup *group)
+bool poll_group_put(const Call *call, JsonOut *json, const PollGroup *group)
 {
     ProviderName name;
     const Provider *provider =
@@ -23,7 +22,7 @@ static void put_group(const Call *call, JsonOut *json, const PollGroup *group)
         asked =
             poll_group_asked(call->registry, call->arena, call->tenant, name, group->integration);
     if (asked.triggers == 0)
-        return;
+        return false;
     json_open(json, '{');
     json_put_str(json, S("provider"), group->provider);
     json_put_str(json, S("integration"),
@@ -38,6 +37,7 @@ static void put_group(const Call *call, JsonOut *json, const PollGroup *group)
     json_put_time(json, S("backoffUntil"), group->backoff_until);
     json_put_str(json, S("lastError"), group->last_error);
     json_close(json, '}');
+    return true;
 }
 
 // A place is the provider and the integration of the last group, with a slash between them.
@@ -56,7 +56,7 @@ Err poll_group_list(Call *call, Db *db, Error *error)
     seen = walk_counted(&walk, count, false, false);
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++)
-        put_group(call, json, &groups[i]);
+        poll_group_put(call, json, &groups[i]);
     if (seen.has_more)
         seen.next = STR_JOIN(call->arena, groups[seen.count - 1].provider, S("/"),
                              groups[seen.count - 1].integration);

@@ -65,6 +65,7 @@ static const Field integration_fields[] = {
     { "status", FIELD_WORD, FIELD_SHOWN | FIELD_NEEDED, .words = status_texts },
     { "statusReason", FIELD_TEXT, FIELD_SHOWN | FIELD_NULLABLE, .help = "why it is not active" },
     { "statusSince", FIELD_TIME, FIELD_SHOWN },
+    { "pollGroup", FIELD_OBJECT, FIELD_SHOWN | FIELD_NULLABLE, .component = "PollGroup", .help = "how it is polled, where it is shown alone; null: no trigger asks for it" },
     DEFINITION_SHOWN,
 };
 #undef AT

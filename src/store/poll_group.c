@@ -98,10 +98,17 @@ static const Statement list = {
     .sql = "SELECT " GROUP " FROM poll_group WHERE tenant = $1 AND (provider, integration) >"
            " ($2, $3) ORDER BY provider, integration LIMIT $4",
 };
+static const Statement of_integration = {
+    .name = "poll_group_of",
+    .scope = STATEMENT_TENANT,
+    .params = "it",
+    .sql = "SELECT " GROUP " FROM poll_group WHERE tenant = $1 AND integration = $2 AND provider ="
+           " (SELECT provider FROM integration WHERE tenant = $1 AND id = $2)",
+};
 
 const Statement *const poll_group_statements[] = {
-    &touch, &changed, &due_now, &take, &free_all, &put_off, &remove_one,
-    &claim, &go_on,   &end,     &due,  &list,     NULL,
+    &touch, &changed, &due_now, &take, &free_all, &put_off,        &remove_one,
+    &claim, &go_on,   &end,     &due,  &list,     &of_integration, NULL,
 };
 
 static const Columns columns = COLUMNS(
@@ -276,5 +283,17 @@ Err poll_groups_list(Db *db, Arena *arena, int64_t tenant, Str after_provider,
     TRY(db_query(db, arena, &list, args, &rows, error));
     *ret = read_all(arena, &rows);
     *ret_count = rows.count;
+    return ERR_OK;
+}
+
+Err poll_group_of(Db *db, Arena *arena, int64_t tenant, Str integration, PollGroup *ret,
+                  Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(integration) };
+    TRY(db_query(db, arena, &of_integration, args, &rows, error));
+    if (rows.count == 0)
+        return ERR_NOT_FOUND;
+    *ret = *read_all(arena, &rows);
     return ERR_OK;
 }

@@ -91,4 +91,8 @@ Err poll_groups_list(Db *db, Arena *arena, int64_t tenant, Str after_provider,
                      Str after_integration, int64_t limit, PollGroup **ret, size_t *ret_count,
                      Error *error) MUST_USE;
 
+// poll_group_of reads the group of an integration, as its provider's; ERR_NOT_FOUND.
+Err poll_group_of(Db *db, Arena *arena, int64_t tenant, Str integration, PollGroup *ret,
+                  Error *error) MUST_USE;
+
 extern const Statement *const poll_group_statements[]; // ends with NULL

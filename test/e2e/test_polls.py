@@ -89,6 +89,21 @@ def test_a_baseline_is_silent_and_what_follows_is_told(ctx):
     like(event, {"source": "poll", "topic": "acme"})
 
 
+def test_an_integration_shows_how_it_is_polled(ctx):
+    linear(ctx)
+    equal(status(ctx.peal)["pollGroup"], None)
+    trigger(ctx.peal)
+    tick(ctx.peal)
+    equal(status(ctx.peal)["pollGroup"], group(ctx.peal))
+    like(status(ctx.peal)["pollGroup"], {"triggers": 1, "cursorSetAt": moment()})
+    assert "pollGroup" not in ctx.peal.get("/v1/integrations", expect=200).json["items"][0]
+    other = make_tenant(ctx.peal, "other")
+    linear(ctx, other)
+    equal(status(other)["pollGroup"], None)
+    ctx.peal.delete("/v1/triggers/bugs", expect=204)
+    equal(status(ctx.peal)["pollGroup"], None)
+
+
 def test_the_shortest_interval_counts_and_a_save_moves_no_cursor(ctx):
     peer = linear(ctx)
     trigger(ctx.peal, interval="5m")
