@@ -8,8 +8,8 @@
 // read. Until then the cursor keeps both: where the walk started (at), and how far it has come
 // (walk); a poll that ends in the middle of it goes on from there.
 //
-//   {"at": "…", "ids": ["…"], "before": "…", "walk": {"after": "…", "top": "…", "ids": ["…"]},
-//   "mute": true}
+//   {"at": "…", "ids": ["…"], "before": {"at": "…", "ids": ["…"]},
+//   "walk": {"after": "…", "top": "…", "ids": ["…"]}, "mute": true}
 //
 // Several issues may have been updated at the very time of the cursor, and not all of them been
 // seen. So what has that time is asked for again, and those that were taken (ids) are passed over.
@@ -17,8 +17,9 @@
 // The first walk takes note of the newest issues and says nothing, unless it is to tell all
 // (is_mute). An issue that was made since the walk before this one began (before) tells of that,
 // though it may have been told: it may also have been changed, and so have left its place, just
-// before that walk came to it. One that was changed after it was made tells of the change; what
-// happened in between two polls is one change.
+// before that walk came to it. One that was seen as it was made does not tell of it again: the
+// first walk may have been silent about it. One that was changed after it was made tells of the
+// change; what happened in between two polls is one change.
 
 #define API "https://api.linear.app"
 #define PAGE 50
@@ -41,9 +42,9 @@ typedef struct Mark {
 
 typedef struct Place {
     Mark from;
-    Instant before; // from where the walk before this one started
-    Mark top;       // of the walk
-    Str after;      // none: it has not begun
+    Mark before; // from where the walk before this one started
+    Mark top;    // of the walk
+    Str after;   // none: it has not begun
     bool is_mute;
 } Place;
 
@@ -64,7 +65,7 @@ static Place read_place(Arena *arena, const PollTurn *turn)
 {
     const Json *cursor = NULL;
     Place place = { .from = { .at = INSTANT_NONE },
-                    .before = INSTANT_NONE,
+                    .before = { .at = INSTANT_NONE },
                     .top = { .at = INSTANT_NONE } };
     if (!turn->cursor.at || json_parse(arena, turn->cursor, &cursor, NULL) != ERR_OK) {
         place.is_mute = !turn->emits_first;
@@ -72,7 +73,7 @@ static Place read_place(Arena *arena, const PollTurn *turn)
     }
     const Json *walk = json_get(cursor, S("walk"));
     place.from = read_mark(arena, cursor, "at");
-    place.before = when_read(json_get(cursor, S("before")));
+    place.before = read_mark(arena, json_get(cursor, S("before")), "at");
     place.top = read_mark(arena, walk, "top");
     place.after = json_str(json_get(walk, S("after")));
     place.is_mute = json_bool(json_get(cursor, S("mute")));
@@ -95,7 +96,10 @@ static Str place_text(Arena *arena, const Place *place)
     JsonOut out = json_out(&text);
     json_open(&out, '{');
     put_mark(&out, "at", &place->from);
-    json_put_time(&out, S("before"), place->before);
+    json_key(&out, S("before"));
+    json_open(&out, '{');
+    put_mark(&out, "at", &place->before);
+    json_close(&out, '}');
     if (place->after.at) {
         json_key(&out, S("walk"));
         json_open(&out, '{');
@@ -247,12 +251,20 @@ static void add_event(Arena *arena, const Json *issue, const char *action, PollP
     ret->count++;
 }
 
+// is_made_since: no walk has seen it as it was made.
+static bool is_made_since(const Place *place, Instant made, Str id)
+{
+    bool is_late = place->before.at == INSTANT_NONE || made >= place->before.at;
+    return made != INSTANT_NONE && is_late && !has_seen(&place->from, made, id) &&
+           !has_seen(&place->before, made, id);
+}
+
 static void add_issue(Arena *arena, const Json *node, const Place *place, PollPage *ret)
 {
     Instant made = when_read(json_get(node, S("createdAt")));
     Instant updated = when_read(json_get(node, S("updatedAt")));
     const Json *issue = as_webhook(arena, node);
-    bool is_new = made != INSTANT_NONE && (place->before == INSTANT_NONE || made >= place->before);
+    bool is_new = is_made_since(place, made, json_str(json_get(node, S("id"))));
     if (is_new)
         add_event(arena, issue, "create", ret);
     if (!is_new || updated > made)
@@ -298,7 +310,7 @@ static void end_walk(Arena *arena, Place *place, Instant now)
     if (top.at == INSTANT_NONE)
         top = place->from.at == INSTANT_NONE ? (Mark){ .at = now } : place->from;
     bool is_first = place->from.at == INSTANT_NONE;
-    *place = (Place){ .from = top, .before = is_first ? top.at : place->from.at };
+    *place = (Place){ .from = top, .before = is_first ? top : place->from };
 }
 
 void linear_poll_read(Arena *arena, const PollTurn *turn, const ProviderReply *reply, PollPage *ret)

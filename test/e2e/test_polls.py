@@ -153,6 +153,21 @@ def test_equal_times_at_the_cursor_lose_nothing(ctx):
     equal(peer.wrongs, [])
 
 
+def test_what_the_baseline_saw_was_not_made_since(ctx):
+    """The newest issue, which nobody has changed yet, is as old as the cursor."""
+    peer = linear(ctx)
+    for number in (1, 2):
+        peer.put(number, moment(hours=-1))
+    trigger(ctx.peal)
+    tick(ctx.peal)
+    peer.put(1, moment(seconds=10), created=moment(hours=-1))
+    advance(ctx.peal, "1m")
+    peer.put(2, moment(seconds=70), created=moment(hours=-1))  # when the cursor has gone on
+    advance(ctx.peal, "1m")
+    equal(short(fired(ctx.peal)), [f"1:update:{moment(seconds=10)}", f"2:update:{moment(seconds=70)}"])
+    equal(peer.wrongs, [])
+
+
 def test_all_pages_are_read_newest_first_and_told_once(ctx):
     peer = linear(ctx)
     trigger(ctx.peal)
