@@ -291,12 +291,21 @@ static Str note_of(Arena *arena, const Registry *registry, const Event *event,
     return note.len > 0 ? buf_str(&note) : STR_NONE;
 }
 
-// hook_note tells why a hook made no event, or that it waits.
+// made_events: by how it ended, triggers were asked about events of it.
+static bool made_events(const InboxRow *hook)
+{
+    return hook->status == INBOX_PUBLISHED &&
+           (hook->reason == INBOX_REASON_NONE || hook->reason == INBOX_REASON_NO_TRIGGER);
+}
+
+// hook_note tells why a hook made no event here, or that it waits.
 static Str hook_note(Arena *arena, const InboxRow *hook)
 {
     Str why = hook->error.at ? hook->error : S("nothing more is known");
     if (hook->status == INBOX_PENDING)
         return S("the webhook waits to be read");
+    if (made_events(hook))
+        return S("the webhook's events are of another tenant's integration, or no longer kept");
     return str_format(arena, "the webhook made no event (%s): %.*s",
                       inbox_reason_code((InboxReason) hook->reason), STR_ARG(why));
 }
