@@ -151,11 +151,11 @@ RegistryTrigger *part_trigger(const Trigger *from, Str body)
     FilterGate gate = filter_gate(from->filter);
     size_t keys_size = gate.count * sizeof *gate.keys;
     char *at;
-    RegistryTrigger *trigger = part_new(sizeof *trigger,
-                                        keys_size + rule->id.len + from->event_kind.len +
-                                            from->cancel_kind.len + from->automation.len +
-                                            gate.path.len + body.len,
-                                        &at);
+    RegistryTrigger *trigger =
+        part_new(sizeof *trigger,
+                 keys_size + rule->id.len + from->event_kind.len + from->cancel_kind.len +
+                     from->automation.len + gate.path.len + body.len,
+                 &at);
     trigger->gate_keys = memcpy(at, gate.keys, keys_size); // first: they want to be aligned
     trigger->gate_count = gate.count;
     at += keys_size;
