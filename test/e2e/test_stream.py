@@ -226,7 +226,7 @@ def test_so_many_streams_and_no_more(ctx):
 
 @only("postgres")
 def test_what_another_node_did(ctx):
-    other = ctx.start()
+    _, other = ctx.start(clock="system"), ctx.start(clock="system")  # the first is ctx.peal
     stream = Stream(other)
     ids = [post(ctx.peal) for _ in range(3)]
     equal(sorted(frame.data["id"] for frame in stream.take(3)), sorted(ids))
