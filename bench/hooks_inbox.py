@@ -30,10 +30,10 @@ ROWS = int(os.environ.get("HOOK_ROWS", 100_000))
 TRIGGERS = 100
 SECRET = "It's a Secret to Everybody"
 SECONDS, RATE, SENDERS = 10, 100, 16
-FAR = {"schedule": {"initialDelay": "100d"}}
+FAR = {"schedule": {"initialDelay": "1000d"}}
 HEADERS = json.dumps([["content-type", "application/json"], ["x-github-event", "issues"]])
 COLUMNS = "tenant, id, source, kind, body, status, reason, attempts, received_at, provider, headers"
-RECEIVED = 1778735554000000
+RECEIVED = int(time.time() - 3600) * 1_000_000  # what is promised counts from it: no delivery is due meanwhile
 
 
 def issue(number):

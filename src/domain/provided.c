@@ -91,13 +91,14 @@ static const Shape gmail_shape = { "GmailMessage", SHAPE_ROWS(gmail_fields) };
 // Of what others bring nothing is known that a config could name: triggers filter it.
 static const Shape nothing_shape = { "NoConfig" };
 
-// One list serves all types of GitHub's: what a type's shape does not take is never given.
+// One list serves all types of GitHub's: what a type's shape does not take is never given. What few
+// triggers have in common stands first, as the sieve picks by it; what most ask for stands behind.
 static const ProvidedAsk github_asks[] = {
-    { "actions",      ASKED_ONE_OF, { "action" } },
-    { "labels",       ASKED_SHARES, { "labels" } },
     { "repositories", ASKED_ONE_OF, { "repository" } },
     { "branches",     ASKED_ONE_OF, { "branch" } },
+    { "actions",      ASKED_ONE_OF, { "action" } },
     { "conclusions",  ASKED_ONE_OF, { "conclusion" } },
+    { "labels",       ASKED_SHARES, { "labels" } },
 };
 static const ProvidedAsk linear_asks[] = {
     { "actions",    ASKED_ONE_OF, { "action" } },
