@@ -59,6 +59,8 @@ static const Field fields[] = {
     { "way", FIELD_WORD, .offset = offsetof(Source, way), .words = ways, .noun = "a way", .help = "webhook unless said" },
     { "interval", FIELD_SPAN, AT(feed.interval), .min = TRIGGER_INTERVAL_MIN, .max = SPAN_DAY,
       .help = "how often its integration is polled at least; as is usual for the provider unless said" },
+    { "emitExisting", FIELD_BOOL, AT(feed.emits_existing),
+      .help = "whether the first poll of its integration tells of what came in the last 30 days; false unless said" },
     { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one makes no deliveries" },
     { "templateId", FIELD_TEXT_OR_NUMBER, AT(template_id), .max = TEMPLATE_ID_MAX, .help = "its id unless said" },
     { "filter", FIELD_FILTER, AT(filter) },
@@ -98,21 +100,28 @@ static void check_type(const Members *members, Source *source)
                      STR_ARG(members_shown(source->type)));
 }
 
+// check_polled: what tells of polls stands only beside that way.
+static void check_polled(const Members *members, const Source *source)
+{
+    static const char *const only[] = { "interval", "emitExisting" };
+    for (size_t i = 0; i < ARRAY_LEN(only); i++)
+        if (source->way != TRIGGER_BY_POLLING && members_get(members, only[i]))
+            members_note(members, str_from(only[i]), "bad-value",
+                         "stands beside the way polling alone");
+}
+
 // check_feed: what tells of a provider's events stands only beside one.
 static void check_feed(const Members *members, Source *source)
 {
-    static const char *const only[] = {
-        "type", "integration", "source", "config", "way", "interval"
-    };
+    static const char *const only[] = { "type", "integration", "source",      "config",
+                                        "way",  "interval",    "emitExisting" };
     source->trigger.feed.way = (TriggerWay) source->way;
     if (source->provider >= 0) {
         check_type(members, source);
         if (source->trigger.event_kind.at)
             members_note(members, S("eventKind"), "bad-value",
                          "it follows from \"provider\" and \"type\"");
-        if (source->trigger.feed.interval && source->way != TRIGGER_BY_POLLING)
-            members_note(members, S("interval"), "bad-value",
-                         "stands beside the way polling alone");
+        check_polled(members, source);
         return;
     }
     if (members_get(members, "provider"))

@@ -42,7 +42,8 @@ typedef struct TriggerFeed {
     Str integration, source;  // those alone; none: all
     const Json *config;       // what it asks for; NULL
     TriggerWay way;
-    Span interval; // of polls; 0: as the provider's usually are
+    Span interval;       // of polls; 0: as the provider's usually are
+    bool emits_existing; // the first poll tells of what is there
 } TriggerFeed;
 
 typedef struct Trigger {

@@ -111,7 +111,8 @@ static void look(Tx *tx, const EngineOptions *options, PollClaims *claims, PollG
     Span interval = asked.interval ? asked.interval : provider->poll_every;
     Instant at = due_at(group, interval, tx->now);
     PollClaim *made = &claims->at[claims->count];
-    *made = (PollClaim){ .provider = provider, .interval = interval };
+    *made =
+        (PollClaim){ .provider = provider, .interval = interval, .emits_first = asked.emits_first };
     if (options->is_dev) { // where nothing leaves this machine
         put_off(tx, group, tx->now + interval, S("peal dev asks nothing of providers"));
         return;
@@ -164,7 +165,7 @@ static void start(Engine *engine, PollClaim *claim)
                     .interval = claim->interval,
                     .has_integration = claim->has_integration,
                     .integration = claim->integration,
-                    .turn = { .cursor = claim->group.cursor },
+                    .turn = { .cursor = claim->group.cursor, .emits_first = claim->emits_first },
                     .began_at = engine_monotonic(engine),
                     .next = engine->polls.first };
     claim->arena = (Arena){ 0 };

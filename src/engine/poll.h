@@ -42,6 +42,7 @@ typedef struct PollClaim {
     PollGroup group;
     const Provider *provider;
     Span interval;
+    bool emits_first; // as its triggers ask
     bool has_integration;
     IntegrationOpened integration;
 } PollClaim;

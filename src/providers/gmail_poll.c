@@ -11,7 +11,9 @@
 //    "recover": {"pin": "…", "pageToken": "…", "date": ms}}
 //
 // The history is in the order of time, so the place is that of the last record that was read,
-// wherever a poll ends. It begins where the mailbox stands at the first poll (since).
+// wherever a poll ends. It begins where the mailbox stands at the first poll (since); where that is
+// to tell of what is there, the messages of the time POLL_EXISTING before it are listed, as they
+// are when a place has expired.
 //
 // A place expires, after a week or hours: Gmail answers 404. Then the place where the mailbox
 // stands now is pinned, first of all; the messages that came since the last one that was told
@@ -188,6 +190,8 @@ static bool read_profile(Arena *arena, const PollTurn *turn, const Json *body, P
     if (place->is_first && !turn->emits_first) {
         *place = (Place){ .history = history, .since = turn->now, .date = turn->now };
     } else {
+        if (place->is_first)
+            place->since = place->date = turn->now - POLL_EXISTING;
         place->recovers = true;
         place->pin = history;
         ret->step = step_text(arena, STR_NONE, STR_NONE);

@@ -14,12 +14,13 @@
 // Several issues may have been updated at the very time of the cursor, and not all of them been
 // seen. So what has that time is asked for again, and those that were taken (ids) are passed over.
 //
-// The first walk takes note of the newest issues and says nothing, unless it is to tell all
-// (is_mute). An issue that was made since the walk before this one began (before) tells of that,
-// though it may have been told: it may also have been changed, and so have left its place, just
-// before that walk came to it. One that was seen as it was made does not tell of it again: the
-// first walk may have been silent about it. One that was changed after it was made tells of the
-// change; what happened in between two polls is one change.
+// The first walk takes note of the newest issues and says nothing (is_mute), unless it is to tell
+// of what is there: then it is like any other walk, from a time POLL_EXISTING ago. An issue that
+// was made since the walk before this one began (before) tells of that, though it may have been
+// told: it may also have been changed, and so have left its place, just before that walk came to
+// it. One that was seen as it was made does not tell of it again: the first walk may have been
+// silent about it. One that was changed after it was made tells of the change; what happened in
+// between two polls is one change.
 
 #define API "https://api.linear.app"
 #define PAGE 50
@@ -69,6 +70,8 @@ static Place read_place(Arena *arena, const PollTurn *turn)
                     .top = { .at = INSTANT_NONE } };
     if (!turn->cursor.at || json_parse(arena, turn->cursor, &cursor, NULL) != ERR_OK) {
         place.is_mute = !turn->emits_first;
+        if (turn->emits_first)
+            place.from.at = place.before.at = turn->now - POLL_EXISTING;
         return place;
     }
     const Json *walk = json_get(cursor, S("walk"));

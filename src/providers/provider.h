@@ -154,6 +154,10 @@ typedef struct ProviderReply {
     Str body;
 } ProviderReply;
 
+// POLL_EXISTING is how far back the first poll looks where it is to tell of what is there: as if
+// it had been polled for so long.
+#define POLL_EXISTING ((Span) 30 * SPAN_DAY)
+
 // PollTurn is where a poll stands. A poll is a conversation: poll_ask says what to ask next,
 // poll_read reads the answer and says what to keep and how to go on. Cursor and events of one
 // answer are committed together, so a poll may end anywhere.

@@ -152,6 +152,7 @@ static void ask_one(const Trigger *trigger, Str integration, PollAsked *ret)
     ret->triggers++;
     if (feed->interval && (!ret->interval || feed->interval < ret->interval))
         ret->interval = feed->interval;
+    ret->emits_first = ret->emits_first || feed->emits_existing;
 }
 
 PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,

@@ -54,8 +54,9 @@ void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integ
 
 // PollAsked is what a group's triggers, those that are enabled, ask of it together.
 typedef struct PollAsked {
-    size_t triggers; // 0: nobody asks
-    Span interval;   // the shortest that one names; 0: none does
+    size_t triggers;  // 0: nobody asks
+    Span interval;    // the shortest that one names; 0: none does
+    bool emits_first; // one wants to hear of what is there
 } PollAsked;
 PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
                            ProviderName provider, Str integration);

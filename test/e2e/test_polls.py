@@ -104,6 +104,46 @@ def test_an_integration_shows_how_it_is_polled(ctx):
     equal(status(ctx.peal)["pollGroup"], None)
 
 
+def test_what_is_there_is_told_to_who_asks(ctx):
+    peer = linear(ctx)
+    ctx.peal.patch("/v1/integrations/acme", {"enabled": False}, expect=200)  # until both triggers are there
+    peer.put(1, moment(days=-31))
+    peer.put(2, moment(days=-20), created=moment(days=-90))
+    for number in range(3, 123):
+        peer.put(number, moment(days=-10, seconds=number))
+    trigger(ctx.peal)
+    trigger(ctx.peal, "all", emitExisting=True)
+    ctx.peal.patch("/v1/integrations/acme", {"enabled": True}, expect=200)
+    tick(ctx.peal)
+    expected = [f"2:update:{moment(days=-20)}", *(f"{number}:create" for number in range(3, 123))]
+    equal(sorted(short(fired(ctx.peal, "all"))), sorted(expected))
+    equal(sorted(short(fired(ctx.peal))), sorted(expected))
+    peer.put(200, moment(seconds=5))
+    advance(ctx.peal, "10m")
+    equal(short(fired(ctx.peal))[-1], "200:create")
+    equal(len(all_events(ctx.peal)), 122)
+    equal(peer.wrongs, [])
+
+
+def test_whoever_asks_later_does_not_hear_of_what_was_there(ctx):
+    peer = linear(ctx)
+    peer.put(1, moment(days=-1))
+    trigger(ctx.peal)
+    tick(ctx.peal)
+    trigger(ctx.peal, "all", emitExisting=True)
+    advance(ctx.peal, "10m")
+    equal(all_events(ctx.peal), [])
+
+
+def test_nothing_that_is_there_is_nothing_told(ctx):
+    peer = linear(ctx)
+    trigger(ctx.peal, emitExisting=True)
+    advance(ctx.peal, "2m")
+    peer.put(1, moment(minutes=3))
+    advance(ctx.peal, "2m")
+    equal(short(fired(ctx.peal)), ["1:create"])
+
+
 def test_the_shortest_interval_counts_and_a_save_moves_no_cursor(ctx):
     peer = linear(ctx)
     trigger(ctx.peal, interval="5m")
@@ -406,6 +446,24 @@ def test_mails_that_come_are_told(ctx):
          {"title": "The answer", "externalId": "a2", "occurredAt": moment(seconds=70), "url": "https://mail.google.com/mail/u/0/#all/a2",
           "providerEventType": "messageAdded", "context": {"labels": ["INBOX"], "from": "Ann <ann@example.com>", "subject": "The answer"}})
     like(group(ctx.peal), {"provider": "gmail", "triggers": 2, "lastError": None})
+    equal(peer.wrongs, [])
+
+
+def test_mails_that_are_there_are_told_to_who_asks(ctx):
+    peer = gmail(ctx)
+    peer.page_max = 7
+    peer.add("old", ms(days=-31))
+    for number in range(20):
+        peer.add(f"m{number}", ms(days=-20, seconds=number))
+    mail_trigger(ctx.peal, emitExisting=True)
+    tick(ctx.peal)
+    equal(sorted(mails(ctx.peal)), sorted(f"m{number}" for number in range(20)))
+    like(group(ctx.peal), {"lastError": None})
+    peer.add("new", ms(seconds=5))
+    advance(ctx.peal, "1m")
+    equal(mails(ctx.peal)[-1], "new")
+    advance(ctx.peal, "5m")
+    equal(len(all_events(ctx.peal, "gmail.message")), 21)
     equal(peer.wrongs, [])
 
 

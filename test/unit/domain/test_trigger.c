@@ -69,12 +69,13 @@ static void a_provider_says_what_is_listened_to(void)
     DEFER(arena_done) Arena arena = { 0 };
     Trigger trigger =
         compiled(&arena, "{'id':'t','automation':'triage'," FEED ",'integration':'acme','source':"
-                         "'gh','way':'polling','interval':'60s','config':{},"
+                         "'gh','way':'polling','interval':'60s','emitExisting':true,'config':{},"
                          "'filter':{'path':'candidate.context.x','op':'==','value':1}}");
     CHECK(is_text(trigger.event_kind, "generic.event") && is_text(trigger.automation, "triage"));
     CHECK(trigger_is_run(&trigger) && !trigger.channel.at);
     CHECK(trigger.dedup_count == 1 && is_text(trigger.dedup[0], "candidate.dedupKey"));
     CHECK(trigger.feed.way == TRIGGER_BY_POLLING && trigger.feed.interval == SPAN_MINUTE);
+    CHECK(trigger.feed.emits_existing);
     CHECK(is_text(trigger.feed.integration, "acme") && is_text(trigger.feed.source, "gh"));
     CHECK(is_text(filter_gate(trigger.filter).path, "event.topic"));
     trigger = compiled(&arena, "{" BASE "}");
@@ -192,6 +193,9 @@ static void a_bad_trigger_is_refused_with_its_place(void)
         { "{'id':'t','channel':'c'," FEED ",'config':{'labels':['a']}}", "/config/labels",
           "unknown-member" },
         { "{'id':'t','channel':'c'," FEED ",'interval':'60s'}", "/interval", "bad-value" },
+        { "{'id':'t','channel':'c'," FEED ",'emitExisting':true}", "/emitExisting", "bad-value" },
+        { "{'id':'t','channel':'c','eventKind':'k','emitExisting':true}", "/emitExisting",
+          "bad-value" },
         { "{'id':'t','channel':'c'," FEED ",'way':'polling','interval':'9s'}", "/interval",
           "bad-duration" },
         { "{'id':'t','channel':'c'," FEED ",'way':'pigeon'}", "/way", "bad-value" },
