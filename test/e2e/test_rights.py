@@ -56,7 +56,8 @@ class Operation:
             body = {**body, name: id}
             if self.noun == "channels":
                 body = {"key": id, "type": "memory"}
-        return who.request(self.method, re.sub(r"\{\w+\}", id, self.path), body)
+        query = "?kinds=nothing" if self.noun == "stream" else ""  # refused, for a stream that is open has no end
+        return who.request(self.method, re.sub(r"\{\w+\}", id, self.path) + query, body)
 
 
 def operations(peal):

@@ -72,6 +72,8 @@ def test_a_parameter_stands_once(ctx):
 def test_whatever_the_document_names_is_taken(ctx):
     watcher = make_user(ctx.peal, "operations")
     for method, path, told in operations(ctx.peal):
+        if path == "/v1/stream":
+            continue  # what it takes opens it, and it has no end: test_stream.py
         for name, schema in parameters(told, "query").items():
             is_across = name == "tenant" and "operations" in told["x-peal-roles"]
             answer = (watcher if is_across else ctx.peal).request(method, f"{filled(path)}?{name}={value_of(schema)}")
