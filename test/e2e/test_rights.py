@@ -56,7 +56,7 @@ class Operation:
             body = {**body, name: id}
             if self.noun == "channels":
                 body = {"key": id, "type": "memory"}
-        query = "?kinds=nothing" if self.noun == "stream" else ""  # refused, for a stream that is open has no end
+        query = "?kinds=nothing" if self.path == "/v1/stream" else ""  # refused, for a stream that is open has no end
         return who.request(self.method, re.sub(r"\{\w+\}", id, self.path) + query, body)
 
 
