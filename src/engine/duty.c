@@ -70,8 +70,8 @@ bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
     return round->duties != 0;
 }
 
-// duty_ask_long asks for nothing where the store is a file: that has one pen, and a round more would
-// only be a commit more.
+// duty_ask_long asks for nothing where the store is a file: that has one pen, and a round more
+// would only be a commit more.
 bool duty_ask_long(Engine *engine, Round *round, Instant now)
 {
     if (engine->options.is_only_node)
