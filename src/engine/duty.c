@@ -18,8 +18,7 @@ static const Duty duties[DUTY_COUNT] = {
                     .failed = METRIC_AUDIT_FAILURES },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
-                     .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5,
-                     .is_long = true },
+                     .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
     [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
                     .failed_alone = fire_failed },
     [DUTY_POLL] = { "poll", SPAN_SECOND, 0, true, poll_run, poll_take, .is_shared = true },
@@ -46,43 +45,23 @@ static bool is_due(const Engine *engine, DutyName name, Instant now)
     return state->is_wanted || state->due_at <= now || is_time || is_news;
 }
 
-static void ask(Engine *engine, Round *round, DutyName name)
-{
-    DutyState *state = &engine->duties[name];
-    round->duties |= 1u << name;
-    state->is_wanted = state->has_news = false;
-    state->is_out = true;
-    state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
-    state->ran_at = engine_monotonic(engine);
-    if (name == DUTY_POLL)
-        polls_prepare(engine);
-}
-
 bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
 {
     for (DutyName name = 0; name < DUTY_COUNT; name++) {
+        DutyState *state = &engine->duties[name];
         if (!is_due(engine, name, now))
             continue;
-        ask(engine, round, name);
+        round->duties |= 1u << name;
+        state->is_wanted = state->has_news = false;
+        state->is_out = true;
+        state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
+        state->ran_at = engine_monotonic(engine);
+        if (name == DUTY_POLL)
+            polls_prepare(engine);
         if (one)
             break;
     }
     return round->duties != 0;
-}
-
-// duty_ask_long asks for nothing where the store is a file: that has one pen, and a round more
-// would only be a commit more.
-bool duty_ask_long(Engine *engine, Round *round, Instant now)
-{
-    if (engine->options.is_only_node)
-        return false;
-    for (DutyName name = 0; name < DUTY_COUNT && !round->op.is_long; name++) {
-        if (!duties[name].is_long || !is_due(engine, name, now))
-            continue;
-        ask(engine, round, name);
-        round->op.is_long = true;
-    }
-    return round->op.is_long;
 }
 
 static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error *error)

@@ -199,9 +199,8 @@ static bool begin_round(Engine *engine, Instant now)
         return false;
     Round *round = round_new(engine);
     bool is_wary = monotonic < engine->wary_until;
-    bool asks = is_wary ? ask_narrowly(engine, round, now)
-                        : duty_ask_long(engine, round, now) || ask_all(engine, round, now);
-    bool renews = !round->op.is_long && renew_ask(engine, round);
+    bool asks = is_wary ? ask_narrowly(engine, round, now) : ask_all(engine, round, now);
+    bool renews = renew_ask(engine, round);
     if (asks || renews)
         round_submit(round);
     else

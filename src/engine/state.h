@@ -451,7 +451,6 @@ void settle_failed(Engine *engine, Round *round);
 
 // duty.c
 bool duty_ask(Engine *engine, Round *round, Instant now, bool one);
-bool duty_ask_long(Engine *engine, Round *round, Instant now); // one that has its round alone
 Err duty_apply(Tx *tx, Round *round, Error *error) MUST_USE;
 void duty_take(Engine *engine, const Round *round);
 void duty_failed(Engine *engine, const Round *round);

@@ -6,9 +6,9 @@ static void list_init(OpList *list)
     list->last = &list->first;
 }
 
-void waiting_init(Waiting *waiting, int pens)
+void waiting_init(Waiting *waiting)
 {
-    *waiting = (Waiting){ .has_pens = pens > 1 };
+    *waiting = (Waiting){ 0 };
     list_init(&waiting->urgent);
     list_init(&waiting->others);
 }
@@ -78,25 +78,17 @@ bool waiting_is_left_alone(const Waiting *waiting, int pen, const OpKind *kind)
 typedef struct Batch {
     Op **ops;
     size_t count, weight;
-    bool is_whole; // nothing else goes into it
 } Batch;
-
-// ends says whether a batch ends before an operation.
-static bool ends(const Waiting *waiting, const Batch *batch, size_t weight_max, const Op *op)
-{
-    bool is_full = batch->count >= BATCH_OPS_MAX || batch->weight >= weight_max;
-    return is_full || batch->is_whole || (waiting->has_pens && op->is_long && batch->count > 0);
-}
 
 static void take_from(Waiting *waiting, OpList *list, int pen, size_t weight_max, Batch *batch)
 {
-    for (Op **link = &list->first; *link && !ends(waiting, batch, weight_max, *link);) {
+    for (Op **link = &list->first;
+         *link && batch->count < BATCH_OPS_MAX && batch->weight < weight_max;) {
         if (waiting_is_left_alone(waiting, pen, (*link)->kind)) {
             link = &(*link)->next;
             continue;
         }
         Op *op = take_at(waiting, list, link);
-        batch->is_whole = waiting->has_pens && op->is_long;
         batch->weight += op_weight(op);
         batch->ops[batch->count++] = op;
     }

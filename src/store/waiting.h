@@ -5,9 +5,6 @@
 // its lease has run out. There are few of them, and none is sent before the last has come back, so
 // that the others have their turn in between. A batch that holds an urgent one is kept short.
 //
-// One that takes long is a batch by itself where there are several pens: else whatever came with it
-// would wait for its end, while another pen has nothing to do.
-//
 // What waits is bounded by number, weight and bytes; beyond that an operation is refused, unless it
 // is urgent or nothing else waits.
 //
@@ -39,10 +36,9 @@ typedef struct Waiting {
     _Atomic size_t count;
     size_t weight, bytes;
     const OpKind *stuck[PENS_MAX]; // by pen; NULL: it is not
-    bool has_pens;                 // more than one
 } Waiting;
 
-void waiting_init(Waiting *waiting, int pens);
+void waiting_init(Waiting *waiting);
 
 bool waiting_is_full(const Waiting *waiting);
 void waiting_add(Waiting *waiting, Op *op);

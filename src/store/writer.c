@@ -145,7 +145,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
-    waiting_init(&writer->waiting, options->pen_count);
+    waiting_init(&writer->waiting);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
     pthread_mutex_init(&writer->load_lock, NULL);
