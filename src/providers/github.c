@@ -20,8 +20,7 @@ static size_t sign(Arena *arena, const Hook *hook, Str secret, const Json *confi
                    HookHeader ret[PROVIDER_HEADERS_MAX])
 {
     (void) config;
-    ret[0] = (HookHeader){ signature.header, sign_text(arena, &signature, secret, &hook->body, 1) };
-    return 1;
+    return sign_body(arena, &signature, hook, secret, ret);
 }
 
 static Str identify(Arena *arena, const Hook *hook)

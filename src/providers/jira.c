@@ -25,9 +25,7 @@ static size_t sign(Arena *arena, const Hook *hook, Str secret, const Json *confi
                    HookHeader ret[PROVIDER_HEADERS_MAX])
 {
     (void) config;
-    const SignForm *form = &signatures[0];
-    ret[0] = (HookHeader){ form->header, sign_text(arena, form, secret, &hook->body, 1) };
-    return 1;
+    return sign_body(arena, &signatures[0], hook, secret, ret);
 }
 
 // identify is the same for every attempt.

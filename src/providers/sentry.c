@@ -27,9 +27,7 @@ static size_t sign(Arena *arena, const Hook *hook, Str secret, const Json *confi
                    HookHeader ret[PROVIDER_HEADERS_MAX])
 {
     (void) config;
-    ret[0] = (HookHeader){ of_integration.header,
-                           sign_text(arena, &of_integration, secret, &hook->body, 1) };
-    return 1;
+    return sign_body(arena, &of_integration, hook, secret, ret);
 }
 
 static Str identify(Arena *arena, const Hook *hook)

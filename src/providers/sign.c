@@ -129,3 +129,9 @@ Str sign_text(Arena *arena, const SignForm *form, Str secret, const Str *parts, 
                                           : base64_text(arena, bytes_of(&mac));
     return STR_JOIN(arena, form->prefix, text);
 }
+
+size_t sign_body(Arena *arena, const SignForm *form, const Hook *hook, Str secret, HookHeader *ret)
+{
+    *ret = (HookHeader){ form->header, sign_text(arena, form, secret, &hook->body, 1) };
+    return 1;
+}

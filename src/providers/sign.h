@@ -62,5 +62,7 @@ HookVerdict sign_age(Instant signed_at, Instant now, Span behind, Span ahead);
 Instant sign_seconds(Str text);
 HookVerdict sign_dated(const Hook *hook, Str header, Span window, Str *ret);
 
-// sign_text is a signature as the form writes it, with its prefix.
+// sign_text is a signature as the form writes it, with its prefix. sign_body is the whole of a
+// provider's sign where the body is signed as the form says: one header.
 Str sign_text(Arena *arena, const SignForm *form, Str secret, const Str *parts, size_t count);
+size_t sign_body(Arena *arena, const SignForm *form, const Hook *hook, Str secret, HookHeader *ret);
