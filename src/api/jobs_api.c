@@ -2,6 +2,7 @@
 
 #include "api/noun.h"
 #include "api/shapes.h"
+#include "store/automation.h"
 #include "store/job.h"
 #include "store/run.h"
 #include "store/schedule.h"
@@ -150,6 +151,44 @@ static Instant next_of(const Call *call, const Definition *row)
     return job_next(rule.job, clock_now(call->api->clock));
 }
 
+// first_runner finds where the triggers that run an automation begin, or would, among those that
+// run any.
+static size_t first_runner(const RegistryTrigger *const *runners, size_t count, Str automation)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (str_cmp(runners[middle]->automation, automation) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+// rules_of lists whose runs count for each of a page: its own, and for an automation those of the
+// triggers that run it, as many as its list of runs looks at.
+static size_t rules_of(const Call *call, const JobState *states, size_t count, JobRule **ret)
+{
+    RuleKind kind = kind_of(call);
+    const RegistryTrigger **runners = NULL;
+    size_t runner_count = 0, n = 0;
+    if (kind == RULE_AUTOMATION)
+        runner_count =
+            registry_runners(call->registry, call->arena, call->tenant, STR_NONE, &runners);
+    JobRule *rules = ARENA_ARRAY(call->arena, JobRule, count + runner_count + 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = first_runner(runners, runner_count, states[i].name);
+        rules[n++] = (JobRule){ kind, states[i].name, i };
+        for (size_t r = first; r < runner_count && r - first < AUTOMATION_RULES_MAX - 1 &&
+                               str_eq(runners[r]->automation, states[i].name);
+             r++)
+            rules[n++] = (JobRule){ RULE_TRIGGER, runners[r]->id, i };
+    }
+    *ret = rules;
+    return n;
+}
+
 Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
              Error *error)
 {
@@ -163,9 +202,12 @@ Err job_look(Call *call, Db *db, const Definition *rows, size_t count, const voi
         looked->states[i].name = looked->sums[i].id = str_dup(call->arena, rows[i].id);
         looked->next[i] = next_of(call, &rows[i]);
     }
+    JobRule *rules;
+    size_t rule_count = rules_of(call, looked->states, count, &rules);
     *ret = looked;
     TRY(schedules_look(db, call->arena, call->tenant, kind_of(call), looked->sums, count, error));
-    return jobs_look(db, call->arena, call->tenant, kind_of(call), looked->states, count, error);
+    return jobs_look(db, call->arena, call->tenant, rules, rule_count, looked->states, count,
+                     error);
 }
 
 void job_tell(Call *call, const void *known, Str id)

@@ -76,7 +76,9 @@ static const Column automation_columns[] = {
     { "ENABLED", "enabled" },
     { "HANDLER", "handler" },
     { "LAST RESULT", "lastResult" },
+    { "LAST RUN", "lastRunAt" },
     { "NEXT RUN", "nextRunAt" },
+    { "DEAD", "dead" },
 };
 
 static const Column job_columns[] = {

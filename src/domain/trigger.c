@@ -140,7 +140,8 @@ static void check(const Members *members, void *value)
     check_feed(members, source);
     bool has_channel = members_get(members, "channel"), runs = members_get(members, "automation");
     if (!has_channel && !runs)
-        members_missing(members, "channel");
+        members_note(members, S("channel"), "missing-member",
+                     "\"channel\" or \"automation\" is needed: where does it go?");
     if (has_channel && runs)
         members_note(members, S("channel"), "bad-value",
                      "it is the automation's handler that is sent to");

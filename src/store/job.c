@@ -24,19 +24,20 @@ _Static_assert(DELIVERY_PARKED == 4 && DELIVERY_EXPIRED == 7, "the SQL names sta
     " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
     " LEFT JOIN attempt a ON a.tenant = d.tenant AND a.delivery = d.id AND a.number = q.attempt"
 #define RESULT                                                                                     \
-    ", COALESCE(q.state, n.state), COALESCE(q.started_at, a.started_at, n.started_at, n.ended_at)"
+    "d.id, COALESCE(q.state, n.state), COALESCE(q.started_at, a.started_at, n.started_at, "        \
+    "n.ended_at)"
 
 static const Statement last = {
     .name = "job_last",
     .scope = STATEMENT_TENANT,
     .params = "iitii",
     .many = true,
-    .sql = "SELECT $4" RESULT TRIED(NEWEST_ALONE),
+    .sql = "SELECT $4, " RESULT TRIED(NEWEST_ALONE),
     .postgres =
-        "SELECT u.n, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
+        "SELECT u.n, l.id, l.state, l.at FROM unnest($1, $2, $3, $4, $5)"
         " AS u (tenant, kind, id, n, most)"
         " JOIN rule r ON r.tenant = u.tenant AND r.kind = u.kind AND r.id = u.id"
-        " CROSS JOIN LATERAL (SELECT d.id" RESULT TRIED(NEWEST_OF_EACH) ") AS l (id, state, at)",
+        " CROSS JOIN LATERAL (SELECT " RESULT TRIED(NEWEST_OF_EACH) ") AS l (id, state, at)",
 };
 
 #define WRITERS_ALONE COUNTER_WRITERS("$1")
@@ -68,30 +69,42 @@ static JobResult result_of(DeliveryState state)
     return is_done ? JOB_SUCCEEDED : JOB_FAILED;
 }
 
-Err jobs_look(Db *db, Arena *arena, int64_t tenant, RuleKind kind, JobState *rows, size_t count,
-              Error *error)
+// note_last notes the last run of one of a row's rules: the newest of all of them counts.
+static void note_last(JobState *state, const Value *row)
+{
+    Uuid run = value_to_uuid(&row[1]);
+    if (state->result != JOB_NEVER_RUN && uuid_cmp(run, state->last) < 0)
+        return;
+    state->last = run;
+    state->result = result_of((DeliveryState) value_to_i64(&row[2]));
+    state->last_run_at = value_to_time(&row[3]);
+}
+
+Err jobs_look(Db *db, Arena *arena, int64_t tenant, const JobRule *rules, size_t rule_count,
+              JobState *rows, size_t count, Error *error)
 {
     enum { LAST = 5, DEAD = 4 }; // their parameters
     Rows results, numbers;
-    Value *lasts = ARENA_ARRAY(arena, Value, count * LAST + 1);
-    Value *deads = ARENA_ARRAY(arena, Value, count * DEAD + 1);
-    for (size_t i = 0; i < count; i++) {
-        Value asked[] = { value_i64(tenant), value_i64(kind), value_text(rows[i].name),
-                          value_i64((int64_t) i), value_i64(JOB_LOOK_MAX) };
+    Value *lasts = ARENA_ARRAY(arena, Value, rule_count * LAST + 1);
+    Value *deads = ARENA_ARRAY(arena, Value, rule_count * DEAD + 1);
+    for (size_t i = 0; i < rule_count; i++) {
+        Value asked[] = { value_i64(tenant), value_i64(rules[i].kind), value_text(rules[i].id),
+                          value_i64((int64_t) rules[i].row), value_i64(JOB_LOOK_MAX) };
         memcpy(&lasts[i * LAST], asked, sizeof asked);
         memcpy(&deads[i * DEAD], asked, DEAD * sizeof *asked);
-        rows[i] = (JobState){ .name = rows[i].name, .last_run_at = INSTANT_NONE };
     }
-    db_send_many(db, arena, &last, lasts, count, &results);
-    db_send_many(db, arena, &dead, deads, count, &numbers);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (JobState){ .name = rows[i].name, .last_run_at = INSTANT_NONE };
+    db_send_many(db, arena, &last, lasts, rule_count, &results);
+    db_send_many(db, arena, &dead, deads, rule_count, &numbers);
     TRY(db_sync(db, error));
     for (size_t i = 0; i < results.count; i++) {
         const Value *row = rows_at(&results, i);
-        JobState *state = &rows[value_to_i64(&row[0])];
-        state->result = result_of((DeliveryState) value_to_i64(&row[1]));
-        state->last_run_at = value_to_time(&row[2]);
+        note_last(&rows[value_to_i64(&row[0])], row);
     }
-    for (size_t i = 0; i < numbers.count; i++)
-        rows[value_to_i64(rows_at(&numbers, i))].dead = value_to_i64(&rows_at(&numbers, i)[1]);
+    for (size_t i = 0; i < numbers.count; i++) {
+        const Value *row = rows_at(&numbers, i);
+        rows[value_to_i64(&row[0])].dead += value_to_i64(&row[1]);
+    }
     return ERR_OK;
 }

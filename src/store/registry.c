@@ -116,11 +116,17 @@ size_t registry_sealed(const Registry *registry, Arena *arena, const RegistryCha
     return list.count;
 }
 
-static int by_id(const void *a, const void *b)
+static int by_automation_and_id(const void *a, const void *b)
 {
     const RegistryTrigger *x = *(const RegistryTrigger *const *) a;
     const RegistryTrigger *y = *(const RegistryTrigger *const *) b;
-    return str_cmp(x->id, y->id);
+    int of = str_cmp(x->automation, y->automation);
+    return of ? of : str_cmp(x->id, y->id);
+}
+
+static bool is_runner(const RegistryTrigger *trigger, Str automation)
+{
+    return automation.at ? str_eq(trigger->automation, automation) : trigger->automation.at != NULL;
 }
 
 size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, Str automation,
@@ -131,10 +137,10 @@ size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, 
     size_t count = 0;
     *ret = (const RegistryTrigger **) list.items;
     for (size_t i = 0; i < list.count; i++)
-        if (str_eq((*ret)[i]->automation, automation))
+        if (is_runner((*ret)[i], automation))
             (*ret)[count++] = (*ret)[i];
     if (count > 0)
-        qsort(*ret, count, sizeof **ret, by_id);
+        qsort(*ret, count, sizeof **ret, by_automation_and_id);
     return count;
 }
 

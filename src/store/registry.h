@@ -197,7 +197,8 @@ Span registry_run_timeout(const Registry *registry, const Trigger *made_under);
 Decision registry_hand_on(const Registry *registry, const RegistryTrigger *trigger,
                           Decision decision);
 
-// registry_runners lists the triggers that name an automation, by id.
+// registry_runners lists the triggers that name an automation, by id; of STR_NONE those that name
+// any, by automation and id.
 size_t registry_runners(const Registry *registry, Arena *arena, int64_t tenant, Str automation,
                         const RegistryTrigger ***ret);
 

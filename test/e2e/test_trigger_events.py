@@ -4,7 +4,7 @@ import hmac
 import json
 
 from harness import equal, eventually, like, main
-from steps import act, advance, attempts, captured, deliveries, delivery, ingest, make_tenant, make_user, settle
+from steps import act, advance, attempts, captured, deliveries, delivery, ingest, make_tenant, make_user, moment, settle
 
 
 def make_automation(peal, id="triage", handler="memory:default", **members):
@@ -86,6 +86,8 @@ def test_a_bad_trigger_is_refused_by_its_field(ctx):
             ({"interval": "60s"}, [("/interval", "bad-value")]),
             ({"retry": {"policy": "fixed", "interval": "1s"}}, [("/retry", "bad-value")])):
         equal(problems(make_feed(ctx.peal, expect=422, **members)), found)
+    said = make_feed(ctx.peal, expect=422, automation=None)["errors"][0]["message"]
+    assert "channel" in said and "automation" in said, said
     equal(make_feed(ctx.peal)["warnings"], ["automation triage does not exist yet"])
     equal(make_feed(ctx.peal, id="lost", source="nowhere", integration="nobody")["warnings"],
           ["source nowhere does not exist yet", "integration nobody does not exist yet",
@@ -370,6 +372,41 @@ def test_an_automation_shows_who_runs_it_and_its_runs(ctx):
         cursor = page["next"] and "&cursor=" + page["next"]
     equal(seen, [run["runId"] for run in runs])
     make_tenant(ctx.peal, "acme").get("/v1/automations/triage/runs", expect=404)
+
+
+def standing(peal, id="triage"):
+    """How an automation stands, alone and in its list."""
+    alone = peal.get(f"/v1/automations/{id}", expect=200).json
+    [listed] = [row for row in peal.get("/v1/automations", expect=200).json["items"] if row["id"] == id]
+    shown = [(row["lastResult"], row["lastRunAt"], row["dead"]) for row in (alone, listed)]
+    equal(shown[0], shown[1])
+    return shown[0]
+
+
+def test_an_automation_stands_where_its_triggers_runs_stand(ctx):
+    ctx.peal.post("/v1/channels", {"key": "memory:bad", "type": "memory", "config": {"answer": "permanent"}}, expect=201)
+    make_automation(ctx.peal)
+    make_automation(ctx.peal, "other")
+    make_feed(ctx.peal)
+    make_feed(ctx.peal, "late", filter={"path": "candidate.dedupKey", "op": "==", "value": "b:2"})
+    equal(standing(ctx.peal), ("Never run", None, 0))
+    bring(ctx.peal)
+    settle(ctx.peal)
+    equal(standing(ctx.peal), ("Succeeded", moment(), 0))
+    equal(standing(ctx.peal, "other"), ("Never run", None, 0))
+    assert "Succeeded" in ctx.peal.cli("automations").out
+    ctx.peal.patch("/v1/automations/triage", {"handler": "memory:bad"}, expect=200)
+    advance(ctx.peal, "1m")
+    bring(ctx.peal, "b:2")  # both triggers run it, and wait for a person
+    settle(ctx.peal)
+    equal(standing(ctx.peal), ("Failed", moment(minutes=1), 2))
+    ctx.peal.patch("/v1/automations/triage", {"handler": "memory:default"}, expect=200)
+    advance(ctx.peal, "1m")
+    ctx.peal.post("/v1/automations/triage/run", expect=202)  # its own are of the same row
+    settle(ctx.peal)
+    equal(standing(ctx.peal), ("Succeeded", moment(minutes=2), 2))
+    ctx.peal.delete("/v1/triggers/late", expect=204)
+    equal(standing(ctx.peal), ("Succeeded", moment(minutes=2), 1))
 
 
 def test_a_run_has_the_words_of_automations(ctx):
