@@ -90,7 +90,7 @@ static void print_errors(void)
            "Instead of `unverified` a 401 says what is wrong (`src/providers/provider.h`).\n\n"
            "| code | meaning |\n|---|---|\n");
 #define ROW(name, code, words)                                                                     \
-    if (HOOK_##name != HOOK_VERIFIED)                                                              \
+    if (!hook_verdict_admits(HOOK_##name))                                                         \
         printf("| <a id=\"%s\"></a>%s | %s |\n", code, code, words);
     HOOK_VERDICT_TABLE(ROW)
 #undef ROW

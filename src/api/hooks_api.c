@@ -194,7 +194,7 @@ static Err decide_hook(Call *call, Error *error)
     with->is_judged = true;
     with->verdict = verdict;
     with->source = str_dup(call->arena, source->source);
-    if (verdict != HOOK_VERIFIED)
+    if (!hook_verdict_admits(verdict))
         return refuse_verdict(verdict, error);
     Str id = provider->identify ? provider->identify(call->arena, hook) : STR_NONE;
     with->external_id = id.len && id.len <= INBOX_EXTERNAL_MAX && str_is_utf8(id) ? id : STR_NONE;

@@ -11,6 +11,24 @@ typedef struct Listening {
     bool json;
 } Listening;
 
+// check_source fails where nothing can come: who waits for a name that nobody has waits for ever.
+static int check_source(const CommandArgs *args, const char *source)
+{
+    Answer answer;
+    Client client = client_open(args);
+    client.lists_with = "sources";
+    int status =
+        client_get(&client, client_path(client.arena, "/v1/sources", source, NULL), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (str_eq(json_str(json_get(answer.json, S("provider"))), S("table")))
+        return args_usage(args, "the source %s reads a table: no webhooks come to it", source);
+    const Json *enabled = json_get(answer.json, S("enabled"));
+    if (enabled && !json_bool(enabled))
+        fprintf(stderr, "The source %s is disabled: what comes to it is answered 404.\n", source);
+    return EXIT_DONE;
+}
+
 // words_of is a verdict as a person reads it, or its code where it is a newer one.
 static Str words_of(Str code)
 {
@@ -34,7 +52,9 @@ static void print_hook(const Client *client, const Json *hook)
                STR_ARG(output_clean(arena, words_of(verdict))));
         return;
     }
-    printf("verified  %.*s\n", STR_ARG(output_clean(arena, id)));
+    bool is_verified = str_eq(verdict, str_from(hook_verdict_code(HOOK_VERIFIED)));
+    printf("%s  %.*s\n", is_verified ? "verified" : "taken, nothing was verified",
+           STR_ARG(output_clean(arena, id)));
     fflush(stdout);
     hook_print_result(client, id);
 }
@@ -59,6 +79,10 @@ static int listen_to(CommandArgs *args)
 {
     Listening listening = { .source = args_word(args, 0), .json = args_flag(args, "json") };
     int status = args_expect(args, "a SOURCE", 0, 1);
+    if (status != EXIT_DONE)
+        return status;
+    if (listening.source)
+        status = check_source(args, listening.source);
     if (status != EXIT_DONE)
         return status;
     return follow_run(args, S("/v1/stream?kinds=hook"), told, &listening);

@@ -154,7 +154,7 @@ static HookVerdict verify(Arena *arena, const Hook *hook, const HookTrust *trust
     if (!read_config(arena, trust->config, &config))
         return HOOK_NO_SECRET;
     if (config.kind == VERIFY_NONE)
-        return HOOK_VERIFIED;
+        return HOOK_UNCHECKED;
     return sign_trusts(trust) ? ways[config.kind](arena, hook, trust, &config) : HOOK_NO_SECRET;
 }
 

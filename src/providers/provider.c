@@ -23,6 +23,11 @@ const char *hook_verdict_words(HookVerdict verdict)
     return texts[verdict];
 }
 
+bool hook_verdict_admits(HookVerdict verdict)
+{
+    return verdict == HOOK_VERIFIED || verdict == HOOK_UNCHECKED;
+}
+
 Str hook_header(const Hook *hook, Str name)
 {
     for (size_t i = 0; i < hook->header_count; i++)

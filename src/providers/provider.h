@@ -60,6 +60,7 @@ typedef struct HookTrust {
 #define HOOK_VERDICT_TABLE(X)                                                  \
     /* name        code                 in words                            */ \
     X(VERIFIED,    "verified",          "it is signed as it should be")        \
+    X(UNCHECKED,   "unchecked",         "its source takes whatever comes")     \
     X(UNSIGNED,    "signature-missing", "it has no signature")                 \
     X(MISSIGNED,   "signature-wrong",   "its signature is not right")          \
     X(MALFORMED,   "signature-bad",     "its signature cannot be read")        \
@@ -77,6 +78,9 @@ typedef enum HookVerdict {
 } HookVerdict;
 const char *hook_verdict_code(HookVerdict verdict);
 const char *hook_verdict_words(HookVerdict verdict);
+
+// hook_verdict_admits: it is let in, verified or not, as its source says.
+bool hook_verdict_admits(HookVerdict verdict);
 
 // HookAnswer is what a handshake is answered with.
 typedef struct HookAnswer {

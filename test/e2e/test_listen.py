@@ -38,6 +38,25 @@ def test_listen_shows_what_arrives_and_why_not(ctx):
     assert "REFUSED (signature-wrong)" in pretty.out.text() and "other" not in pretty.out.text(), pretty.out.text()
 
 
+def test_what_nobody_verified_is_not_called_verified(ctx):
+    open_one = make_source(ctx.peal, "any", provider="generic", config={"verify": {"kind": "none"}})
+    pretty, stream = follow(ctx, "listen", "any"), Stream(ctx.peal, "?kinds=hook")
+    row = send(ctx.peal, open_one["url"]).json["id"]
+    like(stream.take(1)[0].data, {"verdict": "unchecked", "id": row})
+    assert pretty.out.wait_for(f"nothing was verified  {row}", seconds=15), pretty.out.text()
+
+
+def test_who_listens_where_nothing_can_come_is_told(ctx):
+    ran = ctx.peal.cli("listen", "nope")
+    equal(ran.code, 3)
+    assert "no source nope" in ran.err and "peal sources" in ran.err, ran.err
+    table = {"id": "rows", "provider": "table", "config": {"store": "postgres://127.0.0.1:1/y", "table": "t"}}
+    ctx.peal.post("/v1/sources", table, expect=201)
+    equal(ctx.peal.cli("listen", "rows").code, 2)
+    make_source(ctx.peal, enabled=False)
+    assert follow(ctx, "listen", "gh").err.wait_for("is disabled", seconds=15)
+
+
 def test_from_nothing_to_a_fired_trigger(ctx):
     """The walk of docs/webhooks.md: two commands."""
     trigger = {"id": "bugs", "eventKind": "github.issues", "channel": "memory:default"}

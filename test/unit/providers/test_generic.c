@@ -71,7 +71,7 @@ static void the_config_says_how_a_sender_is_known(void)
         { BASIC(""), "authorization: It's a Secret to Everybody", NULL, HOOK_MALFORMED },
         { BASIC(""), NULL, NULL, HOOK_UNSIGNED },
         // Only who says none is taken without anything.
-        { "{\"verify\":{\"kind\":\"none\"}}", NULL, NULL, HOOK_VERIFIED },
+        { "{\"verify\":{\"kind\":\"none\"}}", NULL, NULL, HOOK_UNCHECKED },
         { "{\"verify\":{\"kind\":\"nothing\"}}", NULL, NULL, HOOK_NO_SECRET },
         { "{\"verify\":\"none\"}", NULL, NULL, HOOK_NO_SECRET },
     };
