@@ -206,6 +206,10 @@ CREATE TABLE poll_group (
     backoff_until {I64},
     last_error TEXT,
     failures {I64} NOT NULL,
+    registered TEXT,
+    registered_until {I64},
+    register_at {I64},
+    register_error TEXT,
     PRIMARY KEY (tenant, provider, integration)
 ) {STRICT_KEYED};
 CREATE INDEX poll_group_next ON poll_group (next_at) WHERE next_at IS NOT NULL;

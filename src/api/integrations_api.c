@@ -231,10 +231,29 @@ Err integration_look_at(Call *call, Db *db, Str id, const void **ret, Error *err
     return err == ERR_NOT_FOUND ? ERR_OK : err;
 }
 
+// put_registration: what was had lasts until its time, whatever became of its renewal.
+static void put_registration(const Call *call, JsonOut *out, const PollGroup *group)
+{
+    Instant until = group->registered_until;
+    if (!group->registered.at) {
+        json_add_null(out);
+        return;
+    }
+    json_open(out, '{');
+    json_put_str(out, S("status"),
+                 until != INSTANT_NONE && until > clock_now(call->api->clock) ? S("active")
+                                                                              : S("failed"));
+    json_put_time(out, S("expiresAt"), until);
+    json_put_str(out, S("error"), group->register_error);
+    json_close(out, '}');
+}
+
 void integration_put(const Call *call, JsonOut *out, const void *looked)
 {
     const Alone *alone = looked;
     json_key(out, S("pollGroup"));
     if (!alone->is_polled || !poll_group_put(call, out, &alone->group))
         json_add_null(out);
+    json_key(out, S("registration"));
+    put_registration(call, out, &alone->group);
 }

@@ -21,6 +21,9 @@ enum {
     INTEGRATION_URL_MAX = 2000,
     INTEGRATION_SECRET_MAX = 8000, // a signed token (JWT) has thousands of bytes
     INTEGRATION_REASON_MAX = 500,
+    INTEGRATION_TOPIC_MAX = 600, // of Pub/Sub: a project of 30 and a topic of 255, and their words
+    INTEGRATION_LABEL_MAX = 225,
+    INTEGRATION_LABELS_MAX = 100,
 };
 
 // Stored by their numbers. Nothing is asked of the provider but for an active one; of a suspended
@@ -53,11 +56,20 @@ typedef enum TokenSource {
         TOKEN_SOURCES // none of them: there is no token
 } TokenSource;
 
+// IntegrationWatch is what the provider is asked to tell by itself: of changes of a mailbox, to a
+// topic of Cloud Pub/Sub, which pushes them to a source.
+typedef struct IntegrationWatch {
+    Str topic; // none: nothing is asked for
+    const Str *labels;
+    size_t label_count;
+} IntegrationWatch;
+
 typedef struct IntegrationDefinition {
     Str id;
     int provider; // a ProviderName
     Str connection_id, installation_id, base_url;
     const Json *token;
+    IntegrationWatch watch;
     bool enabled;
 } IntegrationDefinition;
 

@@ -19,7 +19,6 @@
 #define CONTESTED ((Span) 20 * SPAN_MILLISECOND) // all that is due is another node's
 #define RETRY_WRITE ((Span) SPAN_SECOND)
 
-static void ask(Poll *poll);
 static void read_answer(Poll *poll);
 static void go_on(Poll *poll);
 static void hydrate_more(Poll *poll);
@@ -69,14 +68,21 @@ static Str open_integration(Tx *tx, ProviderName provider, const PollGroup *grou
     return STR_NONE;
 }
 
+static Str copy_of(Arena *arena, Str text)
+{
+    return text.at ? str_dup(arena, text) : STR_NONE;
+}
+
 static void claim(Tx *tx, const EngineOptions *options, PollGroup *group, PollClaim *ret)
 {
     poll_group_claim(tx, options->node, group);
     ret->group = *group;
     ret->group.integration = str_dup(&ret->arena, group->integration);
     ret->group.provider = str_dup(&ret->arena, group->provider);
-    ret->group.cursor = group->cursor.at ? str_dup(&ret->arena, group->cursor) : STR_NONE;
+    ret->group.cursor = copy_of(&ret->arena, group->cursor);
     ret->group.last_error = STR_NONE;
+    ret->group.registered = copy_of(&ret->arena, group->registered);
+    ret->group.register_error = copy_of(&ret->arena, group->register_error);
 }
 
 // put_off: a group that nothing can be asked of is not looked at until somebody changes something.
@@ -155,6 +161,13 @@ PollClaims *polls_prepare(Engine *engine)
     return claims;
 }
 
+// begin has the conversation begin, or go on with a token that was got.
+static void begin(Poll *poll)
+{
+    if (poll->pages > 0 || !poll_watch(poll))
+        poll_ask(poll);
+}
+
 static void start(Engine *engine, PollClaim *claim)
 {
     Poll *poll = memory_new(sizeof *poll);
@@ -180,7 +193,7 @@ static void start(Engine *engine, PollClaim *claim)
     if (poll_token_is_stale(poll))
         poll_token_refresh(poll, S("its token has expired, and there is no other"));
     else
-        ask(poll);
+        begin(poll);
 }
 
 void poll_take(Engine *engine, const DutyReport *report)
@@ -296,7 +309,7 @@ void poll_request(Poll *poll, const ProviderRequest *request, Span timeout, size
     transport_start(poll->engine->options.transport, &transfer, done, with);
 }
 
-static void ask(Poll *poll)
+void poll_ask(Poll *poll)
 {
     ProviderRequest asked = { 0 };
     Error error = { .arena = &poll->page_arena };
@@ -485,7 +498,7 @@ static void was_written(Poll *poll)
     poll->group.failures = poll->page.verdict == POLL_GOOD ? 0 : poll->group.failures;
     if (!poll->is_last) {
         keep_place(poll);
-        ask(poll);
+        poll_ask(poll);
         return;
     }
     if (poll->page.verdict != POLL_GOOD)
@@ -502,7 +515,7 @@ static void was_kept(Poll *poll)
         return;
     }
     arena_reset(&poll->page_arena);
-    ask(poll);
+    begin(poll);
 }
 
 static void go_on(Poll *poll)

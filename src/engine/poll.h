@@ -1,7 +1,8 @@
 // poll.h - a poll under way: the conversation with a provider about one poll group. Private to
 // engine/.
 //
-//   claim (duty, poll.c) ─▶ ask ─▶ answer ─▶ read ─▶ hydrate ─▶ write (poll_write.c) ─▶ ask …
+//   claim (duty, poll.c) ─▶ watch (poll_watch.c) ─▶ ask ─▶ answer ─▶ read ─▶ hydrate ─▶ write
+//   (poll_write.c) ─▶ ask …
 //
 // A Poll belongs to the engine's thread but for two stretches: while its answer is read, which may
 // be long, it is a task of the pool of those who read, where there is one; and while what it
@@ -32,6 +33,8 @@ enum {
 #define POLL_BACKOFF_FIRST ((Span) 30 * SPAN_SECOND)
 #define POLL_BACKOFF_MAX ((Span) SPAN_HOUR)
 #define POLL_ASKED_MAX ((Span) SPAN_DAY) // of what a provider may ask for
+#define POLL_WATCH_AGAIN ((Span) SPAN_HOUR)
+#define POLL_WATCH_RENEW_MAX ((Span) 84 * SPAN_HOUR) // half a week, whatever a provider says
 
 typedef struct Engine Engine;
 typedef struct Poll Poll;
@@ -113,12 +116,18 @@ bool poll_token_is_stale(const Poll *poll);
 void poll_token_refresh(Poll *poll, Str why);
 void poll_token_keep(Poll *poll);
 
+// poll_watch.c: what its integration wants to be told of is asked for, where its time has come;
+// then the poll goes on with poll_ask. false: there is nothing to ask.
+bool poll_watch(Poll *poll);
+
 // poll_write.c: what a page brought and the cursor behind it, in one transaction.
 void poll_write(Poll *poll);
 
-// poll.c: it comes back to the engine's thread, from whichever. poll_fail ends it without an answer
-// that could be used. poll_request has something asked; poll_keep_answer keeps what was answered.
+// poll.c: it comes back to the engine's thread, from whichever. poll_ask asks what is next.
+// poll_fail ends it without an answer that could be used. poll_request has something asked;
+// poll_keep_answer keeps what was answered.
 void poll_arrive(Poll *poll);
+void poll_ask(Poll *poll);
 void poll_fail(Poll *poll, PollVerdict verdict, Str note);
 void poll_request(Poll *poll, const ProviderRequest *request, Span timeout, size_t max,
                   TransferDone *done, void *with);

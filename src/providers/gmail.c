@@ -89,6 +89,8 @@ const Provider provider_gmail = {
     .poll_read = gmail_poll_read,
     .hydrate_ask = gmail_hydrate_ask,
     .hydrate_read = gmail_hydrate_read,
+    .watch_ask = gmail_watch_ask,
+    .watch_read = gmail_watch_read,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
 };

@@ -21,7 +21,6 @@
 // since, is not told again: for the former its key is known, and the list begins somewhat earlier.
 
 #define API "https://gmail.googleapis.com"
-#define MAILBOX "/gmail/v1/users/me"
 #define PAGE "50"
 #define MARGIN ((Span) 10 * SPAN_MINUTE) // mails may come out of the order of their dates
 #define EXPIRED                                                                                    \
@@ -122,26 +121,27 @@ static Str url_of(Arena *arena, const Place *place)
 {
     Buf url = buf_new(arena, BUF_WHOLE);
     if (place->is_first || (place->recovers && !place->pin.at)) {
-        buf_add(&url, S(MAILBOX "/profile"));
+        buf_add(&url, S("/profile"));
     } else if (place->recovers) {
-        buf_add(&url, S(MAILBOX "/messages?maxResults=" PAGE));
+        buf_add(&url, S("/messages?maxResults=" PAGE));
         if (place->date > MARGIN)
             buf_add_format(&url, "&q=after%%3A%lld",
                            (long long) ((place->date - MARGIN) / SPAN_SECOND));
         add_page_token(&url, place->list);
     } else {
-        buf_add(&url, S(MAILBOX "/history?historyTypes=messageAdded&maxResults=" PAGE
-                                "&startHistoryId="));
+        buf_add(&url, S("/history?historyTypes=messageAdded&maxResults=" PAGE "&startHistoryId="));
         buf_add_percent(&url, place->start.at ? place->start : place->history);
         add_page_token(&url, place->page);
     }
     return buf_str(&url);
 }
 
-static void get(Arena *arena, const PollTurn *turn, Str path, ProviderRequest *ret)
+void gmail_request(Arena *arena, const PollTurn *turn, const char *method, Str path,
+                   ProviderRequest *ret)
 {
+    path = STR_JOIN(arena, S("/gmail/v1/users/me"), path);
     *ret =
-        (ProviderRequest){ .method = "GET", .url = polled_url(arena, turn->base_url, API, path) };
+        (ProviderRequest){ .method = method, .url = polled_url(arena, turn->base_url, API, path) };
     if (turn->token.at)
         ret->headers[ret->header_count++] =
             (HookHeader){ S("authorization"), STR_JOIN(arena, S("Bearer "), turn->token) };
@@ -151,7 +151,7 @@ Err gmail_poll_ask(Arena *arena, const PollTurn *turn, ProviderRequest *ret, Err
 {
     (void) error;
     Place place = read_place(arena, turn);
-    get(arena, turn, url_of(arena, &place), ret);
+    gmail_request(arena, turn, "GET", url_of(arena, &place), ret);
     return ERR_OK;
 }
 
@@ -161,8 +161,8 @@ static bool is_limit(Str reason)
            str_eq(reason, S("quotaExceeded")) || str_eq(reason, S("dailyLimitExceeded"));
 }
 
-// read_failure: a limit is told by 429, or by 403 with the reason.
-static PollPage read_failure(Arena *arena, const PollTurn *turn, const ProviderReply *reply)
+// A limit is told by 429, or by 403 with the reason.
+PollPage gmail_failure(Arena *arena, const PollTurn *turn, const ProviderReply *reply)
 {
     const Json *body = polled_json(arena, reply->body);
     PollPage page = polled_status(arena, reply, turn->now);
@@ -275,7 +275,7 @@ static void expired(Arena *arena, Place *place, PollPage *ret)
 static void failed(Arena *arena, const PollTurn *turn, const ProviderReply *reply, Place *place,
                    PollPage *ret)
 {
-    *ret = read_failure(arena, turn, reply);
+    *ret = gmail_failure(arena, turn, reply);
     if (reply->status == 400 && place->recovers && place->list.at) {
         place->list = STR_NONE;
         ret->verdict = POLL_AGAIN;
@@ -313,8 +313,9 @@ Err gmail_hydrate_ask(Arena *arena, const PollTurn *turn, const ProviderEvent *e
                       ProviderRequest *ret, Error *error)
 {
     (void) error;
-    get(arena, turn,
-        STR_JOIN(arena, S(MAILBOX "/messages/"), event->hydrates,
+    gmail_request(
+        arena, turn, "GET",
+        STR_JOIN(arena, S("/messages/"), event->hydrates,
                  S("?format=metadata&metadataHeaders=From&metadataHeaders=To"
                    "&metadataHeaders=Cc&metadataHeaders=Subject&metadataHeaders=Message-ID")),
         ret);
@@ -372,7 +373,7 @@ bool gmail_hydrate_read(Arena *arena, const PollTurn *turn, const ProviderReply 
     if (reply->status == 404)
         return false;
     if (reply->status != 200 || !message) {
-        PollPage failure = read_failure(arena, turn, reply);
+        PollPage failure = gmail_failure(arena, turn, reply);
         page->verdict = reply->status == 200 ? POLL_AGAIN : failure.verdict;
         page->note = failure.note;
         page->backoff = failure.backoff;

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "domain/integration.h"
 #include "domain/provided.h"
 
 typedef struct HookHeader {
@@ -232,6 +233,14 @@ typedef struct Provider {
                        ProviderRequest *ret, Error *error);
     bool (*hydrate_read)(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
                          ProviderEvent *event, PollPage *page);
+
+    // watch_ask asks the provider to tell by itself what an integration names; with a watch that
+    // names nothing, to stop it. watch_read says until when it will; a failure is the page's
+    // verdict, with its note. NULL: the provider is not asked for such.
+    void (*watch_ask)(Arena *arena, const PollTurn *turn, const IntegrationWatch *watch,
+                      ProviderRequest *ret);
+    Instant (*watch_read)(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
+                          PollPage *ret);
 
     const ProviderExample *examples;
     size_t example_count;

@@ -307,6 +307,7 @@ Err integration_open(Db *db, Arena *arena, const KeyRing *ring, int64_t tenant, 
     *ret = (IntegrationOpened){ .name = { tenant, row.id, row.fence },
                                 .access = access,
                                 .status = (IntegrationStatus) row.status,
+                                .watch = definition.watch,
                                 .is_enabled = row.is_enabled };
     return ERR_OK;
 }

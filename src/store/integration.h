@@ -60,6 +60,7 @@ typedef struct IntegrationOpened {
     IntegrationName name;
     IntegrationAccess access;
     IntegrationStatus status;
+    IntegrationWatch watch;
     bool is_enabled;
 } IntegrationOpened;
 

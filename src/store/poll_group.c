@@ -4,7 +4,8 @@
 
 #define GROUP                                                                                      \
     "tenant, provider, integration, next_at, told, cursor, cursor_set_at, fence, holder,"          \
-    " lease_until, last_polled_at, backoff_until, last_error, failures"
+    " lease_until, last_polled_at, backoff_until, last_error, failures, registered,"               \
+    " registered_until, register_at, register_error"
 #define KEY "tenant = $1 AND provider = $2 AND integration = $3"
 #define DUE "SELECT " GROUP " FROM poll_group WHERE next_at <= $1 ORDER BY next_at LIMIT $2"
 
@@ -69,21 +70,23 @@ static const Statement claim = {
 };
 
 #define OURS KEY " AND fence = $4 AND lease_until > $5"
-#define MOVES "cursor = COALESCE($6, cursor), cursor_set_at = COALESCE($7, cursor_set_at)"
+#define MOVES                                                                                      \
+    "cursor = COALESCE($6, cursor), cursor_set_at = COALESCE($7, cursor_set_at),"                  \
+    " registered = $8, registered_until = $9, register_at = $10, register_error = $11"
 static const Statement go_on = {
     .name = "poll_group_go_on",
     .scope = STATEMENT_TENANT,
-    .params = "ittiitii",
-    .sql = "UPDATE poll_group SET " MOVES ", lease_until = $8, next_at = $8 WHERE " OURS,
+    .params = "ittiititiiti",
+    .sql = "UPDATE poll_group SET " MOVES ", lease_until = $12, next_at = $12 WHERE " OURS,
 };
 static const Statement end = {
     .name = "poll_group_end",
     .scope = STATEMENT_TENANT,
-    .params = "ittiitiiiitii",
-    .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $8 END,"
-           " holder = NULL, lease_until = NULL, last_polled_at = $9, backoff_until = $10,"
-           " last_error = $11, failures = $12,"
-           " told = CASE WHEN told > $13 THEN told ELSE $13 END WHERE " OURS,
+    .params = "ittiititiitiiitii",
+    .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $12 END,"
+           " holder = NULL, lease_until = NULL, last_polled_at = $13, backoff_until = $14,"
+           " last_error = $15, failures = $16,"
+           " told = CASE WHEN told > $17 THEN told ELSE $17 END WHERE " OURS,
 };
 static const Statement due = {
     .name = "poll_group_due",
@@ -117,7 +120,9 @@ static const Columns columns = COLUMNS(
     COLUMN(PollGroup, cursor), COLUMN_TIME(PollGroup, cursor_set_at), COLUMN(PollGroup, fence),
     COLUMN_SOME(PollGroup, holder), COLUMN_TIME(PollGroup, lease_until),
     COLUMN_TIME(PollGroup, last_polled_at), COLUMN_TIME(PollGroup, backoff_until),
-    COLUMN(PollGroup, last_error), COLUMN(PollGroup, failures));
+    COLUMN(PollGroup, last_error), COLUMN(PollGroup, failures), COLUMN(PollGroup, registered),
+    COLUMN_TIME(PollGroup, registered_until), COLUMN_TIME(PollGroup, register_at),
+    COLUMN(PollGroup, register_error));
 
 static void tell(Tx *tx, const Statement *statement, int64_t tenant, ProviderName provider,
                  Str integration, PollTold told)
@@ -244,7 +249,9 @@ static Err settle(Tx *tx, const Statement *statement, const Value *args, bool *r
 
 #define MOVE_OF(group, now)                                                                        \
     KEY_OF(group), value_i64((group)->fence), value_i64(now), value_text((group)->cursor),         \
-        value_time((group)->cursor.at ? (now) : INSTANT_NONE)
+        value_time((group)->cursor.at ? (now) : INSTANT_NONE), value_text((group)->registered),    \
+        value_time((group)->registered_until), value_time((group)->register_at),                   \
+        value_text((group)->register_error)
 
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error)
 {

@@ -40,6 +40,13 @@ typedef struct PollGroup {
     Instant backoff_until;
     Str last_error;
     int64_t failures; // in a row
+
+    // What the provider was asked to tell by itself, in the words that it was asked with; none:
+    // nothing. It is asked for anew at register_at, be it that it was had or that it failed.
+    Str registered;
+    Instant registered_until; // INSTANT_NONE: it is not had
+    Instant register_at;
+    Str register_error;
 } PollGroup;
 
 // poll_groups_touch tells that triggers of a group were saved or taken away; the group is made

@@ -1,7 +1,7 @@
 """gmail_peer.py - Gmail's REST API for one mailbox as its documentation has it, and nothing besides.
 
-It knows users.getProfile, users.history.list, users.messages.list and .get, and users.watch, each with the parameters that
-it documents; whatever is asked otherwise is refused and kept in `wrongs`.
+It knows users.getProfile, users.history.list, users.messages.list and .get, users.watch and .stop, each with the parameters
+that it documents; whatever is asked otherwise is refused and kept in `wrongs`.
 """
 import collections
 import http.server
@@ -35,7 +35,8 @@ class Gmail:
         self.wrongs = []
         self.answers = collections.deque()   # (path, status, body, headers)
         self.watches = []
-        self.watch_expires = None
+        self.watch_expires = None      # in ms, of each that is asked for
+        self.stops = 0
         self.at_once = self.most_at_once = 0
         self.lock = threading.Lock()
         self.server = QuietServer(("127.0.0.1", 0), handler_of(self))
@@ -135,6 +136,7 @@ class Gmail:
     def watch(self, body):
         wanted = json.loads(body)
         if set(wanted) - {"topicName", "labelIds", "labelFilterBehavior"} or \
+                ("labelIds" in wanted) != ("labelFilterBehavior" in wanted) or \
                 not re.fullmatch(r"projects/[\w.-]+/topics/[\w.-]+", wanted.get("topicName", "")):
             raise Wrong(f"watch {wanted}")
         self.watches.append(wanted)
@@ -150,6 +152,9 @@ class Gmail:
         self.requests.append((name, query))
         if handler.command == "POST" and name == "watch" and not url.query:
             return self.watch(body)
+        if handler.command == "POST" and name == "stop" and not url.query and not body:
+            self.stops += 1
+            return 204, None
         if handler.command != "GET" or body:
             raise Wrong(f"{handler.command} {name}")
         if name == "profile":
@@ -210,7 +215,7 @@ def handler_of(peer):
                 peer.wrongs.append(str(wrong))
                 answer = 400, error(400, "invalidArgument", str(wrong))
             status, value = answer if isinstance(answer, tuple) else (200, answer)
-            return status, json.dumps(value).encode(), {}
+            return status, json.dumps(value).encode() if value is not None else b"", {}
 
         do_GET = do_POST = serve
 

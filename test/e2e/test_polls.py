@@ -20,11 +20,11 @@ def linear(ctx, peal=None, key=KEY, id="acme", token=None):
     return peer
 
 
-def gmail(ctx, token="ya29.secret"):
+def gmail(ctx, token="ya29.secret", **members):
     peer = Gmail(token)
     ctx.closers.append(peer.close)
     ctx.peal.post("/v1/integrations", {"id": "box", "provider": "gmail", "baseUrl": peer.url,
-                                       "token": {"source": "static", "value": token}}, expect=201)
+                                       "token": {"source": "static", "value": token}, **members}, expect=201)
     return peer
 
 
@@ -568,6 +568,97 @@ def test_a_fresh_token_that_is_refused_too_fails_the_integration(ctx):
     tick(ctx.peal)
     equal(giver.count(), 1)
     like(status(ctx.peal), {"status": "failed"})
+
+
+TOPIC = "projects/acme-1/topics/mail"
+
+
+def test_a_watch_is_registered_and_renewed_before_it_ends(ctx):
+    peer = gmail(ctx, watch={"topic": TOPIC, "labels": ["INBOX", "UNREAD"]})
+    peer.watch_expires = ms(days=7)
+    equal(status(ctx.peal, "box")["registration"], None)
+    mail_trigger(ctx.peal, interval="12h")
+    tick(ctx.peal)
+    equal(peer.watches, [{"topicName": TOPIC, "labelIds": ["INBOX", "UNREAD"], "labelFilterBehavior": "INCLUDE"}])
+    equal([name for name, _ in peer.requests], ["watch", "profile"])
+    equal(status(ctx.peal, "box")["registration"], {"status": "active", "expiresAt": moment(days=7), "error": None})
+    advance(ctx.peal, "3d")
+    equal(len(peer.watches), 1)
+    peer.watch_expires = ms(days=10.5)
+    advance(ctx.peal, "12h")
+    equal(len(peer.watches), 2)
+    equal(status(ctx.peal, "box")["registration"]["expiresAt"], moment(days=10, hours=12))
+    peer.answer_error("watch", 500, "backendError")
+    advance(ctx.peal, "3d12h")
+    equal(len(peer.watches), 3)
+    like(status(ctx.peal, "box")["registration"], {"status": "active", "expiresAt": moment(days=10, hours=12), "error": "it answered 500 (backendError): no"})
+    peer.watch_expires = ms(days=14.5)
+    advance(ctx.peal, "12h")
+    equal(status(ctx.peal, "box")["registration"], {"status": "active", "expiresAt": moment(days=14, hours=12), "error": None})
+    equal(peer.wrongs, [])
+
+
+def test_a_watch_that_is_refused_stops_no_poll(ctx):
+    peer = gmail(ctx, watch={"topic": TOPIC})
+    peer.answer_error("watch", 403, "forbidden")
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    equal(status(ctx.peal, "box")["registration"], {"status": "failed", "expiresAt": None, "error": "it answered 403 (forbidden): no"})
+    like(status(ctx.peal, "box"), {"status": "active"})
+    peer.add("a1", ms(seconds=5))
+    advance(ctx.peal, "1m")
+    equal(mails(ctx.peal), ["a1"])
+    equal(len(peer.watches), 1)  # it is not asked for with each poll
+    for answer in (b'{"historyId":"1"}', b'{"expiration":"-5"}', b'{"expiration":"99999999999999999999"}', b"[", b'{"expiration":"1000"}'):
+        peer.answer("watch", 200, answer)
+        advance(ctx.peal, "1h")
+        equal(status(ctx.peal, "box")["registration"], {"status": "failed", "expiresAt": None, "error": "it does not say until when"})
+    peer.watch_expires = ms(days=7)
+    advance(ctx.peal, "1h")
+    like(status(ctx.peal, "box")["registration"], {"status": "active", "error": None})
+    equal(peer.wrongs, [])
+
+
+def test_a_watch_follows_its_integration(ctx):
+    peer = gmail(ctx, watch={"topic": TOPIC})
+    peer.watch_expires = ms(days=7)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    ctx.peal.patch("/v1/integrations/box", {"watch": {"topic": TOPIC + "2"}}, expect=200)
+    advance(ctx.peal, "1m")
+    equal([one["topicName"] for one in peer.watches], [TOPIC, TOPIC + "2"])
+    ctx.peal.patch("/v1/integrations/box", {"watch": None}, expect=200)
+    advance(ctx.peal, "1m")
+    equal(peer.stops, 1)
+    equal(status(ctx.peal, "box")["registration"], None)
+    advance(ctx.peal, "10m")
+    equal((len(peer.watches), peer.stops), (2, 1))
+    equal(peer.wrongs, [])
+
+
+def test_a_watch_has_a_fresh_token(ctx):
+    giver = ctx.receiver()
+    giver.answer(200, headers={"Content-Type": "application/json"}, body=b'{"access_token":"fresh","token_type":"Bearer"}')
+    peer = gmail(ctx, watch={"topic": TOPIC})
+    peer.token, peer.watch_expires = "fresh", ms(days=7)
+    ctx.peal.patch("/v1/integrations/box", {"token": {**oauth(giver.url + "/token"), "value": None}}, expect=200)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    equal((giver.count(), len(peer.watches)), (1, 1))
+    like(status(ctx.peal, "box")["registration"], {"status": "active", "error": None})
+
+
+def test_only_gmail_has_a_watch_and_only_to_a_topic(ctx):
+    def refused(body):
+        return [one["path"] for one in ctx.peal.post("/v1/integrations", {"id": "x", **body}, expect=422).json["errors"]]
+
+    equal(refused({"provider": "linear", "watch": {"topic": TOPIC}}), ["/watch"])
+    for topic in ("", "mail", "projects//topics/x", "projects/a/topics/", "projects/a/topics/b/c", "projects/a/topics/b c", "projects/a/topics/b\r\n",
+                  "projects/a/subscriptions/b", "projects/a/topics/" + "x" * 600):
+        equal(refused({"provider": "gmail", "watch": {"topic": topic}}), ["/watch/topic"])
+    equal(refused({"provider": "gmail", "watch": {}}), ["/watch/topic"])
+    equal(refused({"provider": "gmail", "watch": {"topic": TOPIC, "labels": [1]}}), ["/watch/labels/0"])
+    equal(refused({"provider": "gmail", "watch": {"topic": TOPIC, "other": 1}}), ["/watch/other"])
 
 
 START_MS = 1778735554000
