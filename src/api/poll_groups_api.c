@@ -19,8 +19,8 @@ bool poll_group_put(const Call *call, JsonOut *json, const PollGroup *group)
         provider_name_parse(group->provider, &name) ? provider_of(name) : NULL;
     PollAsked asked = { 0 };
     if (provider)
-        asked =
-            poll_group_asked(call->registry, call->arena, call->tenant, name, group->integration);
+        asked = poll_group_asked(call->registry, call->arena, call->tenant, name,
+                                 group->integration, STR_NONE);
     if (asked.triggers == 0)
         return false;
     json_open(json, '{');

@@ -85,6 +85,14 @@ static void claim(Tx *tx, const EngineOptions *options, PollGroup *group, PollCl
     ret->group.register_error = copy_of(&ret->arena, group->register_error);
 }
 
+static const Json *scope_of(Arena *arena, Str text)
+{
+    const Json *scope = NULL;
+    Err err = text.at ? json_parse(arena, str_dup(arena, text), &scope, NULL) : ERR_OK;
+    assert(err == ERR_OK); // it is Peal's own
+    return scope;
+}
+
 // put_off: a group that nothing can be asked of is not looked at until somebody changes something.
 // Why a poll failed says more than that it did.
 static void put_off(Tx *tx, PollGroup *group, Instant at, Str why)
@@ -109,7 +117,8 @@ static void look(Tx *tx, const EngineOptions *options, PollClaims *claims, PollG
     const Provider *provider = provider_by(options, group->provider, &name);
     PollAsked asked = { 0 };
     if (provider && provider->poll_ask)
-        asked = poll_group_asked(tx->registry, &tx->arena, group->tenant, name, group->integration);
+        asked = poll_group_asked(tx->registry, &tx->arena, group->tenant, name, group->integration,
+                                 provider->poll_scope ? str_from(provider->poll_scope) : STR_NONE);
     if (asked.triggers == 0) {
         poll_group_remove(tx, group);
         return;
@@ -130,6 +139,7 @@ static void look(Tx *tx, const EngineOptions *options, PollClaims *claims, PollG
         return;
     }
     claim(tx, options, group, made);
+    made->scope = scope_of(&made->arena, asked.scope);
     claims->count++;
 }
 
@@ -178,7 +188,9 @@ static void start(Engine *engine, PollClaim *claim)
                     .interval = claim->interval,
                     .has_integration = claim->has_integration,
                     .integration = claim->integration,
-                    .turn = { .cursor = claim->group.cursor, .emits_first = claim->emits_first },
+                    .turn = { .cursor = claim->group.cursor,
+                              .emits_first = claim->emits_first,
+                              .scope = claim->scope },
                     .began_at = engine_monotonic(engine),
                     .next = engine->polls.first };
     claim->arena = (Arena){ 0 };

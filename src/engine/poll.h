@@ -45,7 +45,8 @@ typedef struct PollClaim {
     PollGroup group;
     const Provider *provider;
     Span interval;
-    bool emits_first; // as its triggers ask
+    bool emits_first;  // as its triggers ask
+    const Json *scope; // likewise
     bool has_integration;
     IntegrationOpened integration;
 } PollClaim;

@@ -216,6 +216,7 @@ const Provider provider_linear = {
     .parse = parse,
     .sign = sign,
     .poll_every = SPAN_MINUTE,
+    .poll_scope = "teams",
     .poll_ask = linear_poll_ask,
     .poll_read = linear_poll_read,
     .examples = examples,

@@ -8,8 +8,8 @@
 // read. Until then the cursor keeps both: where the walk started (at), and how far it has come
 // (walk); a poll that ends in the middle of it goes on from there.
 //
-//   {"at": "…", "ids": ["…"], "before": {"at": "…", "ids": ["…"]},
-//   "walk": {"after": "…", "top": "…", "ids": ["…"]}, "mute": true}
+//   {"at": "…", "ids": ["…"], "teams": ["…"], "before": {"at": "…", "ids": ["…"], "teams": ["…"]},
+//   "walk": {"after": "…", "top": "…", "ids": ["…"], "teams": ["…"]}, "mute": true}
 //
 // Several issues may have been updated at the very time of the cursor, and not all of them been
 // seen. So what has that time is asked for again, and those that were taken (ids) are passed over.
@@ -21,6 +21,9 @@
 // it. One that was seen as it was made does not tell of it again: the first walk may have been
 // silent about it. One that was changed after it was made tells of the change; what happened in
 // between two polls is one change.
+//
+// Where all triggers name teams, those alone are asked for, and the cursor keeps which (teams): of
+// a team that comes later the next walk takes note in silence, as the first one did of all.
 
 #define API "https://api.linear.app"
 #define PAGE 50
@@ -39,6 +42,7 @@ typedef struct Mark {
     Instant at; // INSTANT_NONE: there is none
     Str *ids;
     size_t count;
+    const Json *teams; // that were asked for, by id, key or name; NULL: all
 } Mark;
 
 typedef struct Place {
@@ -51,13 +55,30 @@ typedef struct Place {
 
 static Mark read_mark(Arena *arena, const Json *mark, const char *name)
 {
-    Mark ret = { .at = when_read(json_get(mark, str_from(name))) };
+    Mark ret = { .at = when_read(json_get(mark, str_from(name))),
+                 .teams = json_get(mark, S("teams")) };
     const Json *ids = json_get(mark, S("ids"));
     ret.ids = ARENA_ARRAY(arena, Str, json_count(ids) + 1);
     for (JsonIter it = json_each(ids); json_next(&it);)
         if (json_str(it.value).at)
             ret.ids[ret.count++] = json_str(it.value);
     return ret;
+}
+
+static bool is_same(Arena *arena, const Json *a, const Json *b)
+{
+    return a && b ? str_eq(json_text(arena, a), json_text(arena, b)) : a == b;
+}
+
+// read_walk: one that asked for other teams begins anew.
+static void read_walk(Arena *arena, const Json *walk, const PollTurn *turn, Place *ret)
+{
+    ret->top = read_mark(arena, walk, "top");
+    ret->after = json_str(json_get(walk, S("after")));
+    if (is_same(arena, ret->top.teams, turn->scope))
+        return;
+    ret->top = (Mark){ .at = INSTANT_NONE, .teams = turn->scope };
+    ret->after = STR_NONE;
 }
 
 // read_place: without a cursor nothing was polled yet. A cursor is Peal's own; one that cannot be
@@ -67,23 +88,21 @@ static Place read_place(Arena *arena, const PollTurn *turn)
     const Json *cursor = NULL;
     Place place = { .from = { .at = INSTANT_NONE },
                     .before = { .at = INSTANT_NONE },
-                    .top = { .at = INSTANT_NONE } };
+                    .top = { .at = INSTANT_NONE, .teams = turn->scope } };
     if (!turn->cursor.at || json_parse(arena, turn->cursor, &cursor, NULL) != ERR_OK) {
         place.is_mute = !turn->emits_first;
         if (turn->emits_first)
             place.from.at = place.before.at = turn->now - POLL_EXISTING;
         return place;
     }
-    const Json *walk = json_get(cursor, S("walk"));
     place.from = read_mark(arena, cursor, "at");
     place.before = read_mark(arena, json_get(cursor, S("before")), "at");
-    place.top = read_mark(arena, walk, "top");
-    place.after = json_str(json_get(walk, S("after")));
+    read_walk(arena, json_get(cursor, S("walk")), turn, &place);
     place.is_mute = json_bool(json_get(cursor, S("mute")));
     return place;
 }
 
-static void put_mark(JsonOut *out, const char *name, const Mark *mark)
+static void put_mark(Arena *arena, JsonOut *out, const char *name, const Mark *mark)
 {
     json_put_time(out, str_from(name), mark->at);
     json_key(out, S("ids"));
@@ -91,6 +110,8 @@ static void put_mark(JsonOut *out, const char *name, const Mark *mark)
     for (size_t i = 0; i < mark->count && i < IDS_MAX; i++)
         json_add_str(out, mark->ids[i]);
     json_close(out, ']');
+    if (mark->teams)
+        json_put_raw(out, S("teams"), json_text(arena, mark->teams));
 }
 
 static Str place_text(Arena *arena, const Place *place)
@@ -98,22 +119,66 @@ static Str place_text(Arena *arena, const Place *place)
     Buf text = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
-    put_mark(&out, "at", &place->from);
+    put_mark(arena, &out, "at", &place->from);
     json_key(&out, S("before"));
     json_open(&out, '{');
-    put_mark(&out, "at", &place->before);
+    put_mark(arena, &out, "at", &place->before);
     json_close(&out, '}');
     if (place->after.at) {
         json_key(&out, S("walk"));
         json_open(&out, '{');
         json_put_str(&out, S("after"), place->after);
-        put_mark(&out, "top", &place->top);
+        put_mark(arena, &out, "top", &place->top);
         json_close(&out, '}');
     }
     if (place->is_mute)
         json_put_bool(&out, S("mute"), true);
     json_close(&out, '}');
     return buf_str(&text);
+}
+
+// is_uuid: Linear refuses to look for any other id.
+static bool is_uuid(Str text)
+{
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    if (text.len != sizeof form - 1)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+        if (form[i] == '-' ? c != '-' : !is_hex)
+            return false;
+    }
+    return true;
+}
+
+static void put_teams_by(JsonOut *out, const char *member, const Json *teams, bool by_id)
+{
+    json_open(out, '{');
+    json_key(out, str_from(member));
+    json_open(out, '{');
+    json_key(out, S("in"));
+    json_open(out, '[');
+    for (JsonIter it = json_each(teams); json_next(&it);)
+        if (!by_id || is_uuid(json_str(it.value)))
+            json_add_str(out, json_str(it.value));
+    json_close(out, ']');
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+// put_teams: a name may be any of the three.
+static void put_teams(JsonOut *out, const Json *teams)
+{
+    json_key(out, S("team"));
+    json_open(out, '{');
+    json_key(out, S("or"));
+    json_open(out, '[');
+    put_teams_by(out, "key", teams, false);
+    put_teams_by(out, "name", teams, false);
+    put_teams_by(out, "id", teams, true);
+    json_close(out, ']');
+    json_close(out, '}');
 }
 
 static Str body_of(Arena *arena, const Place *place)
@@ -135,6 +200,8 @@ static Str body_of(Arena *arena, const Place *place)
         json_put_time(&out, S("gte"), place->from.at);
         json_close(&out, '}');
     }
+    if (place->top.teams)
+        put_teams(&out, place->top.teams);
     json_close(&out, '}');
     json_close(&out, '}');
     json_close(&out, '}');
@@ -221,7 +288,7 @@ static void mark_add(Arena *arena, Mark *mark, Instant at, Str id)
     if (mark->at != INSTANT_NONE && at < mark->at)
         return;
     if (mark->at != at)
-        *mark = (Mark){ .at = at };
+        *mark = (Mark){ .at = at, .teams = mark->teams };
     size_t old = mark->count * sizeof(Str);
     mark->ids = arena_grow(arena, mark->ids, old, old + sizeof(Str));
     mark->ids[mark->count++] = id;
@@ -254,10 +321,30 @@ static void add_event(Arena *arena, const Json *issue, const char *action, PollP
     ret->count++;
 }
 
-// is_made_since: no walk has seen it as it was made.
-static bool is_made_since(const Place *place, Instant made, Str id)
+static bool names_team(const Json *teams, Str name)
 {
-    bool is_late = place->before.at == INSTANT_NONE || made >= place->before.at;
+    for (JsonIter it = json_each(teams); name.at && json_next(&it);)
+        if (str_eq(json_str(it.value), name))
+            return true;
+    return false;
+}
+
+// covers: an issue of this team was asked for with what the mark is of.
+static bool covers(const Mark *mark, const Json *issue)
+{
+    const Json *team = json_get(issue, S("team"));
+    return !mark->teams || names_team(mark->teams, json_str(json_get(team, S("id")))) ||
+           names_team(mark->teams, json_str(json_get(team, S("key")))) ||
+           names_team(mark->teams, json_str(json_get(team, S("name"))));
+}
+
+// is_made_since: no walk has seen it as it was made.
+static bool is_made_since(const Place *place, const Json *issue)
+{
+    Str id = json_str(json_get(issue, S("id")));
+    Instant made = when_read(json_get(issue, S("createdAt")));
+    const Mark *since = covers(&place->before, issue) ? &place->before : &place->from;
+    bool is_late = since->at == INSTANT_NONE || made >= since->at;
     return made != INSTANT_NONE && is_late && !has_seen(&place->from, made, id) &&
            !has_seen(&place->before, made, id);
 }
@@ -267,7 +354,7 @@ static void add_issue(Arena *arena, const Json *node, const Place *place, PollPa
     Instant made = when_read(json_get(node, S("createdAt")));
     Instant updated = when_read(json_get(node, S("updatedAt")));
     const Json *issue = as_webhook(arena, node);
-    bool is_new = is_made_since(place, made, json_str(json_get(node, S("id"))));
+    bool is_new = is_made_since(place, node);
     if (is_new)
         add_event(arena, issue, "create", ret);
     if (!is_new || updated > made)
@@ -286,7 +373,8 @@ static void read_nodes(Arena *arena, const Json *nodes, Place *place, PollPage *
         if (!id.at || at == INSTANT_NONE)
             continue;
         bool is_old = place->from.at != INSTANT_NONE && at < place->from.at;
-        if (!place->is_mute && !is_old && !has_seen(&place->from, at, id))
+        bool is_told = !place->is_mute && covers(&place->from, node);
+        if (is_told && !is_old && !has_seen(&place->from, at, id))
             add_issue(arena, node, place, ret);
         if (!is_old)
             mark_add(arena, &place->top, at, id);
@@ -312,6 +400,7 @@ static void end_walk(Arena *arena, Place *place, Instant now)
                 mark_add(arena, &top, top.at, place->from.ids[i]);
     if (top.at == INSTANT_NONE)
         top = place->from.at == INSTANT_NONE ? (Mark){ .at = now } : place->from;
+    top.teams = place->top.teams;
     bool is_first = place->from.at == INSTANT_NONE;
     *place = (Place){ .from = top, .before = is_first ? top : place->from };
 }

@@ -171,7 +171,7 @@ typedef struct PollTurn {
     Str step;          // JSON, of the conversation under way; none: it begins
     Str token;         // opened; none
     Str base_url;      // the integration's; none: the provider's own
-    const Json *scope; // what all triggers of the group ask for alike, to ask for less; NULL
+    const Json *scope; // a list of what its triggers ask for, to ask for no more (poll_scope); NULL
     bool emits_first;  // the first poll emits what is there, instead of a baseline
     Instant now;
 } PollTurn;
@@ -223,7 +223,8 @@ typedef struct Provider {
     size_t (*sign)(Arena *arena, const Hook *hook, Str secret, const Json *config,
                    HookHeader ret[PROVIDER_HEADERS_MAX]);
 
-    Span poll_every; // unless a trigger says
+    Span poll_every;        // unless a trigger says
+    const char *poll_scope; // a member of their configs, a list, that it can be asked for; NULL
     Err (*poll_ask)(Arena *arena, const PollTurn *turn, ProviderRequest *ret, Error *error);
     void (*poll_read)(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
                       PollPage *ret);

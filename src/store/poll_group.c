@@ -6,6 +6,8 @@
     "tenant, provider, integration, next_at, told, cursor, cursor_set_at, fence, holder,"          \
     " lease_until, last_polled_at, backoff_until, last_error, failures, registered,"               \
     " registered_until, register_at, register_error"
+enum { SCOPE_MAX = 100 };
+
 #define KEY "tenant = $1 AND provider = $2 AND integration = $3"
 #define DUE "SELECT " GROUP " FROM poll_group WHERE next_at <= $1 ORDER BY next_at LIMIT $2"
 
@@ -147,23 +149,74 @@ static bool polls(const Trigger *trigger)
            (feed->way == TRIGGER_BY_POLLING || feed->type->provider == PROVIDER_GMAIL);
 }
 
-// ask_one has one trigger's wishes count, where it polls this group.
-static void ask_one(const Trigger *trigger, Str integration, PollAsked *ret)
+// Asking is what is found out so far of what a group's triggers ask.
+typedef struct Asking {
+    Arena *arena;
+    Str integration;
+    Str member;  // that they may name values of; none
+    bool is_all; // one of them names none, or together they name too many
+    Str names[SCOPE_MAX];
+    size_t count;
+    PollAsked asked;
+} Asking;
+
+static void add_name(Asking *asking, Str name)
 {
+    for (size_t i = 0; i < asking->count; i++)
+        if (str_eq(asking->names[i], name))
+            return;
+    if (asking->count < SCOPE_MAX)
+        asking->names[asking->count++] = name;
+    else
+        asking->is_all = true;
+}
+
+static void add_scope(Asking *asking, const Json *config)
+{
+    const Json *names = json_get(config, asking->member);
+    asking->is_all = asking->is_all || json_count(names) == 0;
+    for (JsonIter it = json_each(names); json_next(&it);)
+        add_name(asking, json_str(it.value));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return str_cmp(*(const Str *) a, *(const Str *) b);
+}
+
+static Str scope_of(Asking *asking)
+{
+    Buf text = buf_new(asking->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    if (!asking->member.at || asking->is_all)
+        return STR_NONE;
+    qsort(asking->names, asking->count, sizeof *asking->names, by_bytes);
+    json_open(&out, '[');
+    for (size_t i = 0; i < asking->count; i++)
+        json_add_str(&out, asking->names[i]);
+    json_close(&out, ']');
+    return buf_str(&text);
+}
+
+// ask_one has one trigger's wishes count, where it polls this group.
+static void ask_one(const Trigger *trigger, Asking *asking)
+{
+    PollAsked *ret = &asking->asked;
     const TriggerFeed *feed = &trigger->feed;
     Str own = feed->integration.at ? feed->integration : S("");
-    if (!polls(trigger) || !str_eq(own, integration))
+    if (!polls(trigger) || !str_eq(own, asking->integration))
         return;
     ret->triggers++;
     if (feed->interval && (!ret->interval || feed->interval < ret->interval))
         ret->interval = feed->interval;
     ret->emits_first = ret->emits_first || feed->emits_existing;
+    add_scope(asking, feed->config);
 }
 
 PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
-                           ProviderName provider, Str integration)
+                           ProviderName provider, Str integration, Str scope)
 {
-    PollAsked asked = { 0 };
+    Asking asking = { .arena = arena, .integration = integration, .member = scope };
     size_t type_count, count;
     const ProvidedType *types = provided_types(provider, &type_count);
     for (size_t t = 0; t < type_count; t++) {
@@ -172,9 +225,10 @@ PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenan
         const RegistryTrigger *const *triggers = registry_triggers(registry, tenant, kind, &count);
         for (size_t i = 0; i < count; i++)
             if (triggers[i]->is_enabled)
-                ask_one(registry_compiled(triggers[i], arena), integration, &asked);
+                ask_one(registry_compiled(triggers[i], arena), &asking);
     }
-    return asked;
+    asking.asked.scope = scope_of(&asking);
+    return asking.asked;
 }
 
 void poll_group_changed(Tx *tx, int64_t tenant, ProviderName provider, Str integration)

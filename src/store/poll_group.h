@@ -64,9 +64,13 @@ typedef struct PollAsked {
     size_t triggers;  // 0: nobody asks
     Span interval;    // the shortest that one names; 0: none does
     bool emits_first; // one wants to hear of what is there
+    Str scope;        // a JSON list: what they name of a member, together; none: one names nothing
 } PollAsked;
+
+// poll_group_asked finds out; scope is the member of their configs that is asked for, or none. The
+// same values make the same list, whoever names them.
 PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
-                           ProviderName provider, Str integration);
+                           ProviderName provider, Str integration, Str scope);
 
 // poll_groups_take takes those that are to be looked at now, max at most, longest due first. On
 // PostgreSQL others pass them by until this transaction ends.

@@ -243,6 +243,61 @@ def test_a_long_poll_has_its_turn_and_goes_on_where_it_was(ctx):
     equal(peer.wrongs, [])
 
 
+def in_team(peer, number, team, **span):
+    peer.put(number, moment(**span), team=team)
+
+
+def teams_asked(peer):
+    team = (peer.requests[-1]["filter"] or {}).get("team")
+    return team and team["or"][0]["key"]["in"]
+
+
+def test_only_the_teams_that_are_named_are_asked_for(ctx):
+    peer = linear(ctx)
+    uuid = "00000000-0000-4000-8000-000000000009"
+    trigger(ctx.peal, config={"teams": ["WEB"]})
+    trigger(ctx.peal, "more", config={"teams": ["WEB", uuid]})
+    tick(ctx.peal)
+    in_team(peer, 1, "WEB", seconds=1)
+    in_team(peer, 2, "OPS", seconds=2)
+    advance(ctx.peal, "1m")
+    equal(teams_asked(peer), sorted(["WEB", uuid]))
+    equal(peer.requests[-1]["filter"]["team"]["or"][2]["id"]["in"], [uuid])
+    equal(short(fired(ctx.peal)), ["1:create"])
+    equal(len(all_events(ctx.peal)), 1)
+    equal(peer.wrongs, [])
+
+
+def test_a_team_that_comes_later_has_its_own_baseline(ctx):
+    peer = linear(ctx)
+    trigger(ctx.peal, config={"teams": ["WEB"]})
+    tick(ctx.peal)
+    in_team(peer, 1, "OPS", days=-2)
+    in_team(peer, 2, "OPS", seconds=1)
+    advance(ctx.peal, "1m")
+    in_team(peer, 3, "OPS", seconds=70)
+    in_team(peer, 4, "WEB", seconds=80)
+    trigger(ctx.peal, "ops", config={"teams": ["Ops"]})
+    advance(ctx.peal, "1m")
+    equal(teams_asked(peer), ["Ops", "WEB"])
+    equal(short(fired(ctx.peal)), ["4:create"])
+    equal(fired(ctx.peal, "ops"), [])
+    in_team(peer, 5, "OPS", seconds=130)
+    peer.put(2, moment(seconds=140), created=moment(seconds=1), team="OPS")
+    advance(ctx.peal, "1m")
+    equal(short(fired(ctx.peal, "ops")), ["5:create", f"2:update:{moment(seconds=140)}"])
+    trigger(ctx.peal, "all")
+    in_team(peer, 6, "APP", seconds=181)
+    advance(ctx.peal, "1m")
+    equal(teams_asked(peer), None)
+    equal(fired(ctx.peal, "all"), [])
+    in_team(peer, 7, "APP", minutes=4, seconds=10)
+    advance(ctx.peal, "1m")
+    equal(short(fired(ctx.peal, "all")), ["7:create"])
+    equal(len(all_events(ctx.peal)), 4)
+    equal(peer.wrongs, [])
+
+
 def test_rate_limits_are_obeyed(ctx):
     peer = linear(ctx)
     reset = str(START_MS + 17 * 60_000)
