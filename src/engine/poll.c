@@ -81,6 +81,8 @@ static void claim(Tx *tx, const EngineOptions *options, PollGroup *group, PollCl
     ret->group.provider = str_dup(&ret->arena, group->provider);
     ret->group.cursor = copy_of(&ret->arena, group->cursor);
     ret->group.last_error = STR_NONE;
+    bool is_rebound = !group->cursor.at && str_eq(group->last_error, POLL_REBOUND);
+    ret->note = is_rebound ? POLL_REBOUND : STR_NONE;
     ret->group.registered = copy_of(&ret->arena, group->registered);
     ret->group.register_error = copy_of(&ret->arena, group->register_error);
 }
@@ -108,6 +110,24 @@ static const Provider *provider_by(const EngineOptions *options, Str id, Provide
     if (!provider_name_parse(id, ret))
         return NULL;
     return options->providers ? options->providers[*ret] : provider_of(*ret);
+}
+
+static size_t under_way(const PollClaims *claims, int64_t tenant)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < claims->tenant_count; i++)
+        count += claims->tenants[i] == tenant;
+    return count;
+}
+
+// has_its_share: no more of this tenant's are to be claimed now. One whose far sides are all slow
+// would have every poll of the node otherwise.
+static bool has_its_share(const PollClaims *claims, int64_t tenant)
+{
+    size_t count = under_way(claims, tenant);
+    for (size_t i = 0; i < claims->count; i++)
+        count += claims->at[i].group.tenant == tenant;
+    return count >= POLLS_TENANT_MAX;
 }
 
 // look decides what becomes of a group that was taken.
@@ -147,20 +167,23 @@ Err poll_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error
 {
     PollClaims *claims = ret->polling;
     PollGroup *groups;
-    size_t count;
+    size_t count, passed = 0;
     Rows due;
     poll_claims_wipe(claims);
     if (!claims->has_begun && options->is_only_node)
         poll_groups_free(tx);
-    TRY(poll_groups_take(tx, claims->max, &groups, &count, error));
+    TRY(poll_groups_take(tx, &claims->full, claims->max, &groups, &count, error));
     if (count > 0)
         TRY(tx_guard(tx, error)); // a group may be younger than what is known of its triggers
     for (size_t i = 0; i < count; i++)
-        look(tx, options, claims, &groups[i]);
-    poll_groups_due(tx->db, &tx->arena, &due);
+        if (has_its_share(claims, groups[i].tenant))
+            passed++;
+        else
+            look(tx, options, claims, &groups[i]);
+    poll_groups_due(tx->db, &tx->arena, &claims->full, &due);
     TRY(tx_sync(tx, error));
     claims->due_at = poll_groups_due_take(&due);
-    ret->has_more = count > 0 && count == claims->max;
+    ret->has_more = passed > 0 || (count > 0 && count == claims->max);
     return ERR_OK;
 }
 
@@ -168,6 +191,12 @@ PollClaims *polls_prepare(Engine *engine)
 {
     PollClaims *claims = &engine->polls.claims;
     claims->max = POLLS_MAX - engine->polls.count;
+    claims->tenant_count = claims->full.count = 0;
+    for (const Poll *poll = engine->polls.first; poll; poll = poll->next) {
+        claims->tenants[claims->tenant_count++] = poll->group.tenant;
+        if (under_way(claims, poll->group.tenant) == POLLS_TENANT_MAX)
+            claims->full.tenants[claims->full.count++] = poll->group.tenant;
+    }
     return claims;
 }
 
@@ -184,6 +213,7 @@ static void start(Engine *engine, PollClaim *claim)
     *poll = (Poll){ .engine = engine,
                     .arena = claim->arena,
                     .group = claim->group,
+                    .note = claim->note,
                     .provider = claim->provider,
                     .interval = claim->interval,
                     .has_integration = claim->has_integration,
@@ -548,10 +578,14 @@ static void poll_free(Poll *poll)
     free(poll);
 }
 
-// drop ends it. Where the group was not given back, its lease ends by itself.
+// drop ends it. Where the group was not given back, its lease ends by itself. Who waited for its
+// place is looked for.
 static void drop(Poll *poll)
 {
     Polls *polls = &poll->engine->polls;
+    size_t own = 0;
+    for (const Poll *other = polls->first; other; other = other->next)
+        own += other->group.tenant == poll->group.tenant;
     metric_observe(METRIC_POLL, METRIC_ALONE, engine_monotonic(poll->engine) - poll->began_at);
     if (poll->previous)
         poll->previous->next = poll->next;
@@ -559,7 +593,7 @@ static void drop(Poll *poll)
         polls->first = poll->next;
     if (poll->next)
         poll->next->previous = poll->previous;
-    if (polls->count-- == POLLS_MAX)
+    if (polls->count-- == POLLS_MAX || own == POLLS_TENANT_MAX)
         poll->engine->duties[DUTY_POLL].is_wanted = true;
     poll_free(poll);
 }

@@ -24,8 +24,9 @@ enum {
     POLL_HYDRATIONS_MAX = 10,  // requests at once, of one poll
     POLL_HYDRATION_ANSWER_MAX = 1 << 20,
     POLL_TOKEN_MAX = 64 << 10,
-    POLLS_MAX = 32,      // under way at a node
-    POLL_NOTE_MAX = 500, // characters of what is shown of a failure
+    POLLS_MAX = 32,                               // under way at a node …
+    POLLS_TENANT_MAX = POLLS_MAX / POLL_FULL_MAX, // … and of one tenant
+    POLL_NOTE_MAX = 500,                          // characters of what is shown of a failure
 };
 
 #define POLL_TIMEOUT ((Span) 30 * SPAN_SECOND)
@@ -43,6 +44,7 @@ typedef struct Poll Poll;
 typedef struct PollClaim {
     Arena arena; // of it alone; holds what is secret
     PollGroup group;
+    Str note; // what a person should know of it, once it went well; none
     const Provider *provider;
     Span interval;
     bool emits_first;  // as its triggers ask
@@ -53,8 +55,11 @@ typedef struct PollClaim {
 
 // PollClaims is what the duty is given and brings. It is the writer's while the duty is out.
 typedef struct PollClaims {
-    bool has_begun; // given: this process has claimed before
-    size_t max;     // given: how many may be claimed; 0: none
+    bool has_begun;             // given: this process has claimed before
+    size_t max;                 // given: how many may be claimed; 0: none
+    PollFull full;              // given: of whom no more may be
+    int64_t tenants[POLLS_MAX]; // given: whose those are that are under way
+    size_t tenant_count;
     PollClaim at[POLLS_MAX];
     size_t count;
     Instant due_at; // when the next is to be looked at; INSTANT_NONE

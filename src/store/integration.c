@@ -178,6 +178,23 @@ static void turn(Tx *tx, Row *row, IntegrationStatus status, Str reason)
              (long long) row->tenant, log_quote(row->id), text, log_quote(row->reason));
 }
 
+static bool is_other(Str from, Str to)
+{
+    return from.at && to.at && !str_eq(from, to);
+}
+
+// place gives a row its place. With another one than it had it is another account.
+static void place(Tx *tx, Row *row, Str connection, Str installation)
+{
+    ProviderName provider;
+    bool is_moved =
+        is_other(row->connection_id, connection) || is_other(row->installation_id, installation);
+    row->connection_id = connection;
+    row->installation_id = installation;
+    if (is_moved && provider_name_parse(row->provider, &provider))
+        poll_group_rebound(tx, row->tenant, provider, row->id);
+}
+
 // renew has nothing count that was found out before.
 static void renew(Row *row)
 {
@@ -221,10 +238,8 @@ Err integration_save(Tx *tx, const IntegrationSave *save, Error *error)
     TRY(find_locked(tx, save->tenant, save->id, &row, &was_there, error));
     row.provider = str_from(provider_id_text(save->provider));
     row.is_enabled = save->is_enabled;
-    if (save->has_place) {
-        row.connection_id = save->connection_id;
-        row.installation_id = save->installation_id;
-    }
+    if (save->has_place)
+        place(tx, &row, save->connection_id, save->installation_id);
     if (save->has_place || save->has_token)
         renew(&row);
     turn(tx, &row,
@@ -522,9 +537,9 @@ static Err bind(Tx *tx, const IntegrationChange *change, bool *ret_found, Error 
     if (!*ret_found)
         return ERR_OK;
     if (is_place(of->connection_id))
-        row.connection_id = of->connection_id;
+        place(tx, &row, of->connection_id, row.installation_id);
     else
-        row.installation_id = of->installation_id;
+        place(tx, &row, row.connection_id, of->installation_id);
     renew(&row);
     turn(tx, &row, INTEGRATION_ACTIVE, STR_NONE);
     tx_fact(tx, FACT_INTEGRATION_TURNED, row.tenant,

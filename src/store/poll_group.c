@@ -9,7 +9,9 @@
 enum { SCOPE_MAX = 100 };
 
 #define KEY "tenant = $1 AND provider = $2 AND integration = $3"
-#define DUE "SELECT " GROUP " FROM poll_group WHERE next_at <= $1 ORDER BY next_at LIMIT $2"
+#define NOT_FULL " AND tenant NOT IN ($1, $2, $3, $4)"
+#define DUE                                                                                        \
+    "SELECT " GROUP " FROM poll_group WHERE next_at <= $5" NOT_FULL " ORDER BY next_at LIMIT $6"
 
 // While a poll goes on, next_at is when its lease ends: who tells something leaves that alone.
 #define LOOK_NOW                                                                                   \
@@ -37,10 +39,19 @@ static const Statement due_now = {
     .params = "ittii",
     .sql = "UPDATE poll_group SET " LOOK_NOW ", told = $5 WHERE " KEY " AND next_at IS NOT NULL",
 };
+static const Statement rebound = {
+    .name = "poll_group_rebound",
+    .scope = STATEMENT_TENANT,
+    .params = "ittiit",
+    .sql = "UPDATE poll_group SET next_at = $4, told = $5, cursor = NULL, cursor_set_at = NULL,"
+           " fence = fence + 1, holder = NULL, lease_until = NULL, last_polled_at = NULL,"
+           " backoff_until = NULL, last_error = $6, failures = 0, registered = NULL,"
+           " registered_until = NULL, register_at = NULL, register_error = NULL WHERE " KEY,
+};
 static const Statement take = {
     .name = "poll_group_take",
     .scope = STATEMENT_SYSTEM,
-    .params = "ii",
+    .params = "iiiiii",
     .sql = DUE,
     .postgres = DUE " FOR UPDATE SKIP LOCKED",
 };
@@ -93,8 +104,8 @@ static const Statement end = {
 static const Statement due = {
     .name = "poll_group_due",
     .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "SELECT MIN(next_at) FROM poll_group WHERE next_at IS NOT NULL",
+    .params = "iiii",
+    .sql = "SELECT MIN(next_at) FROM poll_group WHERE next_at IS NOT NULL" NOT_FULL,
 };
 static const Statement list = {
     .name = "poll_group_list",
@@ -112,8 +123,8 @@ static const Statement of_integration = {
 };
 
 const Statement *const poll_group_statements[] = {
-    &touch, &changed, &due_now, &take, &free_all, &put_off,        &remove_one,
-    &claim, &go_on,   &end,     &due,  &list,     &of_integration, NULL,
+    &touch, &changed, &due_now, &rebound, &take, &free_all,       &put_off, &remove_one,
+    &claim, &go_on,   &end,     &due,     &list, &of_integration, NULL,
 };
 
 static const Columns columns = COLUMNS(
@@ -241,6 +252,18 @@ void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integ
     tell(tx, &due_now, tenant, provider, integration, POLL_TOLD_POLL);
 }
 
+void poll_group_rebound(Tx *tx, int64_t tenant, ProviderName provider, Str integration)
+{
+    Value args[] = { value_i64(tenant),
+                     value_text(str_from(provider_id_text(provider))),
+                     value_text(str_dup(&tx->arena, integration)),
+                     value_i64(tx->now),
+                     value_i64(POLL_TOLD_POLL),
+                     value_text(POLL_REBOUND) };
+    db_send(tx->db, &tx->arena, &rebound, args, NULL);
+    tx->wakes = true;
+}
+
 static PollGroup *read_all(Arena *arena, const Rows *rows)
 {
     PollGroup *groups = ARENA_ARRAY(arena, PollGroup, rows->count + 1);
@@ -251,10 +274,16 @@ static PollGroup *read_all(Arena *arena, const Rows *rows)
     return groups;
 }
 
-Err poll_groups_take(Tx *tx, size_t max, PollGroup **ret, size_t *ret_count, Error *error)
+// FULL_OF are those that are full; no tenant has the number -1.
+_Static_assert(POLL_FULL_MAX == 4, "FULL_OF tells them all");
+#define FULL_AT(full, i) value_i64((i) < (full)->count ? (full)->tenants[i] : -1)
+#define FULL_OF(full) FULL_AT(full, 0), FULL_AT(full, 1), FULL_AT(full, 2), FULL_AT(full, 3)
+
+Err poll_groups_take(Tx *tx, const PollFull *full, size_t max, PollGroup **ret, size_t *ret_count,
+                     Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tx->now), value_i64((int64_t) max) };
+    Value args[] = { FULL_OF(full), value_i64(tx->now), value_i64((int64_t) max) };
     TRY(tx_query(tx, &take, args, &rows, error));
     *ret = read_all(&tx->arena, &rows);
     *ret_count = rows.count;
@@ -325,9 +354,10 @@ Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error)
     return settle(tx, &end, args, ret, error);
 }
 
-void poll_groups_due(Db *db, Arena *arena, Rows *ret)
+void poll_groups_due(Db *db, Arena *arena, const PollFull *full, Rows *ret)
 {
-    db_send(db, arena, &due, NULL, ret);
+    Value args[] = { FULL_OF(full) };
+    db_send(db, arena, &due, args, ret);
 }
 
 Instant poll_groups_due_take(const Rows *rows)

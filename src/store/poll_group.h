@@ -59,6 +59,12 @@ void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integr
 void poll_group_changed(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
 void poll_group_due_now(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
 
+// poll_group_rebound tells that the integration of a group is another account now: its cursor says
+// nothing of that one. It is polled as if for the first time, and a poll under way counts no more.
+// POLL_REBOUND is its last_error until then.
+#define POLL_REBOUND S("its integration is another account now: a new baseline was taken")
+void poll_group_rebound(Tx *tx, int64_t tenant, ProviderName provider, Str integration);
+
 // PollAsked is what a group's triggers, those that are enabled, ask of it together.
 typedef struct PollAsked {
     size_t triggers;  // 0: nobody asks
@@ -72,9 +78,17 @@ typedef struct PollAsked {
 PollAsked poll_group_asked(const Registry *registry, Arena *arena, int64_t tenant,
                            ProviderName provider, Str integration, Str scope);
 
+// PollFull are the tenants that have polls enough under way at this node: none of theirs is taken.
+enum { POLL_FULL_MAX = 4 };
+typedef struct PollFull {
+    int64_t tenants[POLL_FULL_MAX];
+    size_t count;
+} PollFull;
+
 // poll_groups_take takes those that are to be looked at now, max at most, longest due first. On
 // PostgreSQL others pass them by until this transaction ends.
-Err poll_groups_take(Tx *tx, size_t max, PollGroup **ret, size_t *ret_count, Error *error) MUST_USE;
+Err poll_groups_take(Tx *tx, const PollFull *full, size_t max, PollGroup **ret, size_t *ret_count,
+                     Error *error) MUST_USE;
 
 // poll_groups_free frees those that a process had which is gone; for who has the store alone.
 void poll_groups_free(Tx *tx);
@@ -92,9 +106,9 @@ void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group);
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
 Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
 
-// poll_groups_due asks when the first is to be looked at; poll_groups_due_take reads the answer
-// after the sync: INSTANT_NONE for never.
-void poll_groups_due(Db *db, Arena *arena, Rows *ret);
+// poll_groups_due asks when the first is to be looked at, of those that would be taken;
+// poll_groups_due_take reads the answer after the sync: INSTANT_NONE for never.
+void poll_groups_due(Db *db, Arena *arena, const PollFull *full, Rows *ret);
 Instant poll_groups_due_take(const Rows *rows);
 
 // poll_groups_list reads those of a tenant, by provider and integration, behind a place: both parts

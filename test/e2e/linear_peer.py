@@ -116,6 +116,7 @@ class Linear:
         self.requests = []            # the variables of each
         self.wrongs = []
         self.answers = collections.deque()
+        self.arrived = 0              # requests, be they answered or not
         self.hold = None              # an event: answers wait for it
         self.before_page = None       # called with the variables, before a page is made
         self.server = QuietServer(("127.0.0.1", 0), handler_of(self))
@@ -216,6 +217,8 @@ def handler_of(peer):
         def do_POST(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers, drop = {}, False
+            with peer.lock:
+                peer.arrived += 1
             if peer.hold:
                 peer.hold.wait()
             try:

@@ -356,6 +356,49 @@ def test_a_dead_provider_holds_up_nobody(ctx):
     equal([one["cursorSetAt"] for one in groups(ctx.peal)], [moment(), moment()])
 
 
+def test_a_greedy_tenant_leaves_polls_to_others(ctx):
+    slow = linear(ctx, id="i0")
+    slow.hold = threading.Event()
+    for number in range(20):
+        if number:
+            ctx.peal.post("/v1/integrations", {"id": f"i{number}", "provider": "linear", "baseUrl": slow.url,
+                                               "token": {"source": "static", "value": KEY}}, expect=201)
+        trigger(ctx.peal, f"t{number}", integration=f"i{number}")
+    eventually(lambda: slow.arrived == 8)
+    other = make_tenant(ctx.peal, "other")
+    good = linear(ctx, other)
+    trigger(other)
+    eventually(lambda: group(other)["cursorSetAt"])
+    equal(slow.arrived, 8)
+    slow.hold.set()
+    tick(ctx.peal)
+    equal([one["cursorSetAt"] for one in groups(ctx.peal)], [moment()] * 20)
+    equal((len(slow.requests), len(good.requests)), (20, 1))
+
+
+def test_another_account_is_another_beginning(ctx):
+    peer = linear(ctx)
+    ctx.peal.patch("/v1/integrations/acme", {"connectionId": "c1"}, expect=200)
+    peer.put(1, moment(hours=-1))
+    trigger(ctx.peal)
+    tick(ctx.peal)
+    peer.put(2, moment(seconds=10))
+    advance(ctx.peal, "1m")
+    peer.put(3, moment(seconds=70))  # as if it were another account's
+    ctx.peal.patch("/v1/integrations/acme", {"connectionId": "c2"}, expect=200)
+    tick(ctx.peal)
+    equal(short(fired(ctx.peal)), ["2:create"])
+    like(group(ctx.peal), {"cursorSetAt": moment(minutes=1), "lastError": "its integration is another account now: a new baseline was taken"})
+    peer.put(4, moment(seconds=80))
+    advance(ctx.peal, "1m")
+    equal(short(fired(ctx.peal)), ["2:create", "4:create"])
+    like(group(ctx.peal), {"lastError": None})
+    ctx.peal.patch("/v1/integrations/acme", {"connectionId": "c2", "token": {"source": "static", "value": KEY}}, expect=200)
+    peer.put(5, moment(seconds=130))
+    advance(ctx.peal, "1m")
+    equal(short(fired(ctx.peal)), ["2:create", "4:create", "5:create"])
+
+
 def test_private_addresses_are_refused(ctx):
     peal = ctx.start(allow_private=None)
     peer = linear(ctx, peal)

@@ -27,7 +27,7 @@ typedef struct PollAct {
 static Err take_one(Tx *tx, PollAct *act, Error *error)
 {
     PollGroup *groups;
-    TRY(poll_groups_take(tx, 10, &groups, &act->taken, error));
+    TRY(poll_groups_take(tx, &(PollFull){ 0 }, 10, &groups, &act->taken, error));
     if (act->taken == 0)
         return ERR_OK;
     act->group = groups[0];
