@@ -62,10 +62,27 @@ static void wake(void *with)
     ((Rig *) with)->woken++;
 }
 
+// loses says whether the connection is lost at a call: once, where a test wants it.
+static bool loses(Rig *rig, const char *call)
+{
+    bool begins = strncmp(call, "BEGIN", 5) == 0;
+    if (!rig->lost)
+        return false;
+    rig->is_behind = !begins && (rig->is_behind || strcmp(call, rig->lost_behind) == 0);
+    bool is_reply = rig->has_committed && strcmp(call, "sync") == 0;
+    rig->has_committed = rig->is_behind && strcmp(call, "COMMIT") == 0;
+    bool is_lost =
+        strcmp(rig->lost, "reply") == 0 ? is_reply : rig->is_behind && strcmp(call, rig->lost) == 0;
+    rig->lost = is_lost ? NULL : rig->lost;
+    return is_lost;
+}
+
 static int fault(void *with, const char *call)
 {
     Rig *rig = with;
     bool begins = strncmp(call, "BEGIN", 5) == 0;
+    if (loses(rig, call))
+        return DB_FAULT_LOST;
     rig->transactions += begins;
     rig->looks += strcmp(call, "lane_next") == 0;
     buf_add(&rig->said, str_from(call));

@@ -38,12 +38,16 @@ typedef struct Rig {
     const Provider *const *providers; // likewise
     Carriers carriers;                // of programs, once there is one
     const char *broken;               // a statement that fails whenever it is sent; NULL
-    bool is_away;                     // no transaction begins
-    Span clock_delay;                 // how long the server's clock is under way to us
-    int rounds;                       // that the engine was asked for, in the last turn
-    int transactions;                 // begun since the rig was set up
-    int looks;                        // at all lanes of the store
-    Buf said;                         // what the store was sent, by name, since this was emptied
+    const char *lost;        // where the connection is lost, once; "reply": of the COMMIT; NULL
+    const char *lost_behind; // only in a transaction that sent this
+    bool is_behind;          // the one under way did …
+    bool has_committed;      // … and its COMMIT was sent
+    bool is_away;            // no transaction begins
+    Span clock_delay;        // how long the server's clock is under way to us
+    int rounds;              // that the engine was asked for, in the last turn
+    int transactions;        // begun since the rig was set up
+    int looks;               // at all lanes of the store
+    Buf said;                // what the store was sent, by name, since this was emptied
 } Rig;
 
 void rig_open(Rig *rig);

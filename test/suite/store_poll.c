@@ -13,6 +13,7 @@ typedef enum PollVerb {
     VERB_END,
     VERB_REMOVE,
     VERB_FREE,
+    VERB_REBOUND,
 } PollVerb;
 
 // PollAct is one verb in a transaction of its own, and what came of it.
@@ -20,6 +21,7 @@ typedef struct PollAct {
     PollVerb verb;
     const char *integration;
     PollGroup group;
+    PollFull full;
     size_t taken;
     bool is_ours;
 } PollAct;
@@ -27,7 +29,7 @@ typedef struct PollAct {
 static Err take_one(Tx *tx, PollAct *act, Error *error)
 {
     PollGroup *groups;
-    TRY(poll_groups_take(tx, &(PollFull){ 0 }, 10, &groups, &act->taken, error));
+    TRY(poll_groups_take(tx, &act->full, 10, &groups, &act->taken, error));
     if (act->taken == 0)
         return ERR_OK;
     act->group = groups[0];
@@ -61,6 +63,9 @@ static Err apply_act(Tx *tx, void *with, Error *error)
         return poll_group_end(tx, &act->group, &act->is_ours, error);
     case VERB_REMOVE:
         poll_group_remove(tx, &act->group);
+        break;
+    case VERB_REBOUND:
+        poll_group_rebound(tx, TENANT, PROVIDER_LINEAR, integration);
         break;
     case VERB_FREE:
         poll_groups_free(tx);
@@ -173,10 +178,81 @@ static void groups_are_apart_and_go(void)
     CHECK(again.group.fence == 2);
 }
 
+// Rival is a second node that looks while the first one's transaction is open.
+typedef struct Rival {
+    Writer *writer;
+    PollAct ours, theirs;
+    Err err;
+} Rival;
+
+static Err claim_and_let_the_other(Tx *tx, void *with, Error *error)
+{
+    Rival *rival = with;
+    TRY(take_one(tx, &rival->ours, error));
+    rival->err = writer_run(rival->writer, apply_act, &rival->theirs, error);
+    return ERR_OK;
+}
+
+static void of_two_nodes_that_look_at_once_one_has_it(void)
+{
+    STORE(store);
+    if (!suite_is_postgres())
+        return; // one process has the file: there is no second node
+    poll(&store, (PollAct){ VERB_TOUCH });
+    Random random = random_seeded(43);
+    WriterOptions options = { .url = store.url, .clock = &store.clock, .random = &random };
+    Rival rival = { .ours = { VERB_CLAIM, "" }, .theirs = { VERB_CLAIM, "" } };
+    MUST(&store, writer_open(&options, &rival.writer, &store.error));
+    writer_set_node(rival.writer, NODE + 1);
+    MUST(&store, writer_run(store.writer, claim_and_let_the_other, &rival, &store.error));
+    CHECK(rival.err == ERR_OK && rival.ours.taken == 1 && rival.theirs.taken == 0);
+    MUST(&store, writer_run(rival.writer, apply_act, &rival.theirs, &store.error));
+    CHECK(rival.theirs.taken == 0); // its lease is seen now
+    pass(&store, POLL_LEASE);
+    MUST(&store, writer_run(rival.writer, apply_act, &rival.theirs, &store.error));
+    CHECK(rival.theirs.taken == 1 && rival.theirs.group.fence == 2);
+    writer_close(rival.writer);
+}
+
+static void who_has_polls_enough_is_passed_over(void)
+{
+    STORE(store);
+    Rows due = { 0 };
+    PollFull full = { { TENANT }, 1 };
+    poll(&store, (PollAct){ VERB_TOUCH });
+    CHECK(poll(&store, (PollAct){ VERB_CLAIM, .full = full }).taken == 0);
+    poll_groups_due(store.db, &store.arena, &full, &due);
+    MUST(&store, db_sync(store.db, &store.error));
+    CHECK(poll_groups_due_take(&due) == INSTANT_NONE);
+    full.tenants[0] = TENANT + 1;
+    CHECK(poll(&store, (PollAct){ VERB_CLAIM, .full = full }).taken == 1);
+}
+
+static void another_account_begins_anew(void)
+{
+    STORE(store);
+    PollGroup *groups;
+    poll(&store, (PollAct){ VERB_TOUCH });
+    poll(&store, (PollAct){ VERB_CLAIM });
+    PollGroup polled = named(1, "{\"at\":1}", now(&store) + SPAN_MINUTE);
+    polled.registered = S("{}");
+    CHECK(poll(&store, (PollAct){ VERB_GO_ON, .group = polled }).is_ours);
+    poll(&store, (PollAct){ VERB_REBOUND });
+    CHECK(!poll(&store, (PollAct){ VERB_END, .group = polled }).is_ours);
+    list(&store, &groups);
+    CHECK(!groups[0].cursor.at && !groups[0].registered.at);
+    CHECK(groups[0].cursor_set_at == INSTANT_NONE && groups[0].next_at == now(&store));
+    CHECK(str_eq(groups[0].last_error, POLL_REBOUND));
+    CHECK(poll(&store, (PollAct){ VERB_CLAIM }).taken == 1);
+}
+
 static const Test tests[] = {
     TEST(a_group_is_claimed_once_and_its_lease_ends),
     TEST(a_cursor_stays_whatever_is_told),
     TEST(what_is_told_during_a_poll_is_looked_at_after_it),
     TEST(groups_are_apart_and_go),
+    TEST(of_two_nodes_that_look_at_once_one_has_it),
+    TEST(who_has_polls_enough_is_passed_over),
+    TEST(another_account_begins_anew),
 };
 PART(poll_part, tests);
