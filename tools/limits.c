@@ -274,10 +274,13 @@ static void print_definitions(void)
         bytes(POLL_ANSWER_MAX), bytes(POLL_HYDRATION_ANSWER_MAX), count(POLL_PAGES_MAX),
         count(POLL_EVENTS_MAX), span(POLL_EXISTING));
     row("polls under way",
-        "%s a node, leased for %s; %s a request; after a failure %s, doubled to %s, or as the "
-        "provider asks up to %s",
-        count(POLLS_MAX), span(POLL_LEASE), span(POLL_TIMEOUT), span(POLL_BACKOFF_FIRST),
-        span(POLL_BACKOFF_MAX), span(POLL_ASKED_MAX));
+        "%s a node, %s of one tenant; leased for %s; %s a request; after a failure %s, doubled to "
+        "%s, or as the provider asks up to %s",
+        count(POLLS_MAX), count(POLLS_TENANT_MAX), span(POLL_LEASE), span(POLL_TIMEOUT),
+        span(POLL_BACKOFF_FIRST), span(POLL_BACKOFF_MAX), span(POLL_ASKED_MAX));
+    row("a watch of Gmail",
+        "renewed when half of its time is over, at least every %s; tried again after %s; %s labels",
+        span(POLL_WATCH_RENEW_MAX), span(POLL_WATCH_AGAIN), count(INTEGRATION_LABELS_MAX));
     row("jobs, automations",
         "a name %s characters, an automation %s schedules; `maxRetries` up to %s, `timeout` up to "
         "%s; a run is deferred up to %s ahead",

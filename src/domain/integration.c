@@ -115,7 +115,7 @@ static bool is_name(Str text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
         bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_plain && !memchr("-_.~+%:", c, 7))
+        if (!is_plain && (c == '\0' || !strchr("-_.~+%:", c)))
             return false;
     }
     return text.len > 0;
