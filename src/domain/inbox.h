@@ -92,6 +92,10 @@ enum { INBOX_TRIES = 3 };
 
 #define INBOX_SOURCE_SQL S("sql") // of what was emitted by the functions in schema peal
 
+// INBOX_ELSEWHERE is said of a hook whose events are not to be seen where its row is; who they are
+// of is told only to those who may see all tenants.
+#define INBOX_ELSEWHERE S("its events are of another tenant's integration")
+
 // The words for what is stored. A newer Peal, or who damaged a row, may have left what is in no
 // table: a kind without a word (NULL); it is failed, and unusable.
 extern const char *const inbox_status_words[]; // ends with NULL

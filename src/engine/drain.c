@@ -36,7 +36,7 @@ typedef struct Opened {
     InboxRow *row;
     Unpacked unpacked;
     IntegrationRoute *routes; // of the events
-    bool is_unheard;          // it speaks of accounts, and of none that it may speak of
+    Str unheard; // why what it says of accounts is of none that it may speak of; none: it is
 } Opened;
 
 // Draining is rows of one transaction that become events together.
@@ -312,9 +312,8 @@ static void end_empty(Tx *tx, const Opened *opened)
             cut(tx, opened->routes[n].why));
         return;
     }
-    if (opened->is_unheard)
-        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION,
-            S("no integration has this place"));
+    if (opened->unheard.at)
+        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION, cut(tx, opened->unheard));
     else
         end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT, note);
 }
@@ -361,14 +360,16 @@ static void end_emitted(const Tx *tx, InboxRow *row, bool is_good)
 }
 
 // end_hook ends a hook by the next of its events: it is enough that one of them was taken. Nobody
-// need listen to what a provider sends, so that none was is no failure.
+// need listen to what a provider sends, so that none was is no failure. What a shared source's hook
+// became may be another tenant's, and is not to be seen where the row is.
 static void end_hook(Tx *tx, InboxRow *row, const Event *event, bool is_good)
 {
     size_t listeners;
     bool is_first = row->status != INBOX_PUBLISHED;
     registry_triggers(tx->registry, event->tenant, event->kind, &listeners);
     if (is_good)
-        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE, STR_NONE);
+        end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NONE,
+            event->tenant == row->tenant ? STR_NONE : INBOX_ELSEWHERE);
     else if (is_first)
         end(tx, row, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER,
             str_format(&tx->arena, "no trigger %s %.*s", listeners > 0 ? "took" : "listens to",
@@ -492,7 +493,7 @@ static IntegrationStatus status_of(ProviderState state)
 static Err change(Tx *tx, Opened *opened, Error *error)
 {
     const ProviderRead *read = &opened->unpacked.read;
-    opened->is_unheard = read->change_count > 0;
+    bool is_heard = read->change_count == 0;
     for (size_t i = 0; i < read->change_count; i++) {
         const ProviderChange *said = &read->changes[i];
         bool is_found;
@@ -504,19 +505,27 @@ static Err change(Tx *tx, Opened *opened, Error *error)
                                    .tenant = said->tenant,
                                    .integration = said->integration };
         TRY(integration_change(tx, &made, &is_found, error));
-        opened->is_unheard &= !is_found;
+        is_heard |= is_found;
     }
+    opened->unheard = is_heard ? STR_NONE : S("no integration has this place");
     return ERR_OK;
 }
 
-// poll has the account polled now that a hook tells of: it says only that there is something.
-static void poll(Tx *tx, const Opened *opened)
+// poll has the account polled now that a hook tells of: it says only that there is something. It
+// is the source's own, or that of the connection which an envelope names.
+static Err poll(Tx *tx, Opened *opened, Error *error)
 {
-    ProviderName provider;
-    if (!opened->unpacked.read.polls || !provider_name_parse(opened->row->provider, &provider))
-        return;
-    IntegrationRoute own = route_of(tx, opened->row, &(ProviderPlace){ 0 });
-    poll_group_due_now(tx, own.to_tenant, provider, own.to);
+    const ProviderRead *read = &opened->unpacked.read;
+    if (!read->polls)
+        return ERR_OK;
+    IntegrationRoute to = route_of(tx, opened->row, &read->place);
+    if (read->place.connection_id.len > 0)
+        TRY(integrations_route(tx, &to, 1, error));
+    if (to.is_found)
+        poll_group_due_now(tx, to.to_tenant, read->polled, to.to);
+    else
+        opened->unheard = to.why;
+    return ERR_OK;
 }
 
 // piece_end is the next row behind the given one that says something of accounts.
@@ -562,7 +571,7 @@ static Err work(Tx *tx, const EngineOptions *options, InboxTaken *taken, Error *
         TRY(change(tx, &draining.opened[from], error));
         TRY(route(&draining, from, to, error));
         for (size_t i = from; i < to; i++) {
-            poll(tx, &draining.opened[i]);
+            TRY(poll(tx, &draining.opened[i], error));
             TRY(do_row(&draining, &draining.opened[i], error));
         }
     }

@@ -40,6 +40,7 @@ bool envelope_provider(Str name, ProviderName *ret)
 static void set_place(ProviderRead *read, Str connection_id)
 {
     ProviderPlace place = { .connection_id = connection_id };
+    read->place = place;
     for (size_t i = 0; i < read->count; i++)
         read->events[i].place = place;
     for (size_t i = 0; i < read->change_count; i++)

@@ -63,6 +63,7 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
                                                  read_text(body, "message.message_id"))),
         .note = S("the mailbox changed: whoever polls it does so now"),
         .polls = true,
+        .polled = PROVIDER_GMAIL,
     };
     return ERR_OK;
 }

@@ -138,7 +138,11 @@ typedef struct ProviderRead {
     size_t change_count;
     Str external_id; // of the whole, where only its body tells; none
     Str note;        // why there is no event: "ping", "sync", "action removed"; none
-    bool polls;      // it says only that there is something: poll now (gmail)
+    // It says only that there is something: poll the account of this service now, the source's own
+    // or the one that an envelope names.
+    bool polls;
+    ProviderName polled;
+    ProviderPlace place;
 } ProviderRead;
 
 // ProviderRequest is a request to be made, its token among its headers; the framework checks the

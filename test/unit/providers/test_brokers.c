@@ -72,6 +72,7 @@ static void a_push_that_is_forwarded_polls(void)
         "'eyJlbWFpbEFkZHJlc3MiOiJ1c2VyQGV4YW1wbGUuY29tIiwiaGlzdG9yeUlkIjo5ODc2NTQzMjEwfQ==',"
         "'messageId':'2070'}}}");
     CHECK(read.polls && read.count == 0 && is_text(read.external_id, "2070"));
+    CHECK(read.polled == PROVIDER_GMAIL && is_text(read.place.connection_id, "c-1"));
 }
 
 static void auth_says_what_became_of_a_connection(void)
@@ -250,7 +251,8 @@ static void gmail_says_that_there_is_something(void)
     check_refused(PROVIDER_GMAIL, bodies, ARRAY_LEN(bodies));
     DEFER(arena_done) Arena arena = { 0 };
     ProviderRead read = read_by(&arena, PROVIDER_GMAIL, NULL, rows[0].body);
-    CHECK(read.polls && is_text(read.external_id, "2070443601311540"));
+    CHECK(read.polls && read.polled == PROVIDER_GMAIL && !read.place.connection_id.at);
+    CHECK(is_text(read.external_id, "2070443601311540"));
 }
 
 static void gmail_is_known_by_the_secret_in_its_address(void)
