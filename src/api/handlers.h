@@ -202,12 +202,14 @@ Err work_fail_read(Call *call, Error *error);
 Err work_done_many_read(Call *call, Error *error);
 extern const RouteSet report_set;
 
-// inbox_api.c; inbox_put_row writes a hook without headers and body
+// inbox_api.c; inbox_put_row writes a hook without headers and body; inbox_name_owner names the
+// tenant that a hook's events went to, to those who may see all tenants
 extern const Param inbox_params[];
 Err inbox_list(Call *call, Db *db, Error *error);
 Err inbox_get(Call *call, Db *db, Error *error);
 Err inbox_reprocess(Call *call, Tx *tx, Error *error);
 void inbox_put_row(Call *call, JsonOut *json, const InboxRow *row);
+Err inbox_name_owner(const Call *call, Db *db, InboxRow *row, Error *error) MUST_USE;
 
 // poll_groups_api.c; poll_group_put shows a group that a trigger asks for. One that nobody does is
 // about to go: false, and nothing was written.

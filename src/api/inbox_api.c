@@ -2,6 +2,7 @@
 
 #include "base/crypto.h"
 #include "domain/provided.h"
+#include "store/event.h"
 #include "store/inbox.h"
 
 // The inbox, as who waits for webhooks sees it: what came, the very bytes, and what became of it.
@@ -158,12 +159,25 @@ Err inbox_list(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+Err inbox_name_owner(const Call *call, Db *db, InboxRow *row, Error *error)
+{
+    EventOwner owner;
+    if (!call->key->is_system || !str_eq(row->error, INBOX_ELSEWHERE))
+        return ERR_OK;
+    Err err = event_owner(db, call->arena, row->id, &owner, error);
+    if (err == ERR_OK)
+        row->error = str_format(call->arena, "%.*s: %.*s of tenant %.*s", STR_ARG(row->error),
+                                STR_ARG(owner.topic), STR_ARG(owner.tenant));
+    return err == ERR_NOT_FOUND ? ERR_OK : err; // it is kept no more
+}
+
 Err inbox_get(Call *call, Db *db, Error *error)
 {
     Uuid id;
     InboxRow row;
     TRY(call_id(call, 0, &id, error));
     TRY(inbox_row(db, call->arena, INBOX_HOOKS, call->tenant, id, &row, error));
+    TRY(inbox_name_owner(call, db, &row, error));
     const Json *headers = headers_of(call->arena, &row);
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');

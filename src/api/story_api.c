@@ -71,6 +71,8 @@ static Err read_story(Call *call, Db *db, Story *ret, Error *error)
     Uuid id;
     TRY(call_id(call, 0, &id, error));
     TRY(inbox_of_event(db, call->arena, call->tenant, id, &ret->hook, &ret->is_hook, error));
+    if (ret->is_hook)
+        TRY(inbox_name_owner(call, db, &ret->hook, error));
     Err err = event_row(db, call->arena, call->tenant, id, &ret->event, error);
     if (err == ERR_NOT_FOUND && ret->is_hook && uuid_cmp(ret->hook.id, id) == 0) {
         ret->event = (Event){ .id = id, .received_at = ret->hook.received_at };
@@ -304,6 +306,8 @@ static Str hook_note(Arena *arena, const InboxRow *hook)
     Str why = hook->error.at ? hook->error : S("nothing more is known");
     if (hook->status == INBOX_PENDING)
         return S("the webhook waits to be read");
+    if (hook->error.at && hook->reason == INBOX_REASON_NONE)
+        return str_format(arena, "the webhook made no event here: %.*s", STR_ARG(hook->error));
     if (made_events(hook))
         return S("the webhook's events are of another tenant's integration, or no longer kept");
     return str_format(arena, "the webhook made no event (%s): %.*s",

@@ -28,6 +28,12 @@ static const Statement one = {
     .params = "iu",
     .sql = EVENT_COLUMNS " WHERE e.tenant = $1 AND e.id = $2",
 };
+static const Statement owner = {
+    .name = "event_owner",
+    .scope = STATEMENT_SYSTEM,
+    .params = "u",
+    .sql = "SELECT t.id, e.topic FROM tenant t JOIN event e ON e.tenant = t.tenant AND e.id = $1",
+};
 #define MET "SELECT id FROM event WHERE tenant = $1 AND id < $2 AND id >= $3"
 
 static const Statement edge = {
@@ -53,7 +59,7 @@ static const Statement many = {
                               " ON e.tenant = u.tenant AND e.id = u.id ORDER BY e.id DESC",
 };
 
-const Statement *const event_statements[] = { &insert, &one, &edge, &find, &many, NULL };
+const Statement *const event_statements[] = { &insert, &one, &owner, &edge, &find, &many, NULL };
 
 void event_insert(Tx *tx, const Event *const *events, size_t count)
 {
@@ -102,15 +108,31 @@ static Event read_event(const Value *row, int64_t tenant)
     };
 }
 
+static Err fail_unknown(Uuid id, Error *error)
+{
+    char text[UUID_TEXT_LEN + 1];
+    return fail(error, ERR_NOT_FOUND, "there is no event %.*s", STR_ARG(uuid_text(id, text)));
+}
+
+Err event_owner(Db *db, Arena *arena, Uuid id, EventOwner *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_uuid(&id) };
+    TRY(db_query(db, arena, &owner, args, &rows, error));
+    if (rows.count == 0)
+        return fail_unknown(id, error);
+    const Value *row = rows_at(&rows, 0);
+    *ret = (EventOwner){ value_to_str(&row[0]), value_to_str(&row[1]) };
+    return ERR_OK;
+}
+
 Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *error)
 {
     Rows rows;
     Value args[] = { value_i64(tenant), value_uuid(&id) };
     TRY(db_query(db, arena, &one, args, &rows, error));
-    if (rows.count == 0) {
-        char text[UUID_TEXT_LEN + 1];
-        return fail(error, ERR_NOT_FOUND, "there is no event %.*s", STR_ARG(uuid_text(id, text)));
-    }
+    if (rows.count == 0)
+        return fail_unknown(id, error);
     Event event = read_event(rows_at(&rows, 0), tenant);
     if (event_parse(arena, &event, NULL) != ERR_OK)
         event.payload_json = event.recipient_json = NULL;

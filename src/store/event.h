@@ -11,6 +11,15 @@ void event_insert(Tx *tx, const Event *const *events, size_t count);
 // for the rest can still be told. ERR_NOT_FOUND for another tenant's.
 Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *error) MUST_USE;
 
+// EventOwner is whose an event is, in words.
+typedef struct EventOwner {
+    Str tenant, topic; // ids; topic: none
+} EventOwner;
+
+// event_owner looks for an event in all tenants, a key each; ERR_NOT_FOUND. Not for those who may
+// see their own tenant alone.
+Err event_owner(Db *db, Arena *arena, Uuid id, EventOwner *ret, Error *error) MUST_USE;
+
 // EventFilter says which events a page shows; what is none does not restrict.
 typedef struct EventFilter {
     Str kind;

@@ -69,7 +69,12 @@ def test_a_shared_source_runs_what_is_anothers_there_and_nothing_here(ctx):
     equal(show(other, "theirs")["connectionId"], "c-7")
     opened = {"X-GitHub-Event": "issues"}
     came = send(peal, shared, forward("c-7", issue()), **opened)
-    like(came, {"source": "nango", "status": "completed", "reason": None})
+    like(came, {"source": "nango", "status": "completed", "reason": None,
+                "error": "its events are of another tenant's integration: theirs of tenant other"})
+    # Who reads the source's tenant alone is told no name.
+    reader = make_user(peal, "read")
+    for seen in (row(reader, came["id"]), rows(reader)[0], explain(reader, came["id"])["inbox"]):
+        equal(seen["error"], "its events are of another tenant's integration")
     settle(peal)
     [event] = all_events(other)
     like(event, {"kind": "github.issues", "topic": "theirs"})
@@ -82,7 +87,8 @@ def test_a_shared_source_runs_what_is_anothers_there_and_nothing_here(ctx):
     peal.get(f"/v1/events/{event['id']}", expect=404)
     told = explain(peal, came["id"])
     like(told, {"decisions": [], "inbox": {"id": came["id"], "status": "completed"}})
-    assert "of another tenant's integration" in told["note"], told
+    assert "of another tenant's integration: theirs of tenant other" in told["note"], told
+    assert "tenant other" not in explain(reader, came["id"])["note"]
     unknown = send(peal, shared, forward("c-9", issue(2)), **opened)
     like(unknown, {"status": "completed", "reason": "no-connection"})
     # What is not shared reaches its own tenant only, whatever it names.
@@ -177,6 +183,34 @@ def test_a_push_of_gmail_has_the_mail_run_at_once(ctx):
     push(peal, url)  # Pub/Sub says it again
     tick(peal)
     equal((len(deliveries(peal)), len(all_events(peal)), peer.wrongs), (1, 1, []))
+
+
+def test_a_push_that_nango_forwards_polls_the_mailbox_of_its_connection(ctx):
+    peal, other = ctx.peal, make_tenant(ctx.peal, "other")
+    peer = polls.gmail(ctx)  # the source's tenant has a mailbox of the same name
+    with_place = {"id": "box", "provider": "gmail", "baseUrl": peer.url, "token": {"source": "static", "value": "ya29.secret"}}
+    for tenant in (peal, other):
+        make_automation(tenant)
+        make_feed(tenant, "mails", provider="gmail", type="message", integration="box", interval="1d", way="polling")
+    other.post("/v1/integrations", with_place, expect=201)
+    shared = make_source(peal, "nango", "nango", shared=True)
+    send(peal, shared, {**auth("c-7", tags={"tenant": "other", "integration": "box"}), "provider": "google-mail"})
+    equal(show(other, "box")["connectionId"], "c-7")
+    eventually(lambda: tick(peal) and [polls.group(tenant)["lastPolledAt"] for tenant in (peal, other)] == [moment()] * 2)
+    advance(peal, "1h")
+    peer.add("a1", polls.ms(), subject="The answer")
+    data = base64.b64encode(json.dumps({"emailAddress": "me@example.com", "historyId": 1007}).encode()).decode()
+    pushed = {"from": "google-mail", "type": "forward", "providerConfigKey": "mail",
+              "payload": {"message": {"data": data, "messageId": "2070443601311540"}}}
+    like(send(peal, shared, {**pushed, "connectionId": "c-9"}),
+         {"status": "completed", "reason": "no-connection", "error": "no integration has this connection"})
+    like(send(peal, shared, {**pushed, "connectionId": "c-7"}), {"status": "completed", "reason": "no-event"})
+    eventually(lambda: tick(peal) and keys(other, "mails") == ["gmail:a1"])
+    like(polls.group(other), {"lastPolledAt": moment(hours=1)})
+    like(polls.group(peal), {"lastPolledAt": moment()})
+    # What is not shared speaks of its own tenant's connections alone.
+    own = make_source(peal, "own", "nango")
+    like(send(peal, own, {**pushed, "connectionId": "c-7"}), {"reason": "no-connection"})
 
 
 def test_what_came_while_an_app_was_suspended_runs_when_it_is_not(ctx):

@@ -27,6 +27,7 @@ static const char *const system_statements[] = {
     "epoch_lock",
     "epoch_vouch",
     "epoch_vouchers",
+    "event_owner",
     "generation_get",
     "generation_lock",
     "generation_raise",
