@@ -49,16 +49,19 @@ static const Statement last_tenant = {
     .sql = "SELECT tenant FROM inbox WHERE status = 0 ORDER BY tenant DESC, source DESC LIMIT 1",
 };
 
-// Sizes come first, so that no more is read than is taken.
-#define PENDING                                                                                    \
-    "SELECT id, LENGTH(body), attempts FROM inbox WHERE tenant = $1 AND source = $2"               \
-    " AND status = 0 AND (next_at IS NULL OR next_at <= $3) ORDER BY id LIMIT $4"
+// Sizes come first, so that no more is read than is taken. Nobody else changes a row that is
+// pending, and who holds its source's lock need not lock it. PostgreSQL is told of the source in a
+// way by which only the index of pending rows is in order: where it has counted the rows while many
+// wait, it thinks as well of the primary key, and walks there past all that are done.
+#define PENDING(is_of_source, order)                                                               \
+    "SELECT id, LENGTH(body), attempts FROM inbox WHERE tenant = $1 AND " is_of_source             \
+    " AND status = 0 AND (next_at IS NULL OR next_at <= $3) ORDER BY " order " LIMIT $4"
 static const Statement pending = {
     .name = "inbox_pending",
     .scope = STATEMENT_TENANT,
     .params = "itii",
-    .sql = PENDING,
-    .postgres = PENDING " FOR UPDATE SKIP LOCKED",
+    .sql = PENDING("source = $2", "id"),
+    .postgres = PENDING("source BETWEEN $2 AND $2", "source, id"),
 };
 static const Statement bodies = {
     .name = "inbox_bodies",

@@ -491,20 +491,24 @@ static const struct {
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
     { "event_find",           "iuui---",      "event USING INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
+    { "inbox_next_source",    "it",           "inbox USING [A-Z ]*INDEX inbox_pending \\(\\(tenant,source\\)>",
+      "inbox_pending on inbox\n +Index Cond: " },
+    { "inbox_pending",        "itii",         "inbox USING INDEX inbox_pending \\(tenant=\\? AND source=\\?\\)",
+      "inbox_pending on inbox\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(source [>=]" },
 };
 // clang-format on
 
 static void check_lookups(Store *store)
 {
     // A sort of what a walk meets, or a table read from its beginning, is no walk.
-    static const char *const refused[] = { "SCAN (d|q|n|event)( |$)|TEMP B-TREE",
-                                           "Seq Scan on (delivery|queue|ended|event)|Sort" };
+    static const char *const refused[] = { "SCAN (d|q|n|event|inbox)( |$)|TEMP B-TREE",
+                                           "Seq Scan on (delivery|queue|ended|event|inbox)|Sort" };
     Db *db = NULL;
     DbOptions options = { .url = store->url, .is_reader = true };
     bool is_postgres = suite_is_postgres();
     MUST(store, db_open(&options, &db, &store->error));
     for (size_t i = 0; i < ARRAY_LEN(lookups); i++) {
-        bool is_walk = matches(lookups[i].name, "_(edge|find)$");
+        bool is_walk = matches(lookups[i].name, "_(edge|find|pending)$");
         const char *plan = plan_of(&store->arena, db, lookups[i].name, lookups[i].mask);
         CHECK_AT(plan, matches(plan, is_postgres ? lookups[i].postgres : lookups[i].sqlite));
         CHECK_AT(plan, !is_walk || !matches(plan, refused[is_postgres]));
@@ -521,7 +525,8 @@ static void rows_are_found_by_their_index(void)
     check_lookups(&store);
 }
 
-// A hundred thousand deliveries: most have ended, a few are parked, a tenth lives.
+// A hundred thousand deliveries: most have ended, a few are parked, a tenth lives. As many rows of
+// one source wait in the inbox.
 #define MANY "WITH RECURSIVE g (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < 100000) "
 #define SQLITE_ID "CAST(printf('%016d', n) AS BLOB)"
 #define POSTGRES_ID "CAST(LPAD(TO_HEX(n), 32, '0') AS uuid)"
@@ -541,6 +546,9 @@ static void rows_are_found_by_their_index(void)
     MANY "INSERT INTO queue (tenant, id, lane, rule, site, bytes, state, step, due_at, fence,"     \
          " attempt, failures, send, reminders_left, triggered_at, first_due_at) SELECT 1, " id     \
          ", n % 20, n % 50, 0, 0, 0, 1, n, 0, 0, 0, 1, 0, n, n FROM g WHERE n % 10 = 0"
+#define MANY_WAITING(id, body)                                                                     \
+    MANY "INSERT INTO inbox (tenant, id, source, kind, body, status, reason, attempts,"            \
+         " received_at) SELECT 1, " id ", 'x', 5, " body ", 0, 0, 0, n FROM g"
 #define FILLER(word, text)                                                                         \
     {                                                                                              \
         .name = "suite_fill_" word, .params = "", .sql = text(SQLITE_ID),                          \
@@ -556,10 +564,14 @@ static const Statement fill[] = {
     FILLER("delivery", MANY_PROMISES),
     FILLER("ended", MANY_ENDED),
     FILLER("queue", MANY_LIVE),
+    { .name = "suite_fill_inbox",
+      .params = "",
+      .sql = MANY_WAITING(SQLITE_ID, "x''"),
+      .postgres = MANY_WAITING(POSTGRES_ID, "''") },
     { .name = "suite_analyze", .params = "", .sql = "ANALYZE" },
 };
 static const Statement empty[] = { EMPTIER("event"), EMPTIER("delivery"), EMPTIER("ended"),
-                                   EMPTIER("queue") };
+                                   EMPTIER("queue"), EMPTIER("inbox") };
 
 static Err send_fill(Tx *tx, void *with, Error *error)
 {
