@@ -56,6 +56,26 @@ def test_settings_in_the_url_hold_or_are_refused(ctx):
     ctx.start(store=f"{ctx.store_url}?options=-c%20work_mem%3D8MB").get("/v1/events", expect=200)
 
 
+def packed_by(ctx, options=""):
+    """How the server packs the payload of an event that is worth it."""
+    peal = ctx.start(store=ctx.store_url + options)
+    event = peal.post("/v1/events", {"kind": "long", "payload": {"text": "again " * 1000}}, expect=202).json["eventId"]
+    peal.stop()
+    [[by]] = Cluster.get().query(f"SELECT pg_column_compression(payload) FROM event WHERE id = '{event}'",
+                                 ctx.store_url)
+    return by
+
+
+@only("postgres")
+def test_payloads_are_packed_by_lz4_unless_somebody_chose(ctx):
+    cluster, name = Cluster.get(), ctx.store_url.rpartition("/")[2]
+    [[can]] = cluster.query("SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'")
+    equal(packed_by(ctx), "lz4" if can == "t" else "pglz")
+    equal(packed_by(ctx, "?options=-c%20default_toast_compression%3Dpglz"), "pglz")
+    cluster.query(f"ALTER DATABASE {name} SET default_toast_compression = pglz")
+    equal(packed_by(ctx), "pglz")
+
+
 @once
 def test_a_mistyped_store_does_not_print_its_password(ctx):
     for command in ("serve", "migrate", "doctor"):
