@@ -114,6 +114,19 @@ void decision_add(DecisionPack *pack, const Miss *miss)
     pack->last = *miss;
 }
 
+void decision_add_run(DecisionPack *pack, const Miss *first, int64_t gap, size_t count)
+{
+    assert(count > 0 && !has_holder(first));
+    Miss next = *first;
+    decision_add(pack, &next);
+    if (count == 1)
+        return;
+    next.rule += gap;
+    decision_add(pack, &next);
+    pack->repeats += count - 2;
+    pack->last.rule += gap * (int64_t) (count - 2);
+}
+
 Str decision_end(DecisionPack *pack)
 {
     close_group(pack);

@@ -87,6 +87,10 @@ typedef struct DecisionPack {
 // it, which lies in the arena; none where there is nothing.
 DecisionPack decision_begin(Arena *arena, Str packed);
 void decision_add(DecisionPack *pack, const Miss *miss);
+
+// decision_add_run adds so many rules, each the gap behind the one before, that say the same and
+// hold nothing: whatever their number, it takes as long as two.
+void decision_add_run(DecisionPack *pack, const Miss *first, int64_t gap, size_t count);
 Str decision_end(DecisionPack *pack);
 
 // decision_unpack reads them back, in their order. Bytes that were not packed here are ERR_CORRUPT.

@@ -15,6 +15,12 @@ typedef struct Rest {
     bool is_enabled;
 } Rest;
 
+// Run is rules of the rest that say the same, each as far behind the one before.
+typedef struct Run {
+    uint32_t from, count;
+    int64_t gap;
+} Run;
+
 struct Sieve {
     Arena arena;
     size_t count;
@@ -26,6 +32,9 @@ struct Sieve {
     size_t asked_count;
     Rest *rest; // those that say the same together, by number
     size_t rest_count;
+    uint32_t *rest_at; // where in the rest a rule is, from 1, by its place in the list; 0: nowhere
+    Run *runs;         // of the rest, in its order: few, where rules were made one after the other
+    size_t run_count;
     Str packed; // of all of them
 };
 
@@ -105,6 +114,8 @@ static void make_room(Sieve *sieve, const SieveRule *rules)
         ARENA_ARRAY(&sieve->arena, Str, sieve->count < PATHS_MAX ? sieve->count : PATHS_MAX);
     sieve->asked = ARENA_ARRAY(&sieve->arena, uint32_t, sieve->count + 1);
     sieve->rest = ARENA_ARRAY(&sieve->arena, Rest, sieve->count + 1);
+    sieve->rest_at = ARENA_ARRAY(&sieve->arena, uint32_t, sieve->count + 1);
+    sieve->runs = ARENA_ARRAY(&sieve->arena, Run, sieve->count + 1);
 }
 
 static void place(Sieve *sieve, const SieveRule *rule, uint32_t at)
@@ -116,13 +127,55 @@ static void place(Sieve *sieve, const SieveRule *rule, uint32_t at)
         sieve->asked[sieve->asked_count++] = at;
 }
 
-static Str pack(const Sieve *sieve, Arena *arena, const uint8_t *is_picked)
+static bool says_the_same(const Rest *a, const Rest *b)
 {
+    return a->is_enabled == b->is_enabled && a->version == b->version;
+}
+
+// joins: the next of the rest is as far behind the run as those in it are from each other.
+static bool joins(const Sieve *sieve, const Run *run, const Rest *next)
+{
+    const Rest *last = &sieve->rest[run->from + run->count - 1];
+    return says_the_same(last, next) && (run->count == 1 || next->rule - last->rule == run->gap);
+}
+
+// find_runs parts the rest, which is in its order, into runs.
+static void find_runs(Sieve *sieve)
+{
+    for (uint32_t i = 0; i < sieve->rest_count; i++) {
+        Run *run = sieve->run_count > 0 ? &sieve->runs[sieve->run_count - 1] : NULL;
+        sieve->rest_at[sieve->rest[i].at] = i + 1;
+        if (run && joins(sieve, run, &sieve->rest[i])) {
+            run->gap = sieve->rest[i].rule - sieve->rest[i - 1].rule;
+            run->count++;
+        } else {
+            sieve->runs[sieve->run_count++] = (Run){ .from = i, .count = 1 };
+        }
+    }
+}
+
+static void add_part(const Sieve *sieve, DecisionPack *pack, size_t from, size_t to, int64_t gap)
+{
+    if (from == to)
+        return;
+    Miss first = miss_of(&sieve->rest[from]);
+    decision_add_run(pack, &first, gap, to - from);
+}
+
+// pack packs the rest but for those that are left out, which are given by their place in it,
+// ascending.
+static Str pack(const Sieve *sieve, Arena *arena, const uint32_t *left_out, size_t count)
+{
+    size_t next = 0;
     DecisionPack pack = decision_begin(arena, STR_NONE);
-    for (size_t i = 0; i < sieve->rest_count; i++) {
-        Miss miss = miss_of(&sieve->rest[i]);
-        if (!is_picked || !is_picked[sieve->rest[i].at])
-            decision_add(&pack, &miss);
+    for (size_t i = 0; i < sieve->run_count; i++) {
+        const Run *run = &sieve->runs[i];
+        size_t from = run->from, end = from + run->count;
+        for (; next < count && left_out[next] < end; next++) {
+            add_part(sieve, &pack, from, left_out[next], run->gap);
+            from = left_out[next] + 1;
+        }
+        add_part(sieve, &pack, from, end, run->gap);
     }
     return decision_end(&pack);
 }
@@ -137,7 +190,8 @@ Sieve *sieve_new(const SieveRule *rules, size_t count)
         place(sieve, &rules[i], (uint32_t) i);
     sort(sieve->keys, sieve->key_count, sizeof *sieve->keys, by_key);
     sort(sieve->rest, sieve->rest_count, sizeof *sieve->rest, by_saying);
-    sieve->packed = pack(sieve, &sieve->arena, NULL);
+    find_runs(sieve);
+    sieve->packed = pack(sieve, &sieve->arena, NULL, 0);
     return sieve;
 }
 
@@ -191,8 +245,11 @@ Str sieve_rest(const Sieve *sieve, Arena *arena, const uint32_t *picked, size_t 
 {
     if (count == sieve->asked_count)
         return sieve->packed;
-    uint8_t *is_picked = ARENA_ARRAY(arena, uint8_t, sieve->count + 1);
+    uint32_t *left_out = ARENA_ARRAY(arena, uint32_t, count);
+    size_t used = 0;
     for (size_t i = 0; i < count; i++)
-        is_picked[picked[i]] = 1;
-    return pack(sieve, arena, is_picked);
+        if (sieve->rest_at[picked[i]] > 0)
+            left_out[used++] = sieve->rest_at[picked[i]] - 1;
+    sort(left_out, used, sizeof *left_out, by_place);
+    return pack(sieve, arena, left_out, used);
 }

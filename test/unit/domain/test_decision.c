@@ -119,6 +119,24 @@ static void a_full_row_stays_below_its_ceiling(void)
     CHECK(count == DECISION_MISSES_MAX && same(&read[count - 1], &misses[0]));
 }
 
+// A run is only a quicker way to say the same, whatever stands before and behind it.
+static void a_run_is_what_its_rules_are_one_by_one(void)
+{
+    for (size_t count = 1; count < 6; count++) {
+        for (int64_t gap = 1; gap < 4; gap++) {
+            DEFER(arena_done) Arena arena = { 0 };
+            DecisionPack run = decision_begin(&arena, STR_NONE), singly = run;
+            Miss miss = { 3, 1, DECISION_FILTERED, DECISION_REASON_FILTER_FALSE, 0, { { 0 } } };
+            for (int turn = 0; turn < 3; turn++) {
+                decision_add_run(&run, &miss, gap, count);
+                for (size_t i = 0; i < count; i++, miss.rule += gap)
+                    decision_add(&singly, &miss);
+            }
+            CHECK(str_eq(decision_end(&run), decision_end(&singly)));
+        }
+    }
+}
+
 static void what_was_not_packed_is_refused(void)
 {
     static const struct {
@@ -165,8 +183,12 @@ static void kinds_and_reasons_have_words(void)
 }
 
 static const Test tests[] = {
-    TEST(what_is_packed_is_read_back),    TEST(rules_that_say_the_same_share_their_bytes),
-    TEST(rules_at_random_take_two_bytes), TEST(a_full_row_stays_below_its_ceiling),
-    TEST(what_was_not_packed_is_refused), TEST(kinds_and_reasons_have_words),
+    TEST(what_is_packed_is_read_back),
+    TEST(rules_that_say_the_same_share_their_bytes),
+    TEST(rules_at_random_take_two_bytes),
+    TEST(a_full_row_stays_below_its_ceiling),
+    TEST(a_run_is_what_its_rules_are_one_by_one),
+    TEST(what_was_not_packed_is_refused),
+    TEST(kinds_and_reasons_have_words),
 };
 TEST_MAIN(tests)
