@@ -206,6 +206,7 @@ CREATE TABLE poll_group (
     backoff_until {I64},
     last_error TEXT,
     failures {I64} NOT NULL,
+    unfetched TEXT,
     registered TEXT,
     registered_until {I64},
     register_at {I64},

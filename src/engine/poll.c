@@ -21,7 +21,6 @@
 
 static void read_answer(Poll *poll);
 static void go_on(Poll *poll);
-static void hydrate_more(Poll *poll);
 static void drop(Poll *poll);
 
 void poll_claims_wipe(PollClaims *claims)
@@ -83,6 +82,7 @@ static void claim(Tx *tx, const EngineOptions *options, PollGroup *group, PollCl
     ret->group.last_error = STR_NONE;
     bool is_rebound = !group->cursor.at && str_eq(group->last_error, POLL_REBOUND);
     ret->note = is_rebound ? POLL_REBOUND : STR_NONE;
+    ret->group.unfetched = copy_of(&ret->arena, group->unfetched);
     ret->group.registered = copy_of(&ret->arena, group->registered);
     ret->group.register_error = copy_of(&ret->arena, group->register_error);
 }
@@ -371,9 +371,11 @@ static void read_answer(Poll *poll)
     poll->stage = POLL_READ;
 }
 
-// write_page: the poll ends with it where nothing follows, where it had its turn, or at a stop.
-static void write_page(Poll *poll)
+// poll_write_page: the poll ends with it where nothing follows, where it had its turn, or at a
+// stop.
+void poll_write_page(Poll *poll)
 {
+    poll->group.unfetched = STR_NONE;
     poll->pages++;
     poll->event_count += (int64_t) poll->page.count;
     bool had_turn = poll->pages >= POLL_PAGES_MAX || poll->event_count >= POLL_EVENTS_MAX ||
@@ -383,8 +385,8 @@ static void write_page(Poll *poll)
     poll_write(poll);
 }
 
-// end_badly: a token that is refused is asked for anew, once, and the page with it.
-static void end_badly(Poll *poll)
+// poll_end_badly: a token that is refused is asked for anew, once, and the page with it.
+void poll_end_badly(Poll *poll)
 {
     if (poll->page.verdict == POLL_UNAUTHORIZED) {
         poll_token_refresh(poll, poll->page.note);
@@ -398,74 +400,12 @@ static void end_badly(Poll *poll)
 static void was_read(Poll *poll)
 {
     if (poll->page.verdict != POLL_GOOD) {
-        end_badly(poll);
+        poll_end_badly(poll);
         return;
     }
     if (poll->page.note.at)
         poll->note = str_dup(&poll->arena, str_head(poll->page.note, POLL_NOTE_MAX));
-    poll->is_gone = ARENA_ARRAY(&poll->page_arena, bool, poll->page.count + 1);
-    poll->hydrating = poll->hydrations = 0;
-    poll->stage = POLL_HYDRATING;
-    hydrate_more(poll);
-}
-
-// Hydration is one event that is being completed.
-typedef struct Hydration {
-    Poll *poll;
-    size_t event;
-} Hydration;
-
-static void hydrated(void *with, const TransferResult *result)
-{
-    const Hydration *hydration = with;
-    Poll *poll = hydration->poll;
-    PollPage *page = &poll->page;
-    ProviderEvent *event = &page->events[hydration->event];
-    poll->hydrations--;
-    poll_keep_answer(poll, result);
-    if (result->problem != TRANSFER_ANSWERED || result->body.len > POLL_HYDRATION_ANSWER_MAX) {
-        page->verdict = POLL_AGAIN;
-        page->note = S("what was found could not be fetched");
-    } else if (page->verdict == POLL_GOOD) {
-        poll->is_gone[hydration->event] = !poll->provider->hydrate_read(
-            &poll->page_arena, &poll->turn, &poll->reply, event, page);
-    }
-    hydrate_more(poll);
-}
-
-static bool hydrate_one(Poll *poll, size_t i)
-{
-    ProviderRequest asked = { 0 };
-    Error error = { .arena = &poll->page_arena };
-    Hydration *hydration = ARENA_NEW(&poll->page_arena, Hydration);
-    *hydration = (Hydration){ poll, i };
-    if (poll->provider->hydrate_ask(&poll->page_arena, &poll->turn, &poll->page.events[i], &asked,
-                                    &error) != ERR_OK)
-        return false;
-    poll->hydrations++;
-    poll_request(poll, &asked, HYDRATION_TIMEOUT, POLL_HYDRATION_ANSWER_MAX, hydrated, hydration);
-    return true;
-}
-
-// hydrate_more has the next events completed, so many at once; once none is left the page is
-// written.
-static void hydrate_more(Poll *poll)
-{
-    PollPage *page = &poll->page;
-    while (page->verdict == POLL_GOOD && poll->hydrating < page->count &&
-           poll->hydrations < POLL_HYDRATIONS_MAX) {
-        size_t i = poll->hydrating++;
-        if (page->events[i].hydrates.at && !hydrate_one(poll, i))
-            poll->is_gone[i] = true;
-    }
-    if (poll->hydrations > 0)
-        return;
-    if (page->verdict == POLL_GOOD) {
-        write_page(poll);
-        return;
-    }
-    page->cursor = STR_NONE; // none of it counts: it is asked for anew
-    end_badly(poll);
+    poll_hydrate(poll);
 }
 
 // keep_place keeps cursor and step for the next page.
@@ -531,6 +471,8 @@ static void was_written(Poll *poll)
         return;
     }
     poll->group.lease_until = clock_now(poll->engine->options.clock) + POLL_LEASE;
+    poll->skipped += poll->unbuilt;
+    poll->unbuilt = 0;
     if (poll->alone && poll->alone <= poll->page.count) {
         poll->alone++;
         poll_write(poll);

@@ -1,8 +1,8 @@
 // poll.h - a poll under way: the conversation with a provider about one poll group. Private to
 // engine/.
 //
-//   claim (duty, poll.c) ─▶ watch (poll_watch.c) ─▶ ask ─▶ answer ─▶ read ─▶ hydrate ─▶ write
-//   (poll_write.c) ─▶ ask …
+//   claim (duty, poll.c) ─▶ watch (poll_watch.c) ─▶ ask ─▶ answer ─▶ read ─▶ hydrate
+//   (poll_hydrate.c) ─▶ write (poll_write.c) ─▶ ask …
 //
 // A Poll belongs to the engine's thread but for two stretches: while its answer is read, which may
 // be long, it is a task of the pool of those who read, where there is one; and while what it
@@ -23,6 +23,7 @@ enum {
     POLL_ANSWER_MAX = 8 << 20, // bytes
     POLL_HYDRATIONS_MAX = 10,  // requests at once, of one poll
     POLL_HYDRATION_ANSWER_MAX = 1 << 20,
+    POLL_HYDRATION_TRIES = 3, // polls that try to fetch an event before it is left out
     POLL_TOKEN_MAX = 64 << 10,
     POLLS_MAX = 32,                               // under way at a node …
     POLLS_TENANT_MAX = POLLS_MAX / POLL_FULL_MAX, // … and of one tenant
@@ -77,6 +78,14 @@ typedef enum PollStage {
     POLL_WRITTEN,
 } PollStage;
 
+// PollFate is what became of an event of the page when it was to be completed.
+typedef enum PollFate {
+    POLL_WHOLE,     // it is, or needed nothing
+    POLL_GONE,      // there is no such any more
+    POLL_UNFETCHED, // it could not be had, this time
+    POLL_UNASKED,   // nor ever will: there is no asking for it
+} PollFate;
+
 struct Poll {
     Op op;                 // first: it is one while it is written
     Task task;             // while it is read
@@ -99,8 +108,10 @@ struct Poll {
     ProviderReply reply; // in page_arena, as is
     PollPage page;       // what was read
     size_t hydrating;    // of the page's events: the next to be asked for …
-    size_t hydrations;   // … and how many are
-    bool *is_gone;       // of them: those that are no more
+    size_t hydrations;   // … how many are …
+    size_t fetched;      // … and of how many there was an answer that counts
+    PollFate *fates;     // of each; NULL: all are whole
+    PollPage unfetched;  // why the first that was not could not be: verdict and note
 
     Str note; // what a person should know of a poll that went well; none
     int pages;
@@ -108,8 +119,9 @@ struct Poll {
     bool is_last;        // what is written ends the poll …
     bool is_cut;         // … because it had its turn
     size_t alone;     // of a page that the store refuses: the event that is tried by itself, from 1
-    size_t skipped;   // events that the store did not take …
-    size_t unbuilt;   // … and those of this page that could not be made
+    size_t skipped;   // events of this poll that were left out …
+    size_t unbuilt;   // … those of this page that could not be made, once it is written
+    Str left_out;     // which, of those that could not be fetched; none
     Instant next_at;  // of the group, as it was written
     bool is_ours;     // as the write found
     Err err;          // of the write
@@ -126,15 +138,21 @@ void poll_token_keep(Poll *poll);
 // then the poll goes on with poll_ask. false: there is nothing to ask.
 bool poll_watch(Poll *poll);
 
+// poll_hydrate.c: what a page only names is fetched; then it is written, or the poll ends.
+void poll_hydrate(Poll *poll);
+
 // poll_write.c: what a page brought and the cursor behind it, in one transaction.
 void poll_write(Poll *poll);
 
 // poll.c: it comes back to the engine's thread, from whichever. poll_ask asks what is next.
-// poll_fail ends it without an answer that could be used. poll_request has something asked;
+// poll_fail ends it without an answer that could be used, poll_end_badly with one that says so;
+// poll_write_page writes a page that is whole. poll_request has something asked;
 // poll_keep_answer keeps what was answered.
 void poll_arrive(Poll *poll);
 void poll_ask(Poll *poll);
 void poll_fail(Poll *poll, PollVerdict verdict, Str note);
+void poll_end_badly(Poll *poll);
+void poll_write_page(Poll *poll);
 void poll_request(Poll *poll, const ProviderRequest *request, Span timeout, size_t max,
                   TransferDone *done, void *with);
 void poll_keep_answer(Poll *poll, const TransferResult *result);

@@ -66,7 +66,7 @@ static Err build(Tx *tx, const Poll *poll, const ProviderEvent *event, Event *re
 // alone.
 static bool is_wanted(const Poll *poll, size_t i)
 {
-    if (poll->is_gone && poll->is_gone[i])
+    if (poll->fates && poll->fates[i] != POLL_WHOLE)
         return false;
     return !poll->alone || poll->alone == i + 1;
 }
@@ -104,14 +104,18 @@ static Span backoff_of(const PollGroup *group, const PollPage *page)
     return page->verdict == POLL_BROKEN ? POLL_BACKOFF_MAX : earlier(span, POLL_BACKOFF_MAX);
 }
 
+// note_of says what was left out of a poll that went well, and which of it, where that is known.
 static Str note_of(Arena *arena, const Poll *poll)
 {
     size_t skipped = poll->skipped + poll->unbuilt;
-    if (skipped > 0)
-        return str_format(arena, "%zu of what came could not be taken and was left out", skipped);
-    if (poll->page.verdict == POLL_GOOD)
+    if (poll->page.verdict != POLL_GOOD)
+        return str_head(poll->page.note, POLL_NOTE_MAX);
+    if (skipped == 0)
         return poll->note;
-    return str_head(poll->page.note, POLL_NOTE_MAX);
+    Str note = str_format(arena, "%zu of what came could not be taken and was left out", skipped);
+    if (poll->left_out.at)
+        note = STR_JOIN(arena, note, S(": "), poll->left_out);
+    return str_head(note, POLL_NOTE_MAX);
 }
 
 // has_failed: the integration has, with this poll.

@@ -4,8 +4,8 @@
 
 #define GROUP                                                                                      \
     "tenant, provider, integration, next_at, told, cursor, cursor_set_at, fence, holder,"          \
-    " lease_until, last_polled_at, backoff_until, last_error, failures, registered,"               \
-    " registered_until, register_at, register_error"
+    " lease_until, last_polled_at, backoff_until, last_error, failures, unfetched,"                \
+    " registered, registered_until, register_at, register_error"
 enum { SCOPE_MAX = 100 };
 
 #define KEY "tenant = $1 AND provider = $2 AND integration = $3"
@@ -45,8 +45,9 @@ static const Statement rebound = {
     .params = "ittiit",
     .sql = "UPDATE poll_group SET next_at = $4, told = $5, cursor = NULL, cursor_set_at = NULL,"
            " fence = fence + 1, holder = NULL, lease_until = NULL, last_polled_at = NULL,"
-           " backoff_until = NULL, last_error = $6, failures = 0, registered = NULL,"
-           " registered_until = NULL, register_at = NULL, register_error = NULL WHERE " KEY,
+           " backoff_until = NULL, last_error = $6, failures = 0, unfetched = NULL,"
+           " registered = NULL, registered_until = NULL, register_at = NULL, register_error = NULL "
+           "WHERE " KEY,
 };
 static const Statement take = {
     .name = "poll_group_take",
@@ -85,21 +86,22 @@ static const Statement claim = {
 #define OURS KEY " AND fence = $4 AND lease_until > $5"
 #define MOVES                                                                                      \
     "cursor = COALESCE($6, cursor), cursor_set_at = COALESCE($7, cursor_set_at),"                  \
-    " registered = $8, registered_until = $9, register_at = $10, register_error = $11"
+    " registered = $8, registered_until = $9, register_at = $10, register_error = $11,"            \
+    " unfetched = $12"
 static const Statement go_on = {
     .name = "poll_group_go_on",
     .scope = STATEMENT_TENANT,
-    .params = "ittiititiiti",
-    .sql = "UPDATE poll_group SET " MOVES ", lease_until = $12, next_at = $12 WHERE " OURS,
+    .params = "ittiititiitti",
+    .sql = "UPDATE poll_group SET " MOVES ", lease_until = $13, next_at = $13 WHERE " OURS,
 };
 static const Statement end = {
     .name = "poll_group_end",
     .scope = STATEMENT_TENANT,
-    .params = "ittiititiitiiitii",
-    .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $12 END,"
-           " holder = NULL, lease_until = NULL, last_polled_at = $13, backoff_until = $14,"
-           " last_error = $15, failures = $16,"
-           " told = CASE WHEN told > $17 THEN told ELSE $17 END WHERE " OURS,
+    .params = "ittiititiittiiitii",
+    .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $13 END,"
+           " holder = NULL, lease_until = NULL, last_polled_at = $14, backoff_until = $15,"
+           " last_error = $16, failures = $17,"
+           " told = CASE WHEN told > $18 THEN told ELSE $18 END WHERE " OURS,
 };
 static const Statement due = {
     .name = "poll_group_due",
@@ -133,9 +135,9 @@ static const Columns columns = COLUMNS(
     COLUMN(PollGroup, cursor), COLUMN_TIME(PollGroup, cursor_set_at), COLUMN(PollGroup, fence),
     COLUMN_SOME(PollGroup, holder), COLUMN_TIME(PollGroup, lease_until),
     COLUMN_TIME(PollGroup, last_polled_at), COLUMN_TIME(PollGroup, backoff_until),
-    COLUMN(PollGroup, last_error), COLUMN(PollGroup, failures), COLUMN(PollGroup, registered),
-    COLUMN_TIME(PollGroup, registered_until), COLUMN_TIME(PollGroup, register_at),
-    COLUMN(PollGroup, register_error));
+    COLUMN(PollGroup, last_error), COLUMN(PollGroup, failures), COLUMN(PollGroup, unfetched),
+    COLUMN(PollGroup, registered), COLUMN_TIME(PollGroup, registered_until),
+    COLUMN_TIME(PollGroup, register_at), COLUMN(PollGroup, register_error));
 
 static void tell(Tx *tx, const Statement *statement, int64_t tenant, ProviderName provider,
                  Str integration, PollTold told)
@@ -334,7 +336,7 @@ static Err settle(Tx *tx, const Statement *statement, const Value *args, bool *r
     KEY_OF(group), value_i64((group)->fence), value_i64(now), value_text((group)->cursor),         \
         value_time((group)->cursor.at ? (now) : INSTANT_NONE), value_text((group)->registered),    \
         value_time((group)->registered_until), value_time((group)->register_at),                   \
-        value_text((group)->register_error)
+        value_text((group)->register_error), value_text((group)->unfetched)
 
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error)
 {

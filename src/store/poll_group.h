@@ -40,6 +40,7 @@ typedef struct PollGroup {
     Instant backoff_until;
     Str last_error;
     int64_t failures; // in a row
+    Str unfetched;    // JSON: what could not be fetched, and in how many polls by now; none
 
     // What the provider was asked to tell by itself, in the words that it was asked with; none:
     // nothing. It is asked for anew at register_at, be it that it was had or that it failed.

@@ -30,6 +30,7 @@ class Gmail:
         self.history_id = 1000
         self.expired = 0               # a start before it is 404
         self.gone = set()              # listed, but not to be had
+        self.broken = {}               # listed, and answered with this: (status, reason), or bytes
         self.page_max = PAGE_DEFAULT   # fewer come in a page than were asked for
         self.requests = []             # (path, query)
         self.wrongs = []
@@ -128,6 +129,9 @@ class Gmail:
             raise Wrong("the format")
         if id in self.gone or id not in self.messages:
             return 404, error(404, "notFound", "Requested entity was not found.")
+        if id in self.broken:
+            broken = self.broken[id]
+            return broken if isinstance(broken, bytes) else (broken[0], error(*broken))
         wanted = {name.lower() for name in query.getall("metadataHeaders")}
         message = json.loads(json.dumps(self.messages[id]))
         message["payload"]["headers"] = [one for one in message["payload"]["headers"] if one["name"].lower() in wanted]
@@ -215,6 +219,8 @@ def handler_of(peer):
                 peer.wrongs.append(str(wrong))
                 answer = 400, error(400, "invalidArgument", str(wrong))
             status, value = answer if isinstance(answer, tuple) else (200, answer)
+            if isinstance(value, bytes):
+                return status, value, {}
             return status, json.dumps(value).encode() if value is not None else b"", {}
 
         do_GET = do_POST = serve

@@ -607,6 +607,74 @@ def test_an_expired_history_loses_nothing_and_says_so(ctx):
     equal(peer.wrongs, [])
 
 
+def test_a_mail_that_cannot_be_fetched_is_left_out_after_three_polls(ctx):
+    """Each of them is fetched in vain in its own way; those beside and behind them are told."""
+    peer = gmail(ctx)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    for id in ("a1", "bad1", "a2", "bad2", "bad3", "gone", "bad4"):
+        peer.add(id, ms(seconds=10))
+    peer.gone.add("gone")
+    peer.broken = {"bad1": (500, "backendError"), "bad2": (400, "failedPrecondition"), "bad3": b'{"id":', "bad4": b"x" * ((1 << 20) + 1)}
+    advance(ctx.peal, "1m")
+    equal(mails(ctx.peal), [])  # the page is tried again, whole
+    like(group(ctx.peal), {"backoffUntil": moment(seconds=90)})
+    assert group(ctx.peal)["lastError"].startswith("some of what was found could not be fetched: "), group(ctx.peal)
+    del peer.broken["bad4"]  # this one had a bad time only
+    advance(ctx.peal, "30s")
+    equal(mails(ctx.peal), [])
+    peer.add("late", ms(seconds=95))
+    ctx.peal.restart(clock=f"manual={moment(seconds=95)}")  # the tries are on record
+    advance(ctx.peal, "1m")
+    equal(sorted(mails(ctx.peal)), ["a1", "a2", "bad4", "late"])
+    like(group(ctx.peal), {"backoffUntil": None, "lastError": "3 of what came could not be taken and was left out: bad1, bad2, bad3"})
+    peer.add("next", ms(seconds=160))
+    advance(ctx.peal, "1m")
+    equal(mails(ctx.peal)[-1], "next")
+    like(group(ctx.peal), {"lastError": None})
+    equal(len(all_events(ctx.peal, "gmail.message")), 5)
+    equal(peer.wrongs, [])
+
+
+def test_mails_wait_for_a_provider_that_gives_none(ctx):
+    """Where nothing can be fetched it is not for the mails: nothing is left out, however often it is tried."""
+    peer = gmail(ctx)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    for number in range(30):
+        peer.add(f"m{number}", ms(seconds=number))
+        peer.broken[f"m{number}"] = (503, "backendError")
+    asked = len(peer.requests)
+    advance(ctx.peal, "1m")
+    assert len(peer.requests) - asked <= 20, "a provider that is down is asked for everything"
+    advance(ctx.peal, "6h")
+    equal(mails(ctx.peal), [])
+    like(group(ctx.peal), {"lastError": "it answered 503 (backendError): no"})
+    peer.broken = {}
+    advance(ctx.peal, "1h")
+    equal(sorted(mails(ctx.peal)), sorted(f"m{number}" for number in range(30)))
+    equal(peer.wrongs, [])
+
+
+def test_a_mail_with_a_page_of_its_own_holds_up_nobody(ctx):
+    peer = gmail(ctx)
+    peer.page_max = 1
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    for id in ("a1", "bad", "a2"):
+        peer.add(id, ms(seconds=10))
+    peer.broken = {"bad": (500, "backendError")}
+    advance(ctx.peal, "10m")
+    equal(mails(ctx.peal), ["a1", "a2"])
+    peer.broken["last"] = (500, "backendError")
+    peer.add("last", ms(minutes=11))
+    advance(ctx.peal, "1h")  # nothing waits for it: it waits
+    peer.broken = {}
+    advance(ctx.peal, "1h")
+    equal(mails(ctx.peal), ["a1", "a2", "last"])
+    equal(peer.wrongs, [])
+
+
 def status(peal, id="acme"):
     return peal.get(f"/v1/integrations/{id}", expect=200).json
 

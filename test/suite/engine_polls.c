@@ -6,7 +6,8 @@
 // it are written once, whatever happens to the connection, and one event that the store refuses
 // keeps no other out.
 
-// The provider of these tests answers {"events":[{"key":…,"at":n}],"cursor":"…","more":bool}.
+// The provider of these tests answers {"events":[{"key":…,"at":n}],"cursor":"…","more":bool}. An
+// event with "fetch" is fetched by that name, but for the name nowhere.
 static Err poll_ask(Arena *arena, const PollTurn *turn, ProviderRequest *ret, Error *error)
 {
     (void) arena, (void) turn, (void) error;
@@ -32,8 +33,26 @@ static void poll_read(Arena *arena, const PollTurn *turn, const ProviderReply *r
                              .type = S("issue"),
                              .provider_type = S("issue"),
                              .dedup_key = json_str(json_get(it.value, S("key"))),
+                             .hydrates = json_str(json_get(it.value, S("fetch"))),
                              .occurred_at = has_time ? at : INSTANT_NONE };
     }
+}
+
+static Err hydrate_ask(Arena *arena, const PollTurn *turn, const ProviderEvent *event,
+                       ProviderRequest *ret, Error *error)
+{
+    if (is_text(event->hydrates, "nowhere"))
+        return fail(error, ERR_INVALID, "there is no such place");
+    return poll_ask(arena, turn, ret, error);
+}
+
+static bool hydrate_read(Arena *arena, const PollTurn *turn, const ProviderReply *reply,
+                         ProviderEvent *event, PollPage *page)
+{
+    (void) arena, (void) turn, (void) event;
+    if (reply->status != 200)
+        *page = (PollPage){ .verdict = POLL_AGAIN, .note = S("not now") };
+    return reply->status == 200;
 }
 
 static const Provider tested = {
@@ -41,6 +60,8 @@ static const Provider tested = {
     .poll_every = SPAN_MINUTE,
     .poll_ask = poll_ask,
     .poll_read = poll_read,
+    .hydrate_ask = hydrate_ask,
+    .hydrate_read = hydrate_read,
 };
 static const Provider *const providers[PROVIDERS] = { [PROVIDER_LINEAR] = &tested };
 
@@ -156,8 +177,63 @@ static void one_event_that_the_store_refuses_keeps_no_other_out(void)
     CHECK(!group_of(&rig.store).last_error.at);
 }
 
+static void what_nobody_can_ask_for_is_left_out_and_said_so(void)
+{
+    RIG(rig);
+    open_polls(&rig, TENANT);
+    turn(&rig);
+    told(&rig, "{'events':[{'key':'a'},{'key':'b','fetch':'nowhere'}],'cursor':'1'}");
+    PollGroup group = group_of(&rig.store);
+    CHECK(event_count(&rig) == 1 && is_text(group.cursor, "\"1\""));
+    CHECK(is_text(group.last_error, "1 of what came could not be taken and was left out: nowhere"));
+}
+
+static const Statement damage_tries = {
+    .name = "damage_tries",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "UPDATE poll_group SET unfetched = '{\"x\":[' WHERE unfetched IS NOT NULL",
+};
+
+static Err apply_damage(Tx *tx, void *with, Error *error)
+{
+    Rows rows;
+    (void) with;
+    return tx_query(tx, &damage_tries, NULL, &rows, error);
+}
+
+// poll_in_vain has a page with one event that cannot be fetched and one that can.
+static void poll_in_vain(Rig *rig)
+{
+    told(rig, "{'events':[{'key':'x','fetch':'x'},{'key':'y','fetch':'y'}],'cursor':'1'}");
+    answer(rig, rig->sent_count - 2, 500);
+    answer(rig, rig->sent_count - 1, 200);
+    turn(rig);
+}
+
+static void tries_are_kept_and_those_that_somebody_damaged_counted_anew(void)
+{
+    static const char *const tries[] = { "{\"x\":1}", "{\"x\":1}", "{\"x\":2}" };
+    RIG(rig);
+    open_polls(&rig, TENANT);
+    turn(&rig);
+    for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+        poll_in_vain(&rig);
+        CHECK_AT(tries[i], is_text(group_of(&rig.store).unfetched, tries[i]));
+        CHECK_AT(tries[i], event_count(&rig) == 0);
+        if (i == 0)
+            MUST(&rig.store, writer_run(rig.store.writer, apply_damage, NULL, &rig.store.error));
+        lapse(&rig, 2 * SPAN_MINUTE);
+    }
+    poll_in_vain(&rig);
+    CHECK(event_count(&rig) == 1 && !group_of(&rig.store).unfetched.at);
+    CHECK(is_text(group_of(&rig.store).cursor, "\"1\""));
+}
+
 static const Test tests[] = {
     TEST(a_page_is_written_once_wherever_the_connection_is_lost),
     TEST(one_event_that_the_store_refuses_keeps_no_other_out),
+    TEST(what_nobody_can_ask_for_is_left_out_and_said_so),
+    TEST(tries_are_kept_and_those_that_somebody_damaged_counted_anew),
 };
 PART(polls_part, tests);
