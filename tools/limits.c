@@ -267,12 +267,18 @@ static void print_definitions(void)
         "tenants",
         count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
         count(FIRE_MAX));
+    row("integrations",
+        "no number of their own: each is looked at when its time has come, and costs its poll; an "
+        "id %s characters, a connection or installation %s, a secret %s bytes",
+        count(INTEGRATION_ID_MAX), count(INTEGRATION_PLACE_MAX), count(INTEGRATION_SECRET_MAX));
     row("polls",
         "every %s at most, %s unless the trigger says; an answer %s, of a single message %s; %s "
-        "pages or %s events at a time; a first poll that tells of what is there looks back %s",
+        "pages or %s events at a time; a message that cannot be fetched is left out after %s "
+        "polls; "
+        "a first poll that tells of what is there looks back %s",
         span(TRIGGER_INTERVAL_MIN), span(provider_of(PROVIDER_LINEAR)->poll_every),
         bytes(POLL_ANSWER_MAX), bytes(POLL_HYDRATION_ANSWER_MAX), count(POLL_PAGES_MAX),
-        count(POLL_EVENTS_MAX), span(POLL_EXISTING));
+        count(POLL_EVENTS_MAX), count(POLL_HYDRATION_TRIES), span(POLL_EXISTING));
     row("polls under way",
         "%s a node, %s of one tenant; leased for %s; %s a request; after a failure %s, doubled to "
         "%s, or as the provider asks up to %s",

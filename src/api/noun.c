@@ -31,8 +31,7 @@ void edit_warn(Edit *edit, Str placeholder, Str message)
     edit->warning_count = count + 1;
 }
 
-// warn_of_missing warns of a definition that is not there yet.
-static Err warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error *error)
+Err edit_warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error *error)
 {
     Definition found;
     Error missing = { 0 };
@@ -47,30 +46,18 @@ static Err warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error
     return ERR_OK;
 }
 
-Err edit_warn_of_channel(Edit *edit, Str key, Error *error)
+// touch_polls tells of a trigger that polls, as it was or as it is; NULL: there is none.
+static void touch_polls(Tx *tx, int64_t tenant, const Trigger *trigger)
 {
-    return warn_of_missing(edit, &definition_channel, key, error);
-}
-
-// touch_polls tells of a trigger that polls, as it was and as it is.
-static void touch_polls(Tx *tx, int64_t tenant, const Json *body)
-{
-    ProviderName provider;
-    if (!provider_name_parse(json_str(json_get(body, S("provider"))), &provider))
-        return;
-    // A push of Gmail's says only that there is something: its triggers poll by either way.
-    if (str_eq(json_str(json_get(body, S("way"))), S("polling")) || provider == PROVIDER_GMAIL)
-        poll_groups_touch(tx, tenant, provider, json_str(json_get(body, S("integration"))));
+    if (trigger && trigger_polls(trigger))
+        poll_groups_touch(tx, tenant, trigger->feed.type->provider, trigger->feed.integration);
 }
 
 // last_of is a trigger as it stood before this transaction; NULL: there was none.
-static const Json *last_of(Arena *arena, const Tx *tx, int64_t tenant, Str id)
+static const Trigger *last_of(Tx *tx, int64_t tenant, Str id)
 {
-    const Json *body = NULL;
     const RegistryTrigger *last = registry_rule(tx->registry, tenant, RULE_TRIGGER, id);
-    if (last && json_parse(arena, last->body, &body, NULL) != ERR_OK)
-        return NULL;
-    return body;
+    return last ? registry_compiled(last, &tx->arena) : NULL;
 }
 
 // may_save_trigger refuses to poll whom nobody can ask.
@@ -91,7 +78,7 @@ static Err may_save_trigger(const Edit *edit, Error *error)
 static Err hide_trigger(Tx *tx, int64_t tenant, Str id, Error *error)
 {
     (void) error;
-    touch_polls(tx, tenant, last_of(&tx->arena, tx, tenant, id));
+    touch_polls(tx, tenant, last_of(tx, tenant, id));
     return ERR_OK;
 }
 
@@ -101,28 +88,28 @@ static Err warn_of_feed(Edit *edit, Error *error)
     Str source = json_str(json_get(edit->body, S("source")));
     Str integration = json_str(json_get(edit->body, S("integration")));
     if (source.at && !str_eq(source, S("poll"))) // which is nobody's: what was polled has it
-        TRY(warn_of_missing(edit, &definition_source, source, error));
+        TRY(edit_warn_of_missing(edit, &definition_source, source, error));
     if (integration.at)
-        TRY(warn_of_missing(edit, &definition_integration, integration, error));
+        TRY(edit_warn_of_missing(edit, &definition_integration, integration, error));
     return ERR_OK;
 }
 
 static Err touch_trigger(Edit *edit, Error *error)
 {
-    TRY(warn_of_feed(edit, error));
+    Trigger trigger;
     Str id = json_str(json_get(edit->body, S("id")));
-    touch_polls(edit->tx, edit->call->tenant,
-                last_of(&edit->tx->arena, edit->tx, edit->call->tenant, id));
-    touch_polls(edit->tx, edit->call->tenant, edit->body);
+    TRY(warn_of_feed(edit, error));
+    TRY(trigger_compile(&edit->tx->arena, edit->body, &trigger, error));
+    touch_polls(edit->tx, edit->call->tenant, last_of(edit->tx, edit->call->tenant, id));
+    touch_polls(edit->tx, edit->call->tenant, &trigger);
     Str channel = json_str(json_get(edit->body, S("channel")));
     Str automation = json_str(json_get(edit->body, S("automation")));
     if (automation.at) {
-        TRY(handover_trigger(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("id"))),
-                             automation, error));
-        return warn_of_missing(edit, &definition_automation, automation, error);
+        TRY(handover_trigger(edit->tx, edit->call->tenant, id, automation, error));
+        return edit_warn_of_missing(edit, &definition_automation, automation, error);
     }
     TRY(lane_ensure(edit->tx, edit->call->tenant, channel, error));
-    return edit_warn_of_channel(edit, channel, error);
+    return edit_warn_of_missing(edit, &definition_channel, channel, error);
 }
 
 // may_save_job refuses a payload that no event may have.
@@ -161,7 +148,7 @@ static Err touch_run(Edit *edit, RuleKind kind, Error *error)
     if (!edit->old)
         TRY(handler_is_there(edit->tx, edit->call->tenant, LANE_NOWHERE, rule.rule.id, error));
     warn_of_schedules(edit, rule.job);
-    return edit_warn_of_channel(edit, rule.channel, error);
+    return edit_warn_of_missing(edit, &definition_channel, rule.channel, error);
 }
 
 static Err touch_job(Edit *edit, Error *error)
@@ -189,7 +176,7 @@ static Err touch_list(Edit *edit, Error *error)
     const Json *channels = json_get(edit->body, S("channels"));
     for (JsonIter it = json_each(channels); json_next(&it);) {
         TRY(lane_ensure(edit->tx, edit->call->tenant, json_str(it.value), error));
-        TRY(edit_warn_of_channel(edit, json_str(it.value), error));
+        TRY(edit_warn_of_missing(edit, &definition_channel, json_str(it.value), error));
     }
     return list_save(edit->call, edit->tx, json_str(json_get(edit->body, S("id"))), error);
 }

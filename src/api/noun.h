@@ -36,9 +36,9 @@ void edit_warn(Edit *edit, Str placeholder, Str message);
 // edit_put gives the body a member, or another value for it, as JSON.
 Err edit_put(Edit *edit, Str member, Str json, Error *error) MUST_USE;
 
-// edit_warn_of_channel warns of a channel that is not there: what goes through it would be parked.
-// It may well be made next, so this is no mistake.
-Err edit_warn_of_channel(Edit *edit, Str key, Error *error) MUST_USE;
+// edit_warn_of_missing warns of a definition that another one names and that is not there: a
+// channel, which would have its deliveries parked. It may well be made next, so this is no mistake.
+Err edit_warn_of_missing(Edit *edit, const DefinitionKind *kind, Str id, Error *error) MUST_USE;
 
 // NounUsual is a member that need not be said and is shown all the same: what holds then, as JSON.
 typedef struct NounUsual {

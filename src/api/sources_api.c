@@ -152,7 +152,9 @@ Err may_save_source(const Edit *edit, Error *error)
 
 Err touch_source(Edit *edit, Error *error)
 {
-    (void) error;
+    Str integration = member_of(edit->body, "integration");
+    if (integration.at)
+        TRY(edit_warn_of_missing(edit, &definition_integration, integration, error));
     if (!is_table(edit->body))
         hook_path_take(edit->tx, edit->call->tenant, member_of(edit->body, "id"),
                        member_of(edit->body, "path"));

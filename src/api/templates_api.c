@@ -94,7 +94,7 @@ Err touch_template(Edit *edit, Error *error)
     Trigger trigger;
     TRY(template_compile(edit->call->arena, edit->body, &trigger, error));
     TRY(lane_ensure(edit->tx, edit->call->tenant, trigger.channel, error));
-    TRY(edit_warn_of_channel(edit, trigger.channel, error));
+    TRY(edit_warn_of_missing(edit, &definition_channel, trigger.channel, error));
     return warn_of_placeholders(edit, &trigger, error);
 }
 

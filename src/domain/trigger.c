@@ -225,6 +225,13 @@ Err trigger_compile(Arena *arena, const Json *json, Trigger *ret, Error *error)
     return ERR_OK;
 }
 
+bool trigger_polls(const Trigger *trigger)
+{
+    const TriggerFeed *feed = &trigger->feed;
+    return feed->type &&
+           (feed->way == TRIGGER_BY_POLLING || feed->type->provider == PROVIDER_GMAIL);
+}
+
 bool trigger_is_run(const Trigger *trigger)
 {
     return trigger->automation.at || run_of_rule(trigger->rule.kind);

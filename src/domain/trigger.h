@@ -78,6 +78,10 @@ Err trigger_compile(Arena *arena, const Json *json, Trigger *ret, Error *error) 
 // trigger_parse is trigger_compile for the text of a definition, which must live as long.
 Err trigger_parse(Arena *arena, Str body, Trigger *ret, Error *error) MUST_USE;
 
+// trigger_polls: its provider is to be polled for it. A push of Gmail's says only that there is
+// something, so those triggers poll whichever way they name.
+bool trigger_polls(const Trigger *trigger);
+
 // Decision says what became of the pair. For CREATED the rest describes the delivery to make; the
 // store may still turn it into DUPLICATE when the key is taken.
 typedef struct Decision {

@@ -161,6 +161,13 @@ static void look_at_polls(Tx *tx, const Row *row)
         poll_group_changed(tx, row->tenant, provider, row->id);
 }
 
+// write_turned writes a row that may have another status or place now.
+static void write_turned(Tx *tx, const Row *row)
+{
+    write_row(tx, row);
+    look_at_polls(tx, row);
+}
+
 // turn gives a row another status, with its reason; a change of status is on record.
 static void turn(Tx *tx, Row *row, IntegrationStatus status, Str reason)
 {
@@ -171,7 +178,6 @@ static void turn(Tx *tx, Row *row, IntegrationStatus status, Str reason)
     const char *text = integration_status_text(status);
     row->status = (int) status;
     row->since = tx->now;
-    look_at_polls(tx, row);
     tx_fact(tx, FACT_INTEGRATION_TURNED, row->tenant,
             str_format(&tx->arena, "%.*s/%s", STR_ARG(row->id), text));
     log_info("integration.turned", "tenant=%lld integration=%s status=%s reason=%s",
@@ -246,8 +252,7 @@ Err integration_save(Tx *tx, const IntegrationSave *save, Error *error)
          save->has_place ? INTEGRATION_ACTIVE
                          : integration_turned((IntegrationStatus) row.status, INTEGRATION_ACTIVE),
          row.reason);
-    look_at_polls(tx, &row);
-    write_row(tx, &row);
+    write_turned(tx, &row);
     return ERR_OK;
 }
 
@@ -363,7 +368,7 @@ Err integration_mark(Tx *tx, const IntegrationName *name, IntegrationStatus stat
     if (!is_found || integration_turned(from, status) != status)
         return ERR_OK;
     turn(tx, &row, status, reason);
-    write_row(tx, &row);
+    write_turned(tx, &row);
     return ERR_OK;
 }
 
@@ -544,7 +549,7 @@ static Err bind(Tx *tx, const IntegrationChange *change, bool *ret_found, Error 
     turn(tx, &row, INTEGRATION_ACTIVE, STR_NONE);
     tx_fact(tx, FACT_INTEGRATION_TURNED, row.tenant,
             str_format(&tx->arena, "%.*s/bound", STR_ARG(row.id)));
-    write_row(tx, &row);
+    write_turned(tx, &row);
     return ERR_OK;
 }
 
@@ -565,6 +570,6 @@ Err integration_change(Tx *tx, const IntegrationChange *change, bool *ret_found,
     if (change->status == INTEGRATION_FAILED && integration_turned(from, change->status) == from)
         return ERR_OK; // it is worse already
     turn(tx, &row, change->status, change->reason);
-    write_row(tx, &row);
+    write_turned(tx, &row);
     return ERR_OK;
 }

@@ -154,14 +154,6 @@ void poll_groups_touch(Tx *tx, int64_t tenant, ProviderName provider, Str integr
     tell(tx, &touch, tenant, provider, integration, POLL_TOLD_LOOK);
 }
 
-// polls: a push of Gmail's says only that there is something, so its triggers poll by either way.
-static bool polls(const Trigger *trigger)
-{
-    const TriggerFeed *feed = &trigger->feed;
-    return feed->type &&
-           (feed->way == TRIGGER_BY_POLLING || feed->type->provider == PROVIDER_GMAIL);
-}
-
 // Asking is what is found out so far of what a group's triggers ask.
 typedef struct Asking {
     Arena *arena;
@@ -217,7 +209,7 @@ static void ask_one(const Trigger *trigger, Asking *asking)
     PollAsked *ret = &asking->asked;
     const TriggerFeed *feed = &trigger->feed;
     Str own = feed->integration.at ? feed->integration : S("");
-    if (!polls(trigger) || !str_eq(own, asking->integration))
+    if (!trigger_polls(trigger) || !str_eq(own, asking->integration))
         return;
     ret->triggers++;
     if (feed->interval && (!ret->interval || feed->interval < ret->interval))

@@ -224,6 +224,14 @@ def topics(peal):
     return [row["topic"] for row in peal.get("/v1/events", expect=200).json["items"]]
 
 
+def test_a_source_of_an_integration_that_is_not_there_is_warned_of(ctx):
+    body = {"id": "gh", "provider": "github", "integration": "acme"}
+    equal(ctx.peal.post("/v1/sources", body, expect=201).json["warnings"], ["integration acme does not exist yet"])
+    make(ctx.peal)
+    assert "warnings" not in ctx.peal.put("/v1/sources/gh", {**body, "enabled": False}, expect=200).json
+    assert "warnings" not in ctx.peal.post("/v1/sources", {"id": "other", "provider": "github"}, expect=201).json
+
+
 def test_an_app_says_what_became_of_its_installation(ctx):
     peal = ctx.peal
     make(peal, provider="github", installationId="41")
