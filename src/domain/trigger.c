@@ -303,3 +303,12 @@ Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event
     decision.has_key = trigger_key(arena, trigger, event, &decision.key);
     return decision;
 }
+
+Miss miss_of(const Decision *decision)
+{
+    return (Miss){ .rule = decision->trigger->rule.number,
+                   .version = decision->trigger->rule.version,
+                   .kind = decision->kind,
+                   .reason = decision->reason,
+                   .leaf = decision->leaf };
+}

@@ -105,3 +105,6 @@ int64_t trigger_key_scope(const Trigger *trigger);
 bool trigger_is_run(const Trigger *trigger);
 
 Decision trigger_decide(Arena *arena, const Trigger *trigger, const Event *event, Instant now);
+
+// miss_of is a decision that made nothing as it is kept (decision.h).
+Miss miss_of(const Decision *decision);

@@ -7,9 +7,10 @@
 // nothing.
 //
 // An event is for the triggers that listen to its kind; or, where its item names rules, for those
-// alone: a notification's list, a resend's template. Named rules are the caller's, who fills in all
-// of their Rule (number, version, tenant, lane); they live as long as the accept, and where the
-// registry has moved he names them anew before he decides again.
+// alone: a notification's list, a resend's template; or, where it is open, for both: what answers
+// a survey goes to the survey's subscribers, and to whoever listens. Named rules are the caller's,
+// who fills in all of their Rule (number, version, tenant, lane); they live as long as the accept,
+// and where the registry has moved he names them anew before he decides again.
 //
 // Many accepts are written in sets. An event that calls something off (a trigger's cancelOn) sees
 // what its tenant's earlier events made and not what later ones make; nobody else waits for that.
@@ -47,6 +48,7 @@ typedef struct AcceptItem {
     Event event;
     const Trigger *const *named; // the rules that it is for, whatever listens to its kind; none
     size_t named_count;          // 0: it is for those that listen
+    bool is_open;                // it is for those that listen, too
     Places *places;              // of its deliveries; NULL: they stand where they fall due
     const Again *again;          // it is stored, and decided anew; NULL
     const Deferral *deferral;    // it puts a run of the named job off, or calls runs off; NULL

@@ -384,18 +384,23 @@ static Err name_rule(Tx *tx, void *with, Error *error)
     return ERR_OK;
 }
 
+// nobody is such a rule, that goes through memory:default.
+static Trigger nobody(Store *store)
+{
+    Named named = { .id = "nobody" };
+    MUST(store, writer_run(store->writer, name_rule, &named, &store->error));
+    Trigger rule = { .rule = rule_default(RULE_NOTIFY, S("nobody")), .enabled = true };
+    rule.rule.tenant = TENANT;
+    rule.rule.number = named.number;
+    rule.rule.lane = lane_of(store, TENANT, "memory:default");
+    return rule;
+}
+
 static void an_event_is_for_the_rules_that_it_names(void)
 {
     STORE(store);
-    Named named = { .id = "nobody" };
     publish(&store, TENANT, PLAIN);
-    MUST(&store, writer_run(store.writer, name_rule, &named, &store.error));
-
-    Trigger rules[2] = { { .rule = rule_default(RULE_NOTIFY, S("nobody")) } };
-    rules[0].enabled = true;
-    rules[0].rule.tenant = TENANT;
-    rules[0].rule.number = named.number;
-    rules[0].rule.lane = lane_of(&store, TENANT, "memory:default");
+    Trigger rules[2] = { nobody(&store) };
     rules[1] = rules[0];
     rules[1].enabled = false;
     const Trigger *both[] = { &rules[1], &rules[0] };
@@ -414,6 +419,27 @@ static void an_event_is_for_the_rules_that_it_names(void)
     CHECK(is_text(claimed.trigger->rule.id, "nobody") && claimed.trigger->rule.version == 0);
     DeliveryView seen = view(&store, TENANT, claimed.promise.id);
     CHECK(seen.rule_kind == RULE_NOTIFY && is_text(seen.rule_id, "nobody"));
+}
+
+// An open one is also for those that listen, whose deliveries stand behind.
+static void an_open_event_is_for_those_that_listen_too(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    publish(&store, TENANT, KEYED);
+    Trigger rule = nobody(&store);
+    const Trigger *named[] = { &rule };
+    Accept *accept = accept_of(&store, TENANT, "{'kind':'visit','payload':{'wip':7}}");
+    accept->items[0].named = named;
+    accept->items[0].named_count = 1;
+    accept->items[0].is_open = true;
+    take_in(&store, accept);
+    const AcceptItem *item = &accept->items[0];
+    CHECK(take_err(accept) == ERR_OK && item->pair_count == 3);
+    CHECK(item->pairs[0].decision.trigger == &rule);
+    for (size_t i = 1; i < item->pair_count; i++)
+        CHECK(uuid_cmp(item->pairs[i - 1].delivery, item->pairs[i].delivery) < 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 3);
 }
 
 // An event may be made of an event, but not without end.
@@ -823,6 +849,7 @@ static const Test tests[] = {
     TEST(a_failed_ingest_leaves_nothing),
     TEST(an_event_is_made_beside_something_else_or_not_at_all),
     TEST(an_event_is_for_the_rules_that_it_names),
+    TEST(an_open_event_is_for_those_that_listen_too),
     TEST(a_chain_of_events_ends),
     TEST(what_is_decided_at_once_is_bounded),
     TEST(an_event_calls_off_what_is_older),
