@@ -499,30 +499,6 @@ static void a_hook_that_the_store_refuses_three_times_fails_alone(void)
     CHECK(count_of(store, "event") == 19);
 }
 
-// Life is a process that drains by hand and dies of whatever makes a transaction fail.
-typedef struct Life {
-    EngineOptions options;
-    DutyReport report;
-    int deaths;
-} Life;
-
-static Err apply_birth(Tx *tx, void *with, Error *error)
-{
-    Life *life = with;
-    TRY(tx_sync(tx, error));
-    return node_join(tx, S("node"), false, clock_now(life->options.real), &life->options.node,
-                     error);
-}
-
-static Err apply_drain(Tx *tx, void *with, Error *error)
-{
-    Life *life = with;
-    DrainTrial trial = life->report.trial;
-    TRY(tx_sync(tx, error));
-    life->report = (DutyReport){ .trial = trial };
-    return drain_run(tx, &life->options, &life->report, error);
-}
-
 static void a_hook_that_ends_the_process_three_times_fails_alone(void)
 {
     RIG(rig);
@@ -531,14 +507,7 @@ static void a_hook_that_ends_the_process_three_times_fails_alone(void)
     Life life = {
         .options = { .real = &rig.real, .providers = providers, .payload_max = EVENT_PAYLOAD_MAX }
     };
-    MUST(store, writer_run(store->writer, apply_birth, &life, &store->error));
-    do {
-        if (writer_run(store->writer, apply_drain, &life, &store->error) == ERR_OK)
-            continue;
-        life.report = (DutyReport){ .has_more = true };
-        life.deaths++;
-        MUST(store, writer_run(store->writer, apply_birth, &life, &store->error));
-    } while (life.report.has_more && life.deaths < 20);
+    live(&rig, &life);
     CHECK(life.deaths == INBOX_TRIES);
     CHECK(is_ended(store, bad, INBOX_FAILED, INBOX_REASON_FATAL));
     CHECK(count_of(store, "inbox WHERE status = 1") == 19 && count_of(store, "event") == 19);

@@ -282,45 +282,6 @@ static void a_death_in_the_middle_frees_what_was_taken(void)
     CHECK(ask_i64(store, "SELECT MAX(attempts) FROM inbox") == 0); // no row was to blame
 }
 
-// Life is a process that drains by hand, and dies of whatever makes a transaction fail: nothing
-// that it knew is known to the next.
-typedef struct Life {
-    EngineOptions options;
-    DutyReport report;
-    int deaths;
-} Life;
-
-static Err apply_birth(Tx *tx, void *with, Error *error)
-{
-    Life *life = with;
-    TRY(tx_sync(tx, error));
-    return node_join(tx, S("node"), false, clock_now(life->options.real), &life->options.node,
-                     error);
-}
-
-static Err apply_drain(Tx *tx, void *with, Error *error)
-{
-    Life *life = with;
-    DrainTrial trial = life->report.trial;
-    TRY(tx_sync(tx, error));
-    life->report = (DutyReport){ .trial = trial };
-    return drain_run(tx, &life->options, &life->report, error);
-}
-
-// live drains until nothing is left, however often it dies.
-static void live(Rig *rig, Life *life)
-{
-    Store *store = &rig->store;
-    MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
-    do {
-        if (writer_run(store->writer, apply_drain, life, &store->error) == ERR_OK)
-            continue;
-        life->report = (DutyReport){ .has_more = true };
-        life->deaths++;
-        MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
-    } while (life->report.has_more && life->deaths < 20);
-}
-
 static void a_row_that_ends_the_process_three_times_fails_alone(void)
 {
     RIG(rig);

@@ -2,6 +2,7 @@
 
 #include "store/definition.h"
 #include "store/lane.h"
+#include "store/node.h"
 #include "store/run.h"
 #include "store/schedule.h"
 
@@ -244,6 +245,36 @@ void visits_of(Rig *rig, int64_t tenant, const char *kind, int count)
 void visits(Rig *rig, const char *kind, int count)
 {
     visits_of(rig, TENANT, kind, count);
+}
+
+static Err apply_birth(Tx *tx, void *with, Error *error)
+{
+    Life *life = with;
+    TRY(tx_sync(tx, error));
+    return node_join(tx, S("node"), false, clock_now(life->options.real), &life->options.node,
+                     error);
+}
+
+static Err apply_drain(Tx *tx, void *with, Error *error)
+{
+    Life *life = with;
+    DrainTrial trial = life->report.trial;
+    TRY(tx_sync(tx, error));
+    life->report = (DutyReport){ .trial = trial };
+    return drain_run(tx, &life->options, &life->report, error);
+}
+
+void live(Rig *rig, Life *life)
+{
+    Store *store = &rig->store;
+    MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
+    do {
+        if (writer_run(store->writer, apply_drain, life, &store->error) == ERR_OK)
+            continue;
+        life->report = (DutyReport){ .has_more = true };
+        life->deaths++;
+        MUST(store, writer_run(store->writer, apply_birth, life, &store->error));
+    } while (life->report.has_more && life->deaths < 20);
 }
 
 int in_state(Rig *rig, DeliveryState state)

@@ -6,6 +6,7 @@
 // listed in the order in which it was started.
 #pragma once
 
+#include "engine/duty.h"
 #include "engine/engine.h"
 #include "fixture.h"
 
@@ -86,6 +87,16 @@ void visits_of(Rig *rig, int64_t tenant, const char *kind, int count);
 // status at once; 0: when a test says so.
 void job_of(Store *store, int64_t tenant, const char *name, const char *members);
 void handler(Rig *rig, int status);
+
+// Life is a process that drains by hand, and dies of whatever makes a transaction fail: nothing
+// that it knew is known to the next. live drains until nothing is left, however often it dies.
+typedef struct Life {
+    EngineOptions options;
+    DutyReport report;
+    int deaths;
+} Life;
+
+void live(Rig *rig, Life *life);
 
 // state_is counts the deliveries in a state, wherever they stand.
 int in_state(Rig *rig, DeliveryState state);
