@@ -38,23 +38,33 @@ static const ReadRow common_rows[] = {
     { "senderType", "sender.type", NULL },
 };
 
-// What else stands there is by type, below the member that the event is about.
+// What else stands there is by type, below the member that the event is about. Issues and pull
+// requests have the first in common, suites, checks and runs of workflows the second.
+// clang-format off
+#define TALKED_ROWS                       \
+    { "number", "number", NULL },         \
+    { "state", "state", NULL },           \
+    { "labels", "labels", "name" },       \
+    { "author", "user.login", NULL },     \
+    { "assignees", "assignees", "login" }, \
+    { "milestone", "milestone.title", NULL }
+#define CHECKED_ROWS(branch)              \
+    { "status", "status", NULL },         \
+    { "conclusion", "conclusion", NULL }, \
+    { "branch", branch, NULL },           \
+    { "headSha", "head_sha", NULL },      \
+    { "pullRequests", "pull_requests", "number" }
+#define APP_ROWS                 \
+    { "app", "app.slug", NULL }, \
+    { "appName", "app.name", NULL }
+// clang-format on
+
 static const ReadRow issue_rows[] = {
-    { "number", "number", NULL },
-    { "state", "state", NULL },
+    TALKED_ROWS,
     { "stateReason", "state_reason", NULL },
-    { "labels", "labels", "name" },
-    { "author", "user.login", NULL },
-    { "assignees", "assignees", "login" },
-    { "milestone", "milestone.title", NULL },
 };
 static const ReadRow pull_request_rows[] = {
-    { "number", "number", NULL },
-    { "state", "state", NULL },
-    { "labels", "labels", "name" },
-    { "author", "user.login", NULL },
-    { "assignees", "assignees", "login" },
-    { "milestone", "milestone.title", NULL },
+    TALKED_ROWS,
     { "branch", "base.ref", NULL },
     { "head", "head.ref", NULL },
     { "headRepository", "head.repo.full_name", NULL },
@@ -71,37 +81,20 @@ static const ReadRow push_rows[] = {
     { "forced", "forced", NULL },
     { "pusher", "pusher.name", NULL },
 };
-static const ReadRow check_suite_rows[] = {
-    { "status", "status", NULL },
-    { "conclusion", "conclusion", NULL },
-    { "branch", "head_branch", NULL },
-    { "headSha", "head_sha", NULL },
-    { "app", "app.slug", NULL },
-    { "appName", "app.name", NULL },
-    { "pullRequests", "pull_requests", "number" },
-};
+static const ReadRow check_suite_rows[] = { CHECKED_ROWS("head_branch"), APP_ROWS };
 static const ReadRow check_run_rows[] = {
     { "name", "name", NULL },
-    { "status", "status", NULL },
-    { "conclusion", "conclusion", NULL },
-    { "branch", "check_suite.head_branch", NULL },
-    { "headSha", "head_sha", NULL },
-    { "app", "app.slug", NULL },
-    { "appName", "app.name", NULL },
-    { "pullRequests", "pull_requests", "number" },
+    CHECKED_ROWS("check_suite.head_branch"),
+    APP_ROWS,
 };
 static const ReadRow workflow_run_rows[] = {
     { "name", "name", NULL },
-    { "status", "status", NULL },
-    { "conclusion", "conclusion", NULL },
-    { "branch", "head_branch", NULL },
-    { "headSha", "head_sha", NULL },
+    CHECKED_ROWS("head_branch"),
     { "event", "event", NULL },
     { "path", "path", NULL },
     { "actor", "actor.login", NULL },
     { "runNumber", "run_number", NULL },
     { "runAttempt", "run_attempt", NULL },
-    { "pullRequests", "pull_requests", "number" },
 };
 
 // Reading is one webhook while it is read; item is what it is about: the issue, the check.
