@@ -365,6 +365,25 @@ static void what_is_harmed_is_restored_while_the_journal_has_it(void)
     }
 }
 
+// Events are told in no row: however many of them lie between, what is told behind them is found.
+static void events_alone_do_not_keep_a_block_from_being_restored(void)
+{
+    STORE(store);
+    open_audited(&store);
+    deliver(&store);
+    seal(&store, SLICE);
+    for (int i = 0; i < 30; i++) {
+        Accept *accept = take(&store, TENANT, "{'kind':'unheard','payload':{}}");
+        MUST(&store, take_err(accept));
+    }
+    deliver(&store);
+    seal(&store, SLICE);
+    run(&store, "DELETE FROM audit WHERE tenant = 1"
+                " AND seq = (SELECT seq FROM chain WHERE tenant = 1)");
+    CHECK(!is_whole(&store));
+    CHECK(mend(&store) == 3 && is_whole(&store));
+}
+
 static void what_lies_in_a_blocks_place_holds_up_nobody(void)
 {
     STORE(store);
@@ -699,6 +718,7 @@ static const Test tests[] = {
     TEST(who_dies_in_between_leaves_nothing),
     TEST(any_change_is_found_and_named),
     TEST(what_is_harmed_is_restored_while_the_journal_has_it),
+    TEST(events_alone_do_not_keep_a_block_from_being_restored),
     TEST(what_lies_in_a_blocks_place_holds_up_nobody),
     TEST(what_the_journal_does_not_have_stays_broken),
     TEST(what_leads_to_another_link_is_not_restored),
