@@ -295,6 +295,23 @@ def test_framing_and_codings_of_every_kind(ctx):
     equal(sorted(bodies(ctx)), sorted([BODY, zipped, BODY, b"other", BODY]))
 
 
+def test_a_length_that_promises_more_than_comes_is_no_hook(ctx):
+    """What was sent is signed as it is: only the head says that it is not all."""
+    peal = ctx.peal
+    url = make_source(peal, secret=SECRET)["url"]
+    host, port = peal.host.rsplit(":", 1)
+    for length in (f"Content-Length: {len(BODY) + 1}", "Content-Length: 26214400", "Transfer-Encoding: chunked"):
+        with socket.create_connection((host, int(port)), timeout=60) as client:
+            head = f"POST {url} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY, SECRET)}\r\n{length}\r\n\r\n"
+            chunk = b"%x\r\n%b\r\n" % (len(BODY), BODY)
+            client.sendall(head.encode() + (chunk if "chunked" in length else BODY))
+    # Its senders are gone: nothing waits for the rest of it.
+    for value in ("-1", "+5", "5 5", "0x10", "99999999999999999999", ""):
+        assert raw(peal, f"POST {url} HTTP/1.1\r\nHost: x\r\nContent-Length: {value}") in (400, 413), value
+    send(peal, url)
+    equal(count(ctx), 1)
+
+
 def test_headers_are_kept_without_credentials(ctx):
     peal = ctx.peal
     url = make_source(peal, "any", provider="generic", secret="a-token-of-some-length",
@@ -526,6 +543,30 @@ def test_a_rotation_in_the_middle_of_a_stream_loses_nothing(ctx):
     ids = stream.stop()
     equal(stream.refused, [])
     assert set(ids) <= ids_of(ctx)
+
+
+def test_the_old_secret_is_good_in_the_overlap_and_no_longer(ctx):
+    """Two senders, one of whom was never told; the clock is moved under both."""
+    peal = ctx.peal
+    made = make_source(peal)
+    old = Stream(peal, made["url"], made["secret"], threads=2)
+    eventually(lambda: len(old.ids) > 20)
+    told = peal.post("/v1/sources/gh/rotate", {"overlap": "1h"}, expect=200).json
+    new = Stream(peal, made["url"], told["secret"], threads=2)
+    eventually(lambda before=len(old.ids): len(old.ids) > before + 20 and len(new.ids) > 20)
+    advance(peal, "59m")
+    eventually(lambda before=len(old.ids): len(old.ids) > before + 20)
+    equal((old.refused, new.refused), ([], []))
+    advance(peal, "1m")
+    send(peal, made["url"], secret=made["secret"], expect=401)
+    eventually(lambda: len(old.refused) > 5)
+    had = len(old.ids)
+    eventually(lambda before=len(old.refused): len(old.refused) > before + 20)
+    equal(len(old.ids), had, "it is good no more")
+    ids = old.stop() + new.stop()
+    equal({(status, "signature-wrong" in text) for status, text in old.refused}, {(401, True)})
+    equal(new.refused, [])
+    assert set(ids) <= ids_of(ctx) and len(set(ids)) == len(ids)
 
 
 def test_a_killed_node_has_every_hook_that_was_answered(ctx):

@@ -56,6 +56,9 @@ def test_a_trigger_of_an_integration_hears_of_that_one_alone(ctx):
     [run] = deliveries(peal)
     like(run, {"eventId": taken["id"], "triggerId": "bugs", "state": "delivered"})
     equal(keys(peal), ["github:1:opened"])
+    # What is another integration's is no trigger event of its own, not even a skipped one.
+    shown = peal.get("/v1/triggers/bugs", expect=200).json["recentEvents"]
+    equal([[row["eventId"] for row in found] for found in (events(peal, "bugs"), shown)], [[taken["id"]]] * 2)
 
 
 def test_a_shared_source_runs_what_is_anothers_there_and_nothing_here(ctx):
