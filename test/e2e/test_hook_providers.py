@@ -154,16 +154,20 @@ def test_a_generic_source_is_signed_as_its_config_says(ctx):
                    {"X-Signature": base64.b64encode(mac(b"{}", method="sha512").digest()).decode()}),
         "token": ({"kind": "token", "header": "X-Gitlab-Token"}, {"X-Gitlab-Token": SECRET}),
         "bearer": ({"kind": "token"}, {"Authorization": "Bearer " + SECRET}),
+        "query": ({"kind": "token", "query": "t"}, {}),
         "basic": ({"kind": "basic", "user": "u"},
                   {"Authorization": "Basic " + base64.b64encode(b"u:" + SECRET.encode()).decode()}),
         "none": ({"kind": "none"}, {}),
     }
     for id, (verify, headers) in ways.items():
         url = make_source(peal, id, "generic", SECRET if id != "none" else None, config={"verify": verify})
+        url += "?t=" + SECRET if id == "query" else ""
         event = peal.get("/v1/events/" + take(peal, url, b"{}", headers), expect=200).json
         equal(event["kind"], "generic.event")
         assert SECRET not in rows(ctx, id)[0][1], rows(ctx, id)
-        if id != "none":
+        if id == "query":
+            post(peal, url[:-4], b"{}", {}, 401)
+        elif id != "none":
             post(peal, url, b"{}", {}, 401)
             post(peal, url, b"{}", {name: value[:-4] for name, value in headers.items()}, 401)
     peal.post("/v1/sources", {"id": "bad", "provider": "generic", "config": {"verify": {"kind": "md5"}}}, expect=422)

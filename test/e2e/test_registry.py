@@ -4,7 +4,9 @@ from harness import equal, like, main
 from steps import make_channel, problems
 
 TYPES = {"github": ["issues", "pull_request", "push", "check_suite", "check_run", "workflow_run"],
-         "linear": ["issue"], "sentry": ["issue"], "posthog": ["event"], "generic": ["event"]}
+         "linear": ["issue"], "sentry": ["issue"], "posthog": ["event"], "gmail": ["message"],
+         **{id: ["event"] for id in ("nango", "composio", "slack", "stripe", "jira", "standard-webhooks", "generic")}}
+POLLED = {"linear", "gmail"}
 
 # Configs of each type, whether they are good, and where they are not.
 CONFIGS = [
@@ -46,9 +48,10 @@ def test_providers_have_ways_and_types(ctx):
         equal([one["id"] for one in found[id]["triggerTypes"]], types)
         assert found[id]["name"] and "webhook" in found[id]["ways"], found[id]
         assert all(one["description"] for one in found[id]["triggerTypes"]), found[id]
+        equal("polling" in found[id]["ways"], id in POLLED)
+    equal(set(found), set(TYPES))
     like(found["github"], {"name": "GitHub", "ways": ["webhook"], "configSchema": None})
     assert "verify" in found["generic"]["configSchema"]["properties"], found["generic"]
-    assert "table" not in found, "a table is no service"
 
 
 def test_what_the_schema_allows_is_saved_and_nothing_else(ctx):

@@ -80,11 +80,13 @@ def test_from_the_beginning_in_many_pages(ctx):
 def test_what_is_not_a_number(ctx):
     for last in ("x", "-1", "1.5", "9" * 30):
         equal(Stream(ctx.peal, last=last).status, 400)
-    ahead = Stream(ctx.peal, last=10**12)  # of another store, or of this one before it was put back
-    gap = ahead.next()
-    equal((gap.event, gap.data), ("gap", {"from": None, "to": 10**12}))
+    at = Stream(ctx.peal).last
+    for ahead in (at + 1, 10**12):  # of another store, or of this one before it was put back
+        stream = Stream(ctx.peal, last=ahead)
+        gap = stream.next()
+        equal((gap.event, gap.data), ("gap", {"from": None, "to": ahead}))
     event = post(ctx.peal)
-    equal(ahead.next().data["id"], event)
+    equal(stream.next().data["id"], event)
 
 
 def test_what_is_not_kept_any_more_is_told(ctx):
