@@ -269,6 +269,41 @@ def test_a_large_body_loses_raw_and_stays_in_its_row(ctx):
     equal(len(deliveries(peal)), 1)
 
 
+def poison(ctx, on):
+    """The store takes no event of pushes; and then it does again."""
+    taken = {"sqlite": ("CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.kind = 'github.push'"
+                        " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END", "DROP TRIGGER poison"),
+             "postgres": ("ALTER TABLE event ADD CONSTRAINT poison CHECK (kind <> 'github.push') NOT VALID",
+                          "ALTER TABLE event DROP CONSTRAINT poison")}
+    ctx.peal.stop()
+    ctx.sql(taken[ctx.store][0 if on else 1])
+    ctx.peal.start()
+
+
+def test_what_the_store_refuses_is_processed_alone_and_fails_the_third_time(ctx):
+    peal = ctx.peal
+    url = make_source(peal)
+    make_trigger(peal)
+    poison(ctx, True)
+    push = {"ref": "refs/heads/main", "after": "ec26c3e57ca3a959ca5aad62de7213c562f8c821", "repository": {"full_name": "o/h"}}
+    before, bad, after = send(peal, url, issue(1)), send(peal, url, push, event="push"), send(peal, url, issue(2))
+    for id in (before, after):
+        eventually(lambda id=id: tick(peal) and row(peal, id)["status"] == "completed")
+    like(row(peal, bad), {"status": "processing", "reason": None, "processedAt": None})
+    assert row(peal, bad)["attempts"] in (1, 2), row(peal, bad)
+    equal([[one["id"] for one in rows(peal, "&status=" + status)] for status in ("processing", "pending")], [[bad], []])
+    advance(peal, "5m")
+    eventually(lambda: tick(peal) and row(peal, bad)["status"] == "failed")
+    like(row(peal, bad), {"reason": "unwritten", "attempts": 3})
+    assert "unwritten" in explain(peal, bad)["note"], explain(peal, bad)
+    # Mended, it is what it would have been.
+    poison(ctx, False)
+    peal.post(f"/v1/inbox/{bad}/reprocess", expect=200)
+    tick(peal)
+    like(row(peal, bad), {"status": "completed", "reason": "no-trigger"})
+    equal(peal.get(f"/v1/events/{bad}", expect=200).json["kind"], "github.push")
+
+
 def test_rows_go_a_week_after_they_ended(ctx):
     peal = ctx.peal
     url = make_source(peal)
