@@ -55,7 +55,8 @@ CREATE TABLE api_key (
 CREATE INDEX api_key_generation ON api_key (generation);
 
 -- The head of a definition: which version counts. Hidden is how a definition is deleted; forget_at is
--- when a secret of it, which is good beside the new one until then, has to go.
+-- when a secret of it, which is good beside the new one until then, has to go; origin says, as JSON,
+-- which file it was applied from (docs/as-code.md).
 CREATE TABLE definition (
     tenant {I64} NOT NULL,
     kind TEXT NOT NULL,
@@ -66,6 +67,7 @@ CREATE TABLE definition (
     updated_at {I64} NOT NULL,
     generation {I64} NOT NULL,
     forget_at {I64},
+    origin TEXT,
     PRIMARY KEY (tenant, kind, id)
 ) {STRICT_KEYED};
 CREATE INDEX definition_generation ON definition (generation, tenant, kind, id);

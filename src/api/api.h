@@ -100,6 +100,7 @@ typedef struct RouteRun {
     Err (*read)(Call *call, Db *db, Error *error);
     Err (*write)(Call *call, Tx *tx, Error *error);
     bool is_first; // a write that goes ahead of the others, lest it wait behind what it is to stop
+    bool is_whole; // a write that need not check before it writes: a refusal undoes all of it
     void (*after)(Call *call); // instead of the answer, after a write that went well; it answers
     void (*start)(Call *call);
     // pour writes the next piece to text and keeps its place in call->with, when it has it. Memory
@@ -197,6 +198,10 @@ JsonOut *call_json(Call *call, int status);
 // call_later ends a write(): tell() writes the answer from what write() left in call->with, in the
 // call's own memory. It runs when the transaction is over, for an Idempotency-Key inside it.
 void call_later(Call *call, Err (*tell)(Call *call, Error *error));
+
+// call_undo says, in the write() of a route that is_whole, that what it did is to be undone: it was
+// only tried, and its answer tells what came of it.
+void call_undo(Call *call);
 
 // call_header adds a header to the answer (ETag, Location), after call_json().
 void call_header(Call *call, Str name, Str value);

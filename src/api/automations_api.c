@@ -25,7 +25,7 @@ static void put_schedule(const Call *call, JsonOut *out)
 // change writes the automation with one schedule put, or taken away.
 static Err change(Call *call, Tx *tx, bool is_put, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     bool is_known = false;
     const Json *changes;
     TRY(edit_find(&edit, error));

@@ -7,10 +7,10 @@
 // The verbs that all definitions share; a route names its kind. A body is kept as it was given, but
 // for secrets (store/secret.h) and for names: what has two of them is kept under one.
 
-static Err named(const Call *call, const Json *given, const Json **ret, Error *error);
+static Err named(const Edit *edit, const Json *given, const Json **ret, Error *error);
 static Err save(Edit *edit, const Json *given, bool is_new, bool is_patched, Error *error);
 static Err read_body(Edit *edit, const Json *given, Error *error);
-static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error);
+static Err text_of(const Edit *edit, Str *ret, Error *error);
 
 // Shown is a definition that is to be told of.
 typedef struct Shown {
@@ -45,19 +45,41 @@ static Str kind_text(const Call *call)
     return str_from(call->route->definition->kind);
 }
 
+// expected_version reads If-Match: "7" or 7. What names no version at all never matches.
+static int64_t expected_version(const Call *call)
+{
+    Str given = exchange_header(call->exchange, S("If-Match"));
+    int64_t version;
+    if (!given.at || str_eq(given, S("*")))
+        return DEFINITION_ANY_VERSION;
+    if (given.len > 2 && given.at[0] == '"' && given.at[given.len - 1] == '"')
+        given = (Str){ given.at + 1, given.len - 2 };
+    return str_to_i64(given, 1, INT64_MAX, &version) ? version : 0;
+}
+
+Edit edit_of(Call *call, Tx *tx)
+{
+    assert(call->route->definition);
+    return (Edit){ .call = call,
+                   .tx = tx,
+                   .kind = call->route->definition,
+                   .id = call->params[0],
+                   .expected = expected_version(call) };
+}
+
 Err definition_post(Call *call, Tx *tx, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     TRY(call_body(call, error));
     return save(&edit, call->body, true, false, error);
 }
 
 Err definition_put(Call *call, Tx *tx, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     const Json *given;
     TRY(call_body(call, error));
-    TRY(named(call, call->body, &given, error));
+    TRY(named(&edit, call->body, &given, error));
     if (noun(call)->secrets)
         TRY(edit_find(&edit, error));
     return save(&edit, given, false, false, error);
@@ -71,38 +93,43 @@ Err definition_patch(Call *call, Tx *tx, Error *error)
 
 Err definition_change(Call *call, Tx *tx, const Json *changes, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     const Json *given;
     TRY(edit_find(&edit, error));
     TRY(edit_patch(&edit, changes, &given, error));
     return save(&edit, given, false, true, error);
 }
 
-static Err parse_row(const Call *call, Str id, Str text, const Json **ret, Error *error)
+static Err parse_of(const Call *call, const DefinitionKind *kind, const Definition *row,
+                    const Json **ret, Error *error)
 {
     Error unreadable = { 0 };
-    if (json_parse(call->arena, text, ret, &unreadable) == ERR_OK)
+    if (json_parse(call->arena, row->body, ret, &unreadable) == ERR_OK)
         return ERR_OK;
-    return fail(error, ERR_CORRUPT, "%.*s %.*s: %s", STR_ARG(kind_text(call)), STR_ARG(id),
-                unreadable.detail);
+    return fail(error, ERR_CORRUPT, "%s %.*s: %s", kind->kind, STR_ARG(row->id), unreadable.detail);
+}
+
+static Err parse_row(const Call *call, const Definition *row, const Json **ret, Error *error)
+{
+    return parse_of(call, call->route->definition, row, ret, error);
 }
 
 Err edit_find(Edit *edit, Error *error)
 {
     Definition old;
-    Call *call = edit->call;
-    Str id = call->params[0];
     TRY(definition_lock(edit->tx, error));
-    TRY(definition_get(edit->tx->db, &edit->tx->arena, call->tenant, kind_text(call), id, &old,
-                       error));
-    return parse_row(call, id, old.body, &edit->old, error);
+    TRY(definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant,
+                       str_from(edit->kind->kind), edit->id, &old, error));
+    edit->stored = old;
+    return parse_of(edit->call, edit->kind, &old, &edit->old, error);
 }
 
 // named returns a body with the id that the path says, which may be left out of it but not differ.
-static Err named(const Call *call, const Json *given, const Json **ret, Error *error)
+static Err named(const Edit *edit, const Json *given, const Json **ret, Error *error)
 {
-    const DefinitionKind *kind = call->route->definition;
-    Str member = str_from(kind->id_member), id = call->params[0];
+    const Call *call = edit->call;
+    const DefinitionKind *kind = edit->kind;
+    Str member = str_from(kind->id_member), id = edit->id;
     const Json *value = json_get(given, member);
     if (json_type(value) == JSON_STRING && !str_eq(json_str(value), id)) {
         Members members = members_open(given, S(""), error);
@@ -143,45 +170,42 @@ Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error)
     json_open(&out, '{');
     put_members(call, &out, edit->old, &(Showing){ .shows_all = true });
     json_close(&out, '}');
-    TRY(rewrite(call->arena, call->route->definition->shape, changes, true, &patch, error));
+    TRY(rewrite(call->arena, edit->kind->shape, changes, true, &patch, error));
     TRY(call_merge(call, buf_str(&shown), patch, &merged, error));
-    return named(call, merged, ret, error);
+    return named(edit, merged, ret, error);
 }
 
-// expected_version reads If-Match: "7" or 7. What names no version at all never matches.
-static int64_t expected_version(const Call *call)
+Err edit_ready(Edit *edit, const Json *given, bool is_patched, Error *error)
 {
-    Str given = exchange_header(call->exchange, S("If-Match"));
-    int64_t version;
-    if (!given.at || str_eq(given, S("*")))
-        return DEFINITION_ANY_VERSION;
-    if (given.len > 2 && given.at[0] == '"' && given.at[given.len - 1] == '"')
-        given = (Str){ given.at + 1, given.len - 2 };
-    return str_to_i64(given, 1, INT64_MAX, &version) ? version : 0;
+    const Noun *of = noun_of(edit->kind);
+    TRY(read_body(edit, given, error));
+    edit->is_patched = is_patched;
+    if (of->complete)
+        TRY(of->complete(edit, error));
+    TRY(text_of(edit, &edit->text, error));
+    return of->may_save ? of->may_save(edit, error) : ERR_OK;
+}
+
+Err edit_write(Edit *edit, bool is_new, Definition *ret, Error *error)
+{
+    const Noun *of = noun_of(edit->kind);
+    int64_t tenant = edit->call->tenant;
+    Str kind = str_from(edit->kind->kind);
+    Str id = json_str(json_get(edit->body, str_from(edit->kind->id_member)));
+    if (is_new)
+        TRY(definition_create(edit->tx, tenant, kind, id, edit->text, ret, error));
+    else
+        TRY(definition_replace(edit->tx, tenant, kind, id, edit->expected, edit->text, ret, error));
+    // What stands there already makes no version, and is not what was given.
+    edit->is_changed = ret->body.at == edit->text.at;
+    return of->touch ? of->touch(edit, error) : ERR_OK;
 }
 
 Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Definition *ret,
               Error *error)
 {
-    Call *call = edit->call;
-    const Noun *of = noun(call);
-    Str kind = kind_text(call), text;
-    TRY(read_body(edit, given, error));
-    edit->is_patched = is_patched;
-    if (of->complete)
-        TRY(of->complete(edit, error));
-    TRY(text_of(edit, is_patched, &text, error));
-    if (of->may_save)
-        TRY(of->may_save(edit, error));
-    Str id = json_str(json_get(edit->body, str_from(of->kind->id_member)));
-    if (is_new)
-        TRY(definition_create(edit->tx, call->tenant, kind, id, text, ret, error));
-    else
-        TRY(definition_replace(edit->tx, call->tenant, kind, id, expected_version(call), text, ret,
-                               error));
-    // What stands there already makes no version, and is not what was given.
-    edit->is_changed = ret->body.at == text.at;
-    return of->touch ? of->touch(edit, error) : ERR_OK;
+    TRY(edit_ready(edit, given, is_patched, error));
+    return edit_write(edit, is_new, ret, error);
 }
 
 static Err look_beside(Call *call, Db *db, const Definition *rows, size_t count, Error *error)
@@ -229,11 +253,31 @@ static Err without(Arena *arena, const Json *object, Str member, const Json **re
     return json_parse(arena, buf_str(&text), ret, error);
 }
 
+Err edit_keep_switch(const Edit *edit, const Json *given, const Json **ret, Error *error)
+{
+    const Noun *of = noun_of(edit->kind);
+    Str on = switch_of(of), reason = str_from(of->off_reason);
+    const Json *kept = json_get(edit->old, on), *why = json_get(edit->old, reason);
+    *ret = given;
+    if (!kept || json_get(given, on))
+        return ERR_OK;
+    Buf text = buf_new(edit->call->arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    for (JsonIter it = json_each(given); json_next(&it);)
+        json_put_raw(&out, it.key, json_text(edit->call->arena, it.value));
+    json_put_raw(&out, on, json_text(edit->call->arena, kept));
+    if (reason.at && why && !json_get(given, reason))
+        json_put_raw(&out, reason, json_text(edit->call->arena, why));
+    json_close(&out, '}');
+    return json_parse(edit->call->arena, buf_str(&text), ret, error);
+}
+
 // read_body checks what was given and puts it under the names of its rows.
 static Err read_body(Edit *edit, const Json *given, Error *error)
 {
     Arena *arena = edit->call->arena;
-    const Noun *of = noun(edit->call);
+    const Noun *of = noun_of(edit->kind);
     TRY(of->kind->check(arena, given, error));
     TRY(rewrite(arena, of->kind->shape, given, false, &edit->body, error));
     Str reason = str_from(of->off_reason);
@@ -242,9 +286,8 @@ static Err read_body(Edit *edit, const Json *given, Error *error)
     return ERR_OK;
 }
 
-// sealer_of is what seals an edit's secrets. Where it is_patched, what is not in the body was taken
-// out of it.
-static Sealer sealer_of(const Edit *edit, bool is_patched)
+// sealer_of is what seals an edit's secrets.
+static Sealer sealer_of(const Edit *edit)
 {
     Call *call = edit->call;
     return (Sealer){
@@ -252,23 +295,23 @@ static Sealer sealer_of(const Edit *edit, bool is_patched)
         .ring = call->api->ring,
         .random = edit->tx->random,
         .now = edit->tx->now,
-        .owner = { kind_text(call), call->tenant,
-                   json_str(json_get(edit->body, str_from(noun(call)->kind->id_member))) },
+        .owner = { str_from(edit->kind->kind), call->tenant,
+                   json_str(json_get(edit->body, str_from(edit->kind->id_member))) },
         .is_foreign = call->api->is_key_foreign,
-        .drops_unnamed = is_patched,
+        .drops_unnamed = edit->is_patched,
         .overlap = edit->overlap,
     };
 }
 
 // seal returns the member with secrets as it is to be stored.
-static Err seal(const Edit *edit, bool is_patched, Str *ret, Error *error)
+static Err seal(const Edit *edit, Str *ret, Error *error)
 {
     Call *call = edit->call;
-    const Noun *of = noun(call);
+    const Noun *of = noun_of(edit->kind);
     const Shape *shape;
     Str member = str_from(of->secrets);
     TRY(of->find_shape(call->arena, edit->body, &shape, error));
-    Sealer sealer = sealer_of(edit, is_patched);
+    Sealer sealer = sealer_of(edit);
     sealer.old = json_get(edit->old, member);
     sealer.has_moved = edit->old && of->has_moved(edit->body, edit->old);
     Str pointer = str_format(call->arena, "/%.*s", STR_ARG(member));
@@ -294,15 +337,17 @@ static Str secret_name(const Noun *of)
 }
 
 // seal_alone returns the secret that stands in the body itself as it is to be stored; none.
-static Err seal_alone(const Edit *edit, bool is_patched, Str *ret, Error *error)
+static Err seal_alone(const Edit *edit, Str *ret, Error *error)
 {
     Arena *arena = edit->call->arena;
-    Str name = secret_name(noun(edit->call)), text;
+    const Noun *of = noun_of(edit->kind);
+    Str name = secret_name(of), text;
     const Json *given, *stored;
-    Sealer sealer = sealer_of(edit, is_patched || edit->drops_secret);
+    Sealer sealer = sealer_of(edit);
+    sealer.drops_unnamed |= edit->drops_secret;
     TRY(alone(arena, edit->body, name, &given, error));
     TRY(alone(arena, edit->old, name, &sealer.old, error));
-    TRY(secret_seal(&sealer, noun(edit->call)->secret, given, S(""), &text, error));
+    TRY(secret_seal(&sealer, of->secret, given, S(""), &text, error));
     TRY(json_parse(arena, text, &stored, error));
     const Json *value = json_get(stored, name);
     *ret = value ? json_text(arena, value) : STR_NONE;
@@ -330,17 +375,17 @@ Err edit_put(Edit *edit, Str member, Str json, Error *error)
 }
 
 // text_of returns what is to be stored.
-static Err text_of(const Edit *edit, bool is_patched, Str *ret, Error *error)
+static Err text_of(const Edit *edit, Str *ret, Error *error)
 {
-    const Noun *of = noun(edit->call);
+    const Noun *of = noun_of(edit->kind);
     Edit stored = *edit;
     Str sealed;
     if (of->secrets) {
-        TRY(seal(edit, is_patched, &sealed, error));
+        TRY(seal(edit, &sealed, error));
         TRY(edit_put(&stored, str_from(of->secrets), sealed, error));
     }
     if (of->secret) {
-        TRY(seal_alone(edit, is_patched, &sealed, error));
+        TRY(seal_alone(edit, &sealed, error));
         if (sealed.at)
             TRY(edit_put(&stored, secret_name(of), sealed, error));
     }
@@ -356,6 +401,7 @@ static Err answer_row(Call *call, Db *db, const Shown *of, Error *error)
         TRY(noun(call)->look_at(call, db, row->id, &shown->looked, error));
     shown->row.id = str_dup(call->arena, row->id);
     shown->row.body = str_dup(call->arena, row->body);
+    shown->row.origin = str_dup(call->arena, row->origin);
     call->with = shown;
     call_later(call, tell_row);
     return ERR_OK;
@@ -394,7 +440,7 @@ static Err deactivate(const Call *call, Tx *tx, Str id, bool *ret, Error *error)
     Str kind = kind_text(call);
     TRY(definition_lock(tx, error));
     TRY(definition_get(tx->db, &tx->arena, call->tenant, kind, id, &current, error));
-    TRY(parse_row(call, id, current.body, &body, error));
+    TRY(parse_row(call, &current, &body, error));
     *ret = is_on(noun(call), body);
     if (!*ret)
         return ERR_OK;
@@ -455,7 +501,7 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     JsonOut *out = &call->json;
     Str on = switch_of(noun(call));
     const Json *body;
-    TRY(parse_row(call, row->id, row->body, &body, error));
+    TRY(parse_row(call, row, &body, error));
     json_open(out, '{');
     put_members(call, out, body, &(Showing){ may_edit(call), on, shown->secret, true });
     put_usual(call, out, body);
@@ -468,6 +514,7 @@ static Err put_row(Call *call, const Shown *shown, Error *error)
     json_put_i64(out, S("version"), row->version);
     json_put_time(out, S("createdAt"), row->created_at);
     json_put_time(out, S("updatedAt"), row->updated_at);
+    origin_put(out, call->arena, row->origin, row->version);
     if (call->known)
         noun(call)->tell(call, call->known, row->id);
     if (shown->warning_count > 0)
@@ -548,7 +595,7 @@ static Err pick_page(Call *call, Db *db, Picked *picked, Error *error)
                         error));
     for (size_t i = 0; i < seen->count; i++) {
         const Json *body;
-        TRY(parse_row(call, rows[i].id, rows[i].body, &body, error));
+        TRY(parse_row(call, &rows[i], &body, error));
         if (!noun(call)->fits(call, body))
             continue;
         TRY(show_row(call, &rows[i], error));

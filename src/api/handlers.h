@@ -85,14 +85,13 @@ Err source_rotate(Call *call, Tx *tx, Error *error);
 Err hook_read(Call *call, Error *error);
 extern const RouteSet hook_set;
 
-// lists_api.c: a list is a definition whose members are written in slices, ahead of it. list_save
-// is its Noun's part in a save, list_look and list_put_targets in showing one.
+// lists_api.c: a list is a definition whose members are written in slices, ahead of it.
+// list_look and list_put_targets are its Noun's part in showing one.
 Err list_read(Call *call, Error *error);
 void list_start(Call *call);
 Err list_saved_post(Call *call, Tx *tx, Error *error);
 Err list_saved_put(Call *call, Tx *tx, Error *error);
 Err list_saved_patch(Call *call, Tx *tx, Error *error);
-Err list_save(Call *call, Tx *tx, Str id, Error *error);
 Err list_look(Call *call, Db *db, Str id, const void **ret, Error *error);
 void list_put_targets(const Call *call, JsonOut *out, const void *of);
 extern const Param list_target_params[];

@@ -1,5 +1,6 @@
 #include "api/handlers.h"
 
+#include "api/noun.h"
 #include "api/shapes.h"
 #include "domain/list.h"
 #include "store/definition.h"
@@ -9,33 +10,46 @@
 // and check them. A thousand are written in the transaction that saves the list; more go ahead of
 // it, a transaction for each thousand, so that nobody waits for a hundred thousand rows. They count
 // when the list is saved, all at once (store/list.h). A save without "targets" leaves them as they
-// are.
+// are. What is applied with other definitions is written with these, however many it has.
 
-typedef struct ListSave {
+struct ListSave {
     bool has_targets;
+    bool is_whole; // all of it is written by the save itself
     ListMember *members;
     size_t count, written; // ahead of the save
     ListEdition edition;
     Err failed; // with this, ahead of the save; ERR_OK: not
     Str why;
-} ListSave;
+};
 
 static bool goes_ahead(const ListSave *save)
 {
-    return save->count > LIST_SLICE_MAX;
+    return !save->is_whole && save->count > LIST_SLICE_MAX;
 }
 
 // without_targets is the body as it is stored.
-static Err without_targets(const Call *call, const Json **ret, Error *error)
+static Err without_targets(Arena *arena, const Json *body, const Json **ret, Error *error)
 {
-    Buf text = buf_new(call->arena, BUF_WHOLE);
+    Buf text = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
-    for (JsonIter it = json_each(call->body); json_next(&it);)
+    for (JsonIter it = json_each(body); json_next(&it);)
         if (!str_eq(it.key, S("targets")))
-            json_put_raw(&out, it.key, json_text(call->arena, it.value));
+            json_put_raw(&out, it.key, json_text(arena, it.value));
     json_close(&out, '}');
-    return json_parse(call->arena, buf_str(&text), ret, error);
+    return json_parse(arena, buf_str(&text), ret, error);
+}
+
+static Err take_targets(Arena *arena, const Json **body, ListSave *save, Error *error)
+{
+    const Json *targets = json_get(*body, S("targets"));
+    if (!targets)
+        return ERR_OK;
+    TRY(without_targets(arena, *body, body, error));
+    save->has_targets = json_type(targets) != JSON_NULL;
+    if (!save->has_targets)
+        return ERR_OK;
+    return list_members(arena, targets, S("/targets"), &save->members, &save->count, error);
 }
 
 Err list_read(Call *call, Error *error)
@@ -44,14 +58,16 @@ Err list_read(Call *call, Error *error)
     *save = (ListSave){ 0 };
     call->thought = save;
     TRY(call_body(call, error));
-    const Json *targets = json_get(call->body, S("targets"));
-    if (!targets)
-        return ERR_OK;
-    TRY(without_targets(call, &call->body, error));
-    save->has_targets = json_type(targets) != JSON_NULL;
-    if (!save->has_targets)
-        return ERR_OK;
-    return list_members(call->arena, targets, S("/targets"), &save->members, &save->count, error);
+    return take_targets(call->arena, &call->body, save, error);
+}
+
+Err list_take(Arena *arena, const Json **body, ListSave **ret, Error *error)
+{
+    ListSave *save = ARENA_NEW(arena, ListSave);
+    *save = (ListSave){ .is_whole = true };
+    TRY(take_targets(arena, body, save, error));
+    *ret = save;
+    return ERR_OK;
 }
 
 static Call *call_of(Op *op)
@@ -159,17 +175,94 @@ Err list_saved_patch(Call *call, Tx *tx, Error *error)
     return save_by(call, tx, definition_patch, error);
 }
 
-Err list_save(Call *call, Tx *tx, Str id, Error *error)
+Err list_save(Edit *edit, Error *error)
 {
     ListEdition edition;
-    const ListSave *save = call->thought;
+    Tx *tx = edit->tx;
+    const ListSave *save = edit->members ? edit->members : edit->call->thought;
+    Str id = json_str(json_get(edit->body, S("id")));
     if (!save->has_targets)
         return ERR_OK;
     if (goes_ahead(save))
         return list_publish(tx, &save->edition, error);
-    TRY(list_begin(tx, call->tenant, id, save->count, &edition, error));
-    list_write(tx, &edition, 0, save->members, save->count);
+    TRY(list_begin(tx, edit->call->tenant, id, save->count, &edition, error));
+    for (size_t from = 0, left = save->count; left > 0;) {
+        size_t slice = left < LIST_SLICE_MAX ? left : LIST_SLICE_MAX;
+        list_write(tx, &edition, from, save->members + from, slice);
+        from += slice;
+        left -= slice;
+    }
     return list_publish(tx, &edition, error);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const ListMember *x = a, *y = b;
+    return str_cmp(x->address, y->address);
+}
+
+static bool is_same(const ListMember *a, const ListMember *b)
+{
+    return str_eq(a->address, b->address) && str_eq(a->name, b->name) &&
+           str_eq(a->locale, b->locale);
+}
+
+// Their order does not matter: who is told is told.
+static void compare(ListMember *from, size_t from_count, ListMember *to, size_t to_count,
+                    ListDifference *ret)
+{
+    size_t i = 0, j = 0;
+    qsort(from, from_count, sizeof *from, by_address);
+    qsort(to, to_count, sizeof *to, by_address);
+    while (i < from_count || j < to_count) {
+        int order = i == from_count ? 1 : j == to_count ? -1 : by_address(&from[i], &to[j]);
+        if (order == 0)
+            ret->changed += !is_same(&from[i], &to[j]);
+        else if (order < 0)
+            ret->removed++;
+        else
+            ret->added++;
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+// stored_members reads all of them.
+static Err stored_members(const Edit *edit, ListMember **ret, size_t *ret_count, Error *error)
+{
+    int64_t list, all;
+    Arena *arena = &edit->tx->arena;
+    Db *db = edit->tx->db;
+    Walk walk = { .limit = PAGE_ROWS_MAX };
+    Seen seen = { .has_more = true };
+    TRY(list_find(db, arena, edit->call->tenant, edit->id, &list, error));
+    TRY(list_count(db, arena, edit->call->tenant, list, &all, error));
+    ListMember *members = ARENA_ARRAY(arena, ListMember, (size_t) all + 1), *page;
+    size_t count = 0;
+    while (seen.has_more && count < (size_t) all) {
+        TRY(list_page(db, arena, edit->call->tenant, list, &walk, &page, &seen, error));
+        for (size_t i = 0; i < seen.count && count < (size_t) all; i++)
+            members[count++] = page[i];
+        walk.after = seen.next;
+    }
+    *ret = members;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+Err list_compare(const Edit *edit, ListDifference *ret, Error *error)
+{
+    ListMember *stored;
+    size_t count;
+    const ListSave *save = edit->members;
+    *ret = (ListDifference){ 0 };
+    if (!save || !save->has_targets)
+        return ERR_OK;
+    TRY(stored_members(edit, &stored, &count, error));
+    ListMember *given =
+        arena_copy(&edit->tx->arena, save->members, save->count * sizeof *save->members);
+    compare(stored, count, given, save->count, ret);
+    return ERR_OK;
 }
 
 // LookedList is what a list shows beside its body.

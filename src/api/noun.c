@@ -120,7 +120,7 @@ static Err may_save_job(const Edit *edit, Error *error)
     if (!payload || json_text(edit->call->arena, payload).len <= max)
         return ERR_OK;
     error_add(error, S("/payload"), "too-large", "may have %zu bytes", max);
-    return error_close(error, edit->call->route->definition->shape->invalid);
+    return error_close(error, edit->kind->shape->invalid);
 }
 
 // warn_of_schedules tells what an expression may not have been meant to say.
@@ -178,7 +178,7 @@ static Err touch_list(Edit *edit, Error *error)
         TRY(lane_ensure(edit->tx, edit->call->tenant, json_str(it.value), error));
         TRY(edit_warn_of_missing(edit, &definition_channel, json_str(it.value), error));
     }
-    return list_save(edit->call, edit->tx, json_str(json_get(edit->body, S("id"))), error);
+    return list_save(edit, error);
 }
 
 static Err touch_channel(Edit *edit, Error *error)

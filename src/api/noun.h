@@ -19,8 +19,14 @@ typedef struct EditWarning {
 typedef struct Edit {
     Call *call;
     Tx *tx;
-    const Json *body; // valid, and under the names of its shape's rows
-    const Json *old;  // as it is stored; NULL for a new one
+    const DefinitionKind *kind;
+    Str id;                   // of one that is stored; none for a new one
+    int64_t expected;         // the version that may be replaced
+    const Json *body;         // valid, and under the names of its shape's rows
+    Str text;                 // the same as it is to be stored, once it is ready
+    const Json *old;          // as it is stored; NULL for a new one
+    Definition stored;        // that row, where it was looked for
+    struct ListSave *members; // of a list, where its call did not bring them by itself; NULL
     const EditWarning *warnings;
     size_t warning_count;
     bool is_changed;   // once it is saved: there is a new version of it
@@ -116,6 +122,16 @@ void show_source(const Call *call, JsonOut *out, const Json *body);
 Err may_delete_source(const Call *call, Tx *tx, Str id, Error *error);
 Err hide_source(Tx *tx, int64_t tenant, Str id, Error *error);
 
+// lists_api.c's. list_save is a list's part in a save. list_take takes a list's members out of a
+// body that is applied with others; list_compare says how those that are stored would change.
+typedef struct ListSave ListSave;
+typedef struct ListDifference {
+    size_t added, removed, changed;
+} ListDifference;
+Err list_save(Edit *edit, Error *error);
+Err list_take(Arena *arena, const Json **body, ListSave **ret, Error *error) MUST_USE;
+Err list_compare(const Edit *edit, ListDifference *ret, Error *error) MUST_USE;
+
 // integrations_api.c's.
 extern const char *const integration_told[];
 Err integration_find_shape(Arena *arena, const Json *body, const Shape **ret, Error *error);
@@ -131,13 +147,22 @@ void integration_put(const Call *call, JsonOut *out, const void *looked);
 
 const Noun *noun_of(const DefinitionKind *kind);
 
-// edit_find reads the definition that the path names as it is stored, under the lock: a patch
-// changes what was read, and a secret that is left out is kept. edit_patch returns what a merge
-// patch makes of it as it is shown, marks and all. edit_save checks what is given, seals its
-// secrets and makes it, or its next version; where it is_patched, what is not in it was taken out.
+// edit_of is of the definition that the call's path names. edit_find reads it as it is stored,
+// under the lock: a patch changes what was read, and a secret that is left out is kept. edit_patch
+// returns what a merge patch makes of it as it is shown, marks and all. edit_save checks what is
+// given, seals its secrets (edit_ready) and makes it, or its next version (edit_write); where it
+// is_patched, what is not in it was taken out.
+Edit edit_of(Call *call, Tx *tx);
 Err edit_find(Edit *edit, Error *error) MUST_USE;
 Err edit_patch(Edit *edit, const Json *changes, const Json **ret, Error *error) MUST_USE;
-// definition_change does all of that for a merge patch, and answers with the row.
 Err edit_save(Edit *edit, const Json *given, bool is_new, bool is_patched, Definition *ret,
               Error *error) MUST_USE;
+Err edit_ready(Edit *edit, const Json *given, bool is_patched, Error *error) MUST_USE;
+Err edit_write(Edit *edit, bool is_new, Definition *ret, Error *error) MUST_USE;
+
+// edit_keep_switch returns what is given with "enabled" (or "active") as it is stored, where it
+// does not say so itself.
+Err edit_keep_switch(const Edit *edit, const Json *given, const Json **ret, Error *error) MUST_USE;
+
+// definition_change does all of that for a merge patch, and answers with the row.
 Err definition_change(Call *call, Tx *tx, const Json *changes, Error *error) MUST_USE;

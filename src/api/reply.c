@@ -8,7 +8,7 @@ enum { ANSWER_BYTES_MAX = 64 << 20 };
 void reply_anew(Served *served)
 {
     served->error = (Error){ .arena = served->call.arena };
-    served->is_secret = served->is_late = false;
+    served->is_secret = served->is_late = served->is_undone = false;
     served->refused = ERR_OK;
     served->call.reply = (Reply){ 0 };
     served->call.out = (Buf){ 0 };
@@ -39,6 +39,12 @@ void call_header(Call *call, Str name, Str value)
 {
     assert(call->reply.header_count < REPLY_HEADERS_MAX);
     call->reply.headers[call->reply.header_count++] = (Header){ name, value };
+}
+
+void call_undo(Call *call)
+{
+    assert(call->route->run.is_whole);
+    ((Served *) call)->is_undone = true;
 }
 
 void call_secret(Call *call)

@@ -19,7 +19,7 @@ static Err answer(Call *call, const Definition *row, const RotateBody *body, boo
 
 Err channel_rotate(Call *call, Tx *tx, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     RotateBody body = { .overlap = OVERLAP_USUAL };
     const Json *changes, *given;
     Definition row;

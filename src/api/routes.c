@@ -1,3 +1,4 @@
+#include "api/apply.h"
 #include "api/handlers.h"
 #include "api/shapes.h"
 #include "api/trigger_events.h"
@@ -140,6 +141,13 @@ const Route routes[] = {
       "Why it did or did not fire, trigger by trigger: what it made comes first", PAGED(explain_shape) },
     { "GET",    "/v1/events/{id}/timeline",     LOOKERS,   READS(event_timeline),
       "All that happened to it, in order", PAGE(moment_shape) },
+
+    { "POST",   "/v1/apply",                    AUTHORS | OPERATORS, { .work = WORK_WRITE, .think = apply_read, .write = apply_write, .is_whole = true },
+      "Make definitions say what files say: all of them, or nothing; each takes the right that its own routes take",
+      POSTED_OF(BODY_LARGE, apply_body_shape), GIVES(200, apply_shape),
+      .example = "{\"definitions\":[{\"kind\":\"trigger\",\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}],\"dryRun\":true}" },
+    { "GET",    "/v1/definitions",              AUTHORS | OPERATORS, READS(export_list),
+      "List definitions of a kind as apply takes them, with references for their secrets", .params = export_params, PAGE(exported_shape) },
 
     { "GET",    "/v1/site",                     SITES,     READS(site_get),
       "Which site the key is for, and central's epoch", GIVES(200, site_shape) },

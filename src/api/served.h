@@ -25,6 +25,8 @@ struct Served {
     Sha256 hash;          // of the key it named
     Sha256 request;       // what the idempotency key stands for
     const Error *refusal; // of call_turn_down(); else NULL
+    Err (*tried)(Call *call, Error *error); // tells of what call_undo() undid; NULL
+    bool is_undone;                         // in this try: by call_undo()
     bool is_secret;
     bool is_read;
     Desk desk;

@@ -246,7 +246,7 @@ static Err changes_of(const Call *call, Str secret, const Json **ret, Error *err
 
 Err source_rotate(Call *call, Tx *tx, Error *error)
 {
-    Edit edit = { .call = call, .tx = tx };
+    Edit edit = edit_of(call, tx);
     SourceRotateBody body = { .overlap = OVERLAP_USUAL };
     const Json *changes, *given;
     Definition row;

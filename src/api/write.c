@@ -33,6 +33,7 @@ void call_write(Call *call)
                                              : &one,
                      .done = run->set ? set_done : write_done,
                      .is_urgent = run->is_first,
+                     .is_alone = run->is_whole,
                      .weight = call->weight,
                      .bytes = call->exchange->body.len };
     writer_submit(api_writer(call->api), &call->op);
@@ -169,14 +170,33 @@ void reply_later(Served *served, Err err, const Error *error)
         exchange_wake(call->exchange, answer_at_server);
 }
 
-// work does what the call asks for; of one that was turned down only the refusal is left to keep.
+// work does what the call asks for; of one that was turned down, or tried and undone, only the
+// answer is left to keep.
 static Err work(Served *served, Tx *tx)
 {
     Call *call = &served->call;
+    if (served->tried) {
+        call_later(call, served->tried);
+        return ERR_OK;
+    }
     if (!served->refusal)
         return call->route->run.write(call, tx, &served->error);
     served->error = *served->refusal;
     return served->refusal->err;
+}
+
+// UNDONE is what the writer is told of a call that was only tried. Nobody else hears it.
+#define UNDONE ERR_CONFLICT
+
+// undo has the writer roll back what a call did that is whole and was refused, or only tried. What
+// was said of it stays in the call.
+static Err undo(const Served *served, Error *error)
+{
+    if (!served->call.route->run.is_whole || served->refusal || served->tried)
+        return ERR_OK;
+    if (served->refused != ERR_OK)
+        return fail(error, served->refused, "%s", served->error.detail);
+    return served->is_undone ? fail(error, UNDONE, "it was only tried") : ERR_OK;
 }
 
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
@@ -191,26 +211,54 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
             continue;
         tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
         TRY(reply_conclude(served, work(served, tx), error));
+        TRY(undo(served, error));
         TRY(leave(served, tx, error));
     }
     tx->actor = (Uuid){ { 0 } };
     return ERR_OK;
 }
 
+static void refusal_done(Op *op, Err err, const Error *error)
+{
+    reply_later((Served *) call_of_op(op), err, error);
+}
+
+// keep_undone answers a call whose work was undone on purpose: what an Idempotency-Key keeps of it
+// takes another transaction.
+static void keep_undone(Served *served)
+{
+    static const OpKind kept = { .name = "undone", .apply = apply };
+    Call *call = &served->call;
+    Error *told = arena_copy(call->arena, &served->error, sizeof served->error);
+    told->err = served->refused;
+    served->tried = served->is_undone ? call->tell : NULL;
+    served->refusal = served->is_undone ? NULL : told;
+    call->op = (Op){ .kind = &kept, .done = refusal_done };
+    writer_submit(api_writer(call->api), &call->op);
+}
+
+static bool was_undone(const Served *served, Err err)
+{
+    Err undone_with = served->is_undone ? UNDONE : served->refused;
+    return served->call.route->run.is_whole && err != ERR_OK && err == undone_with;
+}
+
 static void write_done(Op *op, Err err, const Error *error)
 {
     Call *call = call_of_op(op);
     Served *served = (Served *) call;
+    if (was_undone(served, err)) {
+        if (call->idempotency_key.at)
+            keep_undone(served);
+        else
+            reply_later(served, ERR_OK, NULL);
+        return;
+    }
     bool is_good = err == ERR_OK && served->refused == ERR_OK && call->reply.status < 300;
     if (is_good && call->route->run.after)
         call->route->run.after(call);
     else
         reply_later(served, err, error);
-}
-
-static void refusal_done(Op *op, Err err, const Error *error)
-{
-    reply_later((Served *) call_of_op(op), err, error);
 }
 
 void call_turn_down(Call *call, Err err, const Error *error)

@@ -5,8 +5,7 @@
 //   allow-private: 10.0.0.0/8
 //
 // Names are those of the command line's options; anything else is refused, with its line. The
-// command line and the environment win over the file. settings.c is the only file that knows
-// libyaml.
+// command line and the environment win over the file (YAML as base/yaml.h reads it).
 #pragma once
 
 #include "base/arena.h"

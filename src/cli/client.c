@@ -226,11 +226,13 @@ static int report_problem(const Client *client, const TransferResult *result, co
     const Json *errors = json_get(json, S("errors"));
     Problem *problems = ARENA_ARRAY(arena, Problem, json_count(errors) + 1);
     size_t count = 0;
-    for (JsonIter it = json_each(errors); json_next(&it);)
+    for (JsonIter it = json_each(errors); json_next(&it);) {
+        Str path = json_str(json_get(it.value, S("path")));
         problems[count++] = (Problem){
-            .path = json_str(json_get(it.value, S("path"))),
+            .path = client->place ? client->place(client->place_with, arena, path) : path,
             .message = json_str(json_get(it.value, S("message"))),
         };
+    }
 
     Failure failure = {
         .exit = exit_of(result->status),

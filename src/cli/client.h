@@ -45,6 +45,10 @@ typedef struct Client {
     bool takes_text;        // an answer need not be JSON
     TransferResult lost;    // by the last client_stream()
     const char *lists_with; // the command that lists what there is, for the hint of a 404; NULL
+
+    // place says in a person's words where a problem's path leads; NULL: the path is told.
+    Str (*place)(void *with, Arena *arena, Str path);
+    void *place_with;
 } Client;
 
 typedef struct Answer {

@@ -45,14 +45,38 @@ static const Command *const client_rows[] = {
     &command_audit,        &command_kpi,         &command_triggers,   &command_templates,
     &command_lists,        &command_channels,    &command_jobs,       &command_automations,
     &command_integrations, &command_sources,     &command_keys,       &command_tenants,
-    &command_hold,         &command_release,     &command_clock,      &command_tick,
-    &command_health,       &command_top,
+    &command_apply,        &command_diff,        &command_export,     &command_hold,
+    &command_release,      &command_clock,       &command_tick,       &command_health,
+    &command_top,
 };
 
 static const Command *const offline_rows[] = {
     &command_filter, &command_dedup,      &command_template,
     &command_cron,   &command_completion, &command_version,
 };
+
+// The options that have a letter.
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = { { 'f', "file" }, { 'o', "output" } };
+
+static const char *option_by_letter(char letter)
+{
+    for (size_t i = 0; i < ARRAY_LEN(letters); i++)
+        if (letters[i].letter == letter)
+            return letters[i].name;
+    return NULL;
+}
+
+// letter_of is an option's letter as help shows it; empty.
+static Str letter_of(Arena *arena, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(letters); i++)
+        if (strcmp(letters[i].name, name) == 0)
+            return str_format(arena, "-%c, ", letters[i].letter);
+    return S("");
+}
 
 int command_main(int argc, char **argv, const Command *extra, size_t extra_count)
 {
@@ -193,9 +217,10 @@ static void help_command(const Command *command)
 
     Grid grid = grid_new(&arena, 2);
     for (const CommandOption *o = command->options; o && o->name; o++) {
-        const char *letter = strcmp(o->name, "file") == 0 ? "-f, " : "";
-        grid_add(&grid, o->value ? str_format(&arena, "%s--%s %s", letter, o->name, o->value)
-                                 : str_format(&arena, "%s--%s", letter, o->name));
+        Str letter = letter_of(&arena, o->name);
+        grid_add(&grid, o->value
+                            ? str_format(&arena, "%.*s--%s %s", STR_ARG(letter), o->name, o->value)
+                            : str_format(&arena, "%.*s--%s", STR_ARG(letter), o->name));
         grid_add(&grid, str_from(o->help));
     }
     grid_add(&grid, S("-h, --help"));
@@ -254,8 +279,8 @@ static int unknown_option(const CommandArgs *args, Str name)
     return args_usage(args, "peal %s has no option --%.*s", args->command->name, STR_ARG(name));
 }
 
-// take_option reads one option. inline_value is what stood behind "=" or -f, or NULL; then the
-// value is the next argument, and *at moves there.
+// take_option reads one option. inline_value is what stood behind "=" or a letter, or NULL; then
+// the value is the next argument, and *at moves there.
 static int take_option(CommandArgs *args, Str name, const char *inline_value, int argc, char **argv,
                        int *at)
 {
@@ -313,8 +338,9 @@ static int parse(Arena *arena, const Command *command, int argc, char **argv, Co
             Str name = str_cut(&rest, '=');
             const char *value = strchr(arg, '=');
             status = take_option(&args, name, value ? value + 1 : NULL, argc, argv, &at);
-        } else if (arg[1] == 'f') {
-            status = take_option(&args, S("file"), arg[2] ? arg + 2 : NULL, argc, argv, &at);
+        } else if (option_by_letter(arg[1])) {
+            Str name = str_from(option_by_letter(arg[1]));
+            status = take_option(&args, name, arg[2] ? arg + 2 : NULL, argc, argv, &at);
         } else {
             status = args_usage(&args, "\"%s\" is not an option; options have two dashes", arg);
         }

@@ -55,6 +55,11 @@ extern const Command command_sources;
 extern const Command command_keys;
 extern const Command command_tenants;
 
+// apply.c, export.c
+extern const Command command_apply;
+extern const Command command_diff;
+extern const Command command_export;
+
 // jobs.c
 extern const Command command_jobs;
 extern const Command command_automations;

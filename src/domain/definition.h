@@ -9,6 +9,7 @@
 #pragma once
 
 #include "domain/field.h"
+#include "domain/origin.h"
 
 // The order is that of apply: what others name stands before them. PARTS says that one is written
 // in several transactions (api/lists_api.c).
@@ -52,8 +53,10 @@ extern const DefinitionKind *const definition_kinds[]; // ends with NULL
 #define DEFINITION_COUNTED                                                                         \
     { "version", FIELD_COUNT, FIELD_SHOWN | FIELD_NEEDED, .help = "counts from 1" },               \
         { "createdAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED },                                   \
+        { "updatedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED },                                   \
     {                                                                                              \
-        "updatedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED                                        \
+        "origin", FIELD_OBJECT, FIELD_SHOWN, .inside = &origin_shape,                              \
+                .help = "the files that it was applied from"                                       \
     }
 #define DEFINITION_SHOWN                                                                           \
     DEFINITION_COUNTED,                                                                            \

@@ -58,6 +58,9 @@ enum {
     FIELD_OVERLAPS = 2048, // a secret whose last value may stay good beside it for a while
 };
 
+// A secret is stored as an object with this member (store/secret.h).
+#define FIELD_SEALED S("$sealed")
+
 typedef struct Field {
     const char *name; // NULL for what a list or map is of
     FieldKind kind;

@@ -8,7 +8,7 @@ static const Statement get = {
     .name = "definition_get",
     .scope = STATEMENT_TENANT,
     .params = "itt",
-    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden"
+    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden, d.origin"
            " FROM definition d"
            " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
            " AND v.version = d.version"
@@ -29,7 +29,7 @@ static const Statement page = {
     .name = "definition_page",
     .scope = STATEMENT_TENANT,
     .params = "ittii",
-    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden"
+    .sql = "SELECT d.id, d.version, v.body, d.created_at, d.updated_at, d.is_hidden, d.origin"
            " FROM (SELECT * " HEADS " LIMIT $5) AS d"
            " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
            " AND v.version = d.version WHERE d.is_hidden = 0 ORDER BY d.id LIMIT $4",
@@ -44,12 +44,13 @@ static const Statement body_get = {
 static const Statement head_put = {
     .name = "definition_head_put",
     .scope = STATEMENT_TENANT,
-    .params = "ittiiiii",
+    .params = "ittiiiiit",
     .sql = "INSERT INTO definition (tenant, kind, id, version, is_hidden, created_at, updated_at,"
-           " generation, forget_at) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)"
+           " generation, forget_at, origin) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9)"
            " ON CONFLICT (tenant, kind, id) DO UPDATE SET version = excluded.version,"
            " is_hidden = 0, created_at = excluded.created_at, updated_at = excluded.updated_at,"
-           " generation = excluded.generation, forget_at = excluded.forget_at",
+           " generation = excluded.generation, forget_at = excluded.forget_at,"
+           " origin = excluded.origin",
 };
 static const Statement version_insert = {
     .name = "definition_version_insert",
@@ -64,6 +65,19 @@ static const Statement hide = {
     .params = "ittii",
     .sql = "UPDATE definition SET is_hidden = 1, updated_at = $4, generation = $5, forget_at = NULL"
            " WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+static const Statement mark = {
+    .name = "definition_mark",
+    .scope = STATEMENT_TENANT,
+    .params = "ittt",
+    .sql = "UPDATE definition SET origin = $4 WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+static const Statement heads = {
+    .name = "definition_heads",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT id, version, origin FROM definition"
+           " WHERE tenant = $1 AND kind = $2 AND id > $3 AND is_hidden = 0 ORDER BY id LIMIT $4",
 };
 static const Statement version_erase = {
     .name = "definition_version_erase",
@@ -88,8 +102,8 @@ static const Statement forgotten = {
 };
 
 const Statement *const definition_statements[] = {
-    &get,  &edge,          &page,        &body_get,  &head_put, &version_insert,
-    &hide, &version_erase, &forgettable, &forgotten, NULL,
+    &get,   &edge,          &page,        &body_get,  &head_put, &version_insert, &mark, &hide,
+    &heads, &version_erase, &forgettable, &forgotten, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -98,7 +112,8 @@ static Definition read_row(const Value *row)
                          .version = value_to_i64(&row[1]),
                          .body = value_to_str(&row[2]),
                          .created_at = value_to_time(&row[3]),
-                         .updated_at = value_to_time(&row[4]) };
+                         .updated_at = value_to_time(&row[4]),
+                         .origin = value_to_str(&row[6]) };
 }
 
 static bool row_is_hidden(const Value *row)
@@ -224,7 +239,8 @@ static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *def
                      value_i64(definition->created_at),
                      value_i64(definition->updated_at),
                      value_i64(definition_generation(tx)),
-                     value_time(forget_at) };
+                     value_time(forget_at),
+                     value_text(definition->origin) };
     db_send(tx->db, &tx->arena, &version_insert, version, NULL);
     db_send(tx->db, &tx->arena, &head_put, head, NULL);
     tx->changes_definitions = true;
@@ -324,6 +340,31 @@ Err definition_disable(Tx *tx, int64_t tenant, Str kind, Str id, Error *error)
     json_close(&json, '}');
     return definition_replace(tx, tenant, kind, id, current.version, buf_str(&out), &disabled,
                               error);
+}
+
+void definition_mark(Tx *tx, int64_t tenant, Str kind, Str id, Str origin)
+{
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_text(origin) };
+    db_send(tx->db, &tx->arena, &mark, args, NULL);
+}
+
+Err definition_heads(Tx *tx, int64_t tenant, Str kind, Str after, size_t limit, Definition **ret,
+                     size_t *ret_count, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(after),
+                     value_i64((int64_t) limit) };
+    TRY(tx_query(tx, &heads, args, &rows, error));
+    Definition *found = ARENA_ARRAY(&tx->arena, Definition, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        found[i] = (Definition){ .id = value_to_str(&row[0]),
+                                 .version = value_to_i64(&row[1]),
+                                 .origin = value_to_str(&row[2]) };
+    }
+    *ret = found;
+    *ret_count = rows.count;
+    return ERR_OK;
 }
 
 // The snapshot may know for longer what is forgotten here: whoever uses it looks at the time.

@@ -26,6 +26,7 @@ typedef struct Definition {
     int64_t version;
     Str body;
     Instant created_at, updated_at;
+    Str origin; // where it was applied from, as JSON (domain/origin.h); none
 } Definition;
 
 // definition_lock also finds out whether the registry is behind: ERR_BUSY, and the batch is
@@ -59,6 +60,14 @@ Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expecte
                        Definition *ret, Error *error) MUST_USE;
 Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
                     Error *error) MUST_USE;
+
+// definition_mark says where a definition was applied from. That makes no version of it: whoever
+// changes it otherwise leaves what was said. One that is made anew was applied from nowhere.
+void definition_mark(Tx *tx, int64_t tenant, Str kind, Str id, Str origin);
+
+// definition_heads reads those that are not hidden behind an id, without their bodies.
+Err definition_heads(Tx *tx, int64_t tenant, Str kind, Str after, size_t limit, Definition **ret,
+                     size_t *ret_count, Error *error) MUST_USE;
 
 // definition_disable writes a version that says enabled: false and is otherwise the same. Nothing
 // happens where it is hidden or disabled already.

@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 
-#define SEALED S("$sealed")
+#define SEALED FIELD_SEALED
 #define ROTATED_AT S("rotatedAt")
 #define PREVIOUS S("previous")
 #define UNTIL S("until")
@@ -62,6 +62,49 @@ void secret_show(JsonOut *out, Arena *arena, const Shape *shape, const Json *sto
             put_url(out, arena, it.key, json_str(it.value));
         else
             json_put_raw(out, it.key, json_text(arena, it.value));
+    }
+    json_close(out, '}');
+}
+
+// add_variable adds a part of a variable's name: its letters in capitals, _ for what none may have.
+static void add_variable(Buf *name, Str part)
+{
+    for (size_t i = 0; i < part.len; i++) {
+        char c = part.at[i];
+        bool is_small = c >= 'a' && c <= 'z';
+        bool fits = is_small || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        buf_add_char(name, is_small ? (char) (c - 'a' + 'A') : fits ? c : '_');
+    }
+}
+
+void secret_reference(JsonOut *out, Arena *arena, Str prefix, Str name)
+{
+    Buf variable = buf_new(arena, BUF_WHOLE);
+    add_variable(&variable, prefix);
+    buf_add_char(&variable, '_');
+    add_variable(&variable, name);
+    json_open(out, '{');
+    json_put_str(out, S("env"), buf_str(&variable));
+    json_close(out, '}');
+}
+
+void secret_refer(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, Str prefix)
+{
+    json_open(out, '{');
+    for (JsonIter it = json_each(stored); shape && json_next(&it);) {
+        json_key(out, it.key);
+        if (is_map_of_secrets(shape, it.key)) {
+            json_open(out, '{');
+            for (JsonIter inside = json_each(it.value); json_next(&inside);) {
+                json_key(out, inside.key);
+                secret_reference(out, arena, prefix, STR_JOIN(arena, it.key, S("_"), inside.key));
+            }
+            json_close(out, '}');
+        } else if (is_secret(shape, it.key)) {
+            secret_reference(out, arena, prefix, it.key);
+        } else {
+            json_add_raw(out, json_text(arena, it.value));
+        }
     }
     json_close(out, '}');
 }

@@ -62,6 +62,11 @@ Err secret_open(Arena *arena, const KeyRing *ring, const SecretOwner *owner, con
 // nobody can tell what was secret: NULL shows nothing.
 void secret_show(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, bool may_edit);
 
+// secret_refer does likewise, with a reference to a variable of the environment for each secret,
+// whose name begins with prefix: {"env":"PREFIX_PASSWORD"}. secret_reference writes one of them.
+void secret_refer(JsonOut *out, Arena *arena, const Shape *shape, const Json *stored, Str prefix);
+void secret_reference(JsonOut *out, Arena *arena, Str prefix, Str name);
+
 // secret_mark writes the mark of one that is stored.
 void secret_mark(JsonOut *out, const Json *stored);
 

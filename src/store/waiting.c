@@ -82,12 +82,17 @@ typedef struct Batch {
 
 static void take_from(Waiting *waiting, OpList *list, int pen, size_t weight_max, Batch *batch)
 {
+    size_t urgent = batch->count;
+    bool is_alone = false;
     for (Op **link = &list->first;
-         *link && batch->count < BATCH_OPS_MAX && batch->weight < weight_max;) {
+         *link && batch->count < BATCH_OPS_MAX && batch->weight < weight_max && !is_alone;) {
         if (waiting_is_left_alone(waiting, pen, (*link)->kind)) {
             link = &(*link)->next;
             continue;
         }
+        is_alone = (*link)->is_alone;
+        if (is_alone && batch->count > urgent)
+            return;
         Op *op = take_at(waiting, list, link);
         batch->weight += op_weight(op);
         batch->ops[batch->count++] = op;

@@ -3,7 +3,8 @@
 //
 // Urgent operations go first: a settle or a renewal must not stand behind ten thousand events until
 // its lease has run out. There are few of them, and none is sent before the last has come back, so
-// that the others have their turn in between. A batch that holds an urgent one is kept short.
+// that the others have their turn in between. A batch that holds an urgent one is kept short. One
+// that goes alone ends the batch before it, and is one.
 //
 // What waits is bounded by number, weight and bytes; beyond that an operation is refused, unless it
 // is urgent or nothing else waits.
