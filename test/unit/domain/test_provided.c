@@ -106,6 +106,9 @@ static void a_long_list_is_told_by_its_first(void)
                   "labels contained 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2 others; \"x\" was asked for"));
 }
 
+#define TEN "xxxxxxxxxx"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN // as a property's name may be
+
 static void a_bad_config_is_refused_with_its_place(void)
 {
     static const struct {
@@ -127,6 +130,10 @@ static void a_bad_config_is_refused_with_its_place(void)
         { "posthog", "event", "{'properties':{'':1}}", "/config/properties/", "bad-path" },
         { "posthog", "event", "{'properties':{'a..b':1}}", "/config/properties/a..b", "bad-path" },
         { "posthog", "event", "{'properties':{'a':[[]]}}", "/config/properties/a", "bad-value" },
+        { "posthog", "event", "{'properties':{'a':[1,null]}}", "/config/properties/a",
+          "bad-value" },
+        { "posthog", "event", "{'properties':{'" LONG "x':1}}", "/config/properties/" LONG "x",
+          "bad-path" },
         { "generic", "event", "{'a':1}", "/config/a", "unknown-member" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

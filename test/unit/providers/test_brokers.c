@@ -157,6 +157,14 @@ static void the_old_signature_needs_a_word_in_the_config(void)
     trust = trust_in("");
     trust.config = document(&arena, "{'legacy':true}");
     CHECK(nango->verify(&arena, &hook, &trust) == HOOK_NO_SECRET);
+    // An empty secret beside a good one is none: anybody could hash the body alone.
+    trust = (HookTrust){ .secrets = { S("s3cret"), S("") }, .secret_count = 2 };
+    trust.config = document(&arena, "{'legacy':true}");
+    hook = hook_lines(
+        &arena,
+        "x-nango-signature: 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        S("{}"));
+    CHECK(nango->verify(&arena, &hook, &trust) == HOOK_MISSIGNED);
 }
 
 static void composio_is_read_in_all_its_versions(void)

@@ -56,6 +56,9 @@ static void the_header_is_a_list(void)
         { "t=1700000000,v1=001cd7feda9826e746b7d482c4badebb657398df1099e1046364f6196a230150,v1=" V1,
           HOOK_VERIFIED },
         { "v1=" V1 ",t=1700000000", HOOK_VERIFIED },
+        { "t=1700000000,v1=" V1
+          ",v1=001cd7feda9826e746b7d482c4badebb657398df1099e1046364f6196a230150",
+          HOOK_VERIFIED },
         { "t=1700000000,v0=" V1, HOOK_MALFORMED },
         { "t=1700000000,v1=", HOOK_MALFORMED },
         { "t=1700000000", HOOK_MALFORMED },
