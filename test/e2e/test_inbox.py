@@ -81,7 +81,8 @@ def test_a_hook_becomes_an_event_and_a_delivery(ctx):
     like(event, {"kind": "github.issues", "source": "gh", "payload": {"provider": "github", "eventType": "issues"}})
     equal(event["payload"]["raw"], json.loads(body))
     like(explain(peal, id), {"eventId": id, "inbox": {"id": id, "externalId": "72d3162e", "status": "completed"}})
-    equal([one["what"] for one in timeline(peal, id)][:4], ["received", "verified", "drained", "decided"])
+    equal([one["what"] for one in timeline(peal, id)],
+          ["received", "verified", "drained", "decided", "planned", "attempt", "ended"])
     like(timeline(peal, id)[2]["detail"], {"outcome": "completed", "reason": None})
 
 

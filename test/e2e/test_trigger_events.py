@@ -108,6 +108,33 @@ def test_a_config_says_which_condition_failed(ctx):
     equal([row["status"] for row in events(ctx.peal, "bugs")], ["completed", "skipped"])
 
 
+def test_a_trigger_of_a_provider_is_changed_and_deleted(ctx):
+    make_automation(ctx.peal)
+    make_feed(ctx.peal, "bugs", provider="github", type="issues", config={"labels": ["bug"]})
+    make_feed(ctx.peal, "all", provider="github", type="issues")
+
+    def labelled(key, label):
+        bring(ctx.peal, key, kind="github.issues", context={"action": "opened", "labels": [label]})
+        settle(ctx.peal)
+        return {row["dedupKey"]: row["status"] for row in events(ctx.peal, "bugs")}
+
+    equal(labelled("a:1", "ui"), {"a:1": "skipped"})
+    shown = ctx.peal.patch("/v1/triggers/bugs", {"config": {"labels": ["ui"]}}, expect=200).json
+    like(shown, {"version": 2, "config": {"labels": ["ui"]}, "provider": "github", "type": "issues"})
+    # What was decided stays as it was decided; what comes then is decided by what it says then.
+    equal(labelled("a:2", "ui"), {"a:1": "skipped", "a:2": "completed"})
+    equal(labelled("a:3", "bug"), {"a:1": "skipped", "a:2": "completed", "a:3": "skipped"})
+    kept = events(ctx.peal, "bugs")[1]
+    ctx.peal.delete("/v1/triggers/bugs", expect=204)
+    for path in ("/v1/triggers/bugs", "/v1/triggers/bugs/events"):
+        ctx.peal.get(path, expect=404)
+    equal([row["id"] for row in ctx.peal.get("/v1/triggers", expect=200).json["items"]], ["all"])
+    like(one(ctx.peal, kept["id"]), {"triggerId": "bugs", "status": "completed", "dedupKey": "a:2"})
+    before = len(deliveries(ctx.peal))
+    bring(ctx.peal, "a:4", kind="github.issues", context={"action": "opened", "labels": ["ui"]})
+    equal([row["triggerId"] for row in deliveries(ctx.peal)][:-before], ["all"])
+
+
 def test_a_trigger_event_is_queued_processed_and_completed(ctx):
     found = waiting(ctx)
     like(found, {"status": "queued", "skipReason": None, "providerEventType": "ping:pong", "dedupKey": "a:1",
@@ -262,6 +289,13 @@ def test_events_are_paged_newest_first(ctx):
             break
         cursor = "&cursor=" + page["next"]
     equal(seen, [f"k:{n}" for n in reversed(range(7))])
+    # What is none of its own takes room of a page: one may be empty, and says that it is not all.
+    for _ in range(4):
+        bring(ctx.peal, "k:6")
+    page = ctx.peal.get("/v1/triggers/hooks/events?limit=3", expect=200).json
+    equal((page["items"], page["complete"]), ([], False))
+    page = ctx.peal.get(f"/v1/triggers/hooks/events?limit=3&cursor={page['next']}", expect=200).json
+    equal(([row["dedupKey"] for row in page["items"]], page["complete"]), (["k:6", "k:5"], False))
 
 
 def test_the_automations_retry_holds(ctx):

@@ -165,6 +165,10 @@ static void a_signature_counts_where_there_is_one(void)
     hook = HOOK(&arena, "Hello, World!", "x-posthog-token: a",
                 "x-posthog-token: It's a Secret to Everybody");
     CHECK(posthog()->verify(&arena, &hook, &trust) == HOOK_TWICE);
+    hook = HOOK(&arena, "Hello, World!", "authorization: Bearer a",
+                "authorization: Bearer It's a Secret to Everybody");
+    hook.query = S("token=It's a Secret to Everybody");
+    CHECK(posthog()->verify(&arena, &hook, &trust) == HOOK_TWICE);
 }
 
 static const Test tests[] = {

@@ -120,9 +120,28 @@ static void the_challenge_is_answered(void)
     }
 }
 
+// A challenge is short: what is longer is read behind its row, as all else.
+static void what_is_too_long_for_a_challenge_is_none(void)
+{
+    for (int len = 4000; len <= 4200; len += 200) {
+        DEFER(arena_done) Arena arena = { 0 };
+        HookAnswer answer = { 0 };
+        HookTrust trust = trust_in(SECRET);
+        Str body = str_format(
+            &arena, "{\"type\":\"url_verification\",\"challenge\":\"a\",\"pad\":\"%0*d\"}", len, 0);
+        Hook hook = hook_lines(&arena, NULL, body);
+        HookHeader headers[PROVIDER_HEADERS_MAX];
+        hook.headers = headers;
+        hook.header_count =
+            provider_of(PROVIDER_SLACK)->sign(&arena, &hook, S(SECRET), NULL, headers);
+        bool is_answered = provider_of(PROVIDER_SLACK)->answer(&arena, &hook, &trust, &answer);
+        CHECK(is_answered == (body.len <= 4096));
+    }
+}
+
 static const Test tests[] = {
     TEST(the_published_signature_holds),   TEST(events_commands_and_clicks_are_read),
     TEST(the_event_has_an_id_for_its_row), TEST(what_is_not_slacks_is_refused),
-    TEST(the_challenge_is_answered),
+    TEST(the_challenge_is_answered),       TEST(what_is_too_long_for_a_challenge_is_none),
 };
 TEST_MAIN(tests)

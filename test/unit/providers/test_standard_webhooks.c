@@ -23,6 +23,9 @@ static void the_published_signature_holds(void)
     } rows[] = {
         { FIRST "webhook-signature: " SIGNATURE, HOOK_VERIFIED },
         { SVIX "svix-signature: " SIGNATURE, HOOK_VERIFIED },
+        // Where both are there, the standard's own count, and the others make up for nothing.
+        { FIRST "webhook-signature: " SIGNATURE "\nsvix-signature: v1,AAAA", HOOK_VERIFIED },
+        { SVIX "svix-signature: " SIGNATURE "\nwebhook-signature: " SIGNATURE, HOOK_UNSIGNED },
         // One of several holds; v1a and what is unknown are passed over.
         { FIRST "webhook-signature: v1,AAAM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= " SIGNATURE,
           HOOK_VERIFIED },
