@@ -240,7 +240,8 @@ CREATE UNIQUE INDEX integration_connection ON integration (connection_id) WHERE 
 CREATE UNIQUE INDEX integration_installation ON integration (installation_id) WHERE installation_id IS NOT NULL;
 
 -- What came in; insert-only. The payload lies here once, whatever is made of it. depth is how many
--- events it stems from, one by the other; NULL: it came from outside.
+-- events it stems from, one by the other; NULL: it came from outside. decided is what rules made of
+-- it without making a delivery, and why: all of them, packed (domain/decision.h); NULL: none did.
 CREATE TABLE event (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
@@ -257,6 +258,7 @@ CREATE TABLE event (
     topic TEXT,
     schema_version {I32},
     depth {SMALL},
+    decided {BYTES},
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 CREATE INDEX event_entity ON event (tenant, entity, kind, id) WHERE entity IS NOT NULL;
@@ -332,8 +334,7 @@ CREATE TABLE inbox_retell (
     PRIMARY KEY (tenant, source, external_id)
 ) {STRICT_KEYED};
 
--- What rules made of an event without making a delivery, and why: one row for all of them, packed
--- (domain/decision.h).
+-- What holds in place of an event's own column decided, once it was decided anew.
 CREATE TABLE decision (
     tenant {I64} NOT NULL,
     event {ID} NOT NULL,

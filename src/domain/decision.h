@@ -1,8 +1,8 @@
 // decision.h - what a rule made of an event, in words, and as bytes for those that made nothing.
 //
 // A rule that matched is told by its delivery. All others of an event (filtered, duplicate,
-// disabled, failed) are one row of facts, packed: an event that a hundred rules pass over must not
-// cost a hundred rows. What can be worked out again is left out: the values that a filter saw.
+// disabled, failed) are facts in its own row, packed: an event that a hundred rules pass over must
+// not cost a hundred rows. What can be worked out again is left out: the values that a filter saw.
 //
 // Most of a thousand rules say the same, so the bytes are a 2 for the format, then groups of rules
 // that differ in their numbers alone: a byte that holds the kind and which of the rest follows, the

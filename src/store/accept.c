@@ -39,11 +39,11 @@ typedef struct Batch {
     Tx *tx;
     Entry *entries;
     size_t count;
-    const Event **events;
+    EventRow *events;
     Promise *deliveries;
     QueueRow *queue;
     DecisionRow *decisions;
-    Miss *misses; // of all decisions
+    Miss *misses; // of all events
     RecallKey *filed;
     Awaiting *awaiting;
     size_t event_count, delivery_count, decision_count, miss_count, filed_count, awaiting_count;
@@ -118,7 +118,7 @@ static void make_room(Batch *batch)
         pairs += batch->entries[i].item->pair_count;
         created += batch->entries[i].item->created_count;
     }
-    batch->events = ARENA_ARRAY(arena, const Event *, batch->count + 1);
+    batch->events = ARENA_ARRAY(arena, EventRow, batch->count + 1);
     batch->deliveries = ARENA_ARRAY(arena, Promise, created + 1);
     batch->queue = ARENA_ARRAY(arena, QueueRow, created + 1);
     batch->filed = ARENA_ARRAY(arena, RecallKey, created + 1);
@@ -445,26 +445,27 @@ static void write_rows(Batch *batch, const Entry *entries, size_t count)
                     batch->delivery_count - from.delivery_count);
     queue_insert(tx, batch->queue + from.delivery_count,
                  batch->delivery_count - from.delivery_count);
-    decision_insert(tx, batch->decisions + from.decision_count,
-                    batch->decision_count - from.decision_count);
+    decision_renew(tx, batch->decisions + from.decision_count,
+                   batch->decision_count - from.decision_count);
     recall_file(tx, batch->filed + from.filed_count, batch->filed_count - from.filed_count);
     awaiting_file(tx, batch->awaiting + from.awaiting_count,
                   batch->awaiting_count - from.awaiting_count);
 }
 
-// write_item turns an event and what was decided into rows.
+// write_item turns an event and what was decided into rows; one that is decided anew has its own.
 static void write_item(Batch *batch, const Entry *entry)
 {
     const AcceptItem *item = entry->item;
     const Miss *misses = batch->misses + batch->miss_count;
-    if (!item->again)
-        batch->events[batch->event_count++] = &item->event;
     for (size_t p = 0; p < item->pair_count; p++)
         write_pair(batch, entry, &item->pairs[p]);
     size_t count = (size_t) (batch->misses + batch->miss_count - misses);
-    if (count > 0 || item->missed.at)
+    Str facts = decision_facts(&batch->tx->arena, item->missed, misses, count);
+    if (!item->again)
+        batch->events[batch->event_count++] = (EventRow){ &item->event, facts };
+    else if (facts.at)
         batch->decisions[batch->decision_count++] =
-            (DecisionRow){ entry->accept->tenant, item->event.id, item->missed, misses, count };
+            (DecisionRow){ entry->accept->tenant, item->event.id, facts };
 }
 
 // write_pair turns a decision into rows, now that the keys are known.

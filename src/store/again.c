@@ -1,13 +1,14 @@
 #include "store/again.h"
 
+#include "store/decision.h"
 #include "store/delivery.h"
 
 static const Statement stored = {
     .name = "again_stored",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = "SELECT d.facts FROM event e LEFT JOIN decision d ON d.tenant = e.tenant"
-           " AND d.event = e.id WHERE e.tenant = $1 AND e.id = $2",
+    .sql =
+        "SELECT " DECISION_HELD " FROM event e" DECISION_ANEW " WHERE e.tenant = $1 AND e.id = $2",
 };
 static const Statement made = {
     .name = "again_made",

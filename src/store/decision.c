@@ -2,11 +2,11 @@
 
 #include "store/rule.h"
 
-// An event that is decided anew has a row, of which the new one is the longer.
+// It may not be the first time: of two rows the new one is the longer.
 #define OR_AGAIN " ON CONFLICT (tenant, event) DO UPDATE SET facts = excluded.facts"
 
-static const Statement insert = {
-    .name = "decision_insert",
+static const Statement renew = {
+    .name = "decision_renew",
     .scope = STATEMENT_TENANT,
     .params = "iub",
     .many = true,
@@ -18,31 +18,32 @@ static const Statement of_event = {
     .name = "decision_of_event",
     .scope = STATEMENT_TENANT,
     .params = "iu",
-    .sql = "SELECT facts FROM decision WHERE tenant = $1 AND event = $2",
+    .sql =
+        "SELECT " DECISION_HELD " FROM event e" DECISION_ANEW " WHERE e.tenant = $1 AND e.id = $2",
 };
 
-const Statement *const decision_statements[] = { &insert, &of_event, NULL };
+const Statement *const decision_statements[] = { &renew, &of_event, NULL };
 
-static Str facts_of(Arena *arena, const DecisionRow *row)
+Str decision_facts(Arena *arena, Str missed, const Miss *misses, size_t count)
 {
-    if (row->count == 0)
-        return row->missed;
-    DecisionPack pack = decision_begin(arena, row->missed);
-    for (size_t i = 0; i < row->count; i++)
-        decision_add(&pack, &row->misses[i]);
+    if (count == 0)
+        return missed;
+    DecisionPack pack = decision_begin(arena, missed);
+    for (size_t i = 0; i < count; i++)
+        decision_add(&pack, &misses[i]);
     return decision_end(&pack);
 }
 
-void decision_insert(Tx *tx, const DecisionRow *rows, size_t count)
+void decision_renew(Tx *tx, const DecisionRow *rows, size_t count)
 {
     Value *values = ARENA_ARRAY(&tx->arena, Value, count * 3);
     for (size_t i = 0; i < count; i++) {
         Value *row = values + i * 3;
         row[0] = value_i64(rows[i].tenant);
         row[1] = value_uuid(&rows[i].event);
-        row[2] = value_bytes(facts_of(&tx->arena, &rows[i]));
+        row[2] = value_bytes(rows[i].facts);
     }
-    db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
+    db_send_many(tx->db, &tx->arena, &renew, values, count, NULL);
 }
 
 Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **ret,
@@ -52,7 +53,7 @@ Err decision_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, Miss **r
     Value args[] = { value_i64(tenant), value_uuid(&event) };
     *ret_count = 0;
     TRY(db_query(db, arena, &of_event, args, &rows, error));
-    if (rows.count == 0)
+    if (rows.count == 0 || rows.values[0].type == VALUE_NULL)
         return ERR_OK;
     return decision_unpack(arena, value_to_str(&rows.values[0]), ret, ret_count, error);
 }

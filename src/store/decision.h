@@ -1,21 +1,31 @@
-// decision.h - what did not become a delivery, and why: one row for each event, if there is any.
+// decision.h - what did not become a delivery, and why, of each event.
+//
+// It stands in the event's own row, which is written once: a row for every event beside it would
+// cost as much as its key in the dedup table. Where an event is decided anew, a row of its own
+// holds in its place.
 #pragma once
 
 #include "domain/decision.h"
 #include "store/rule.h"
 #include "store/tx.h"
 
-// DecisionRow is all that rules made of an event without making a delivery: what was known when it
-// was decided, packed, and what turned out when its keys were taken.
+// decision_facts packs all that rules made of an event without making a delivery: what was known
+// when it was decided, packed, and what turned out when its keys were taken. None: there is
+// nothing.
+Str decision_facts(Arena *arena, Str missed, const Miss *misses, size_t count);
+
+// DecisionRow is what holds of an event that was decided anew.
 typedef struct DecisionRow {
     int64_t tenant;
     Uuid event;
-    Str missed;
-    const Miss *misses;
-    size_t count;
+    Str facts;
 } DecisionRow;
 
-void decision_insert(Tx *tx, const DecisionRow *rows, size_t count);
+void decision_renew(Tx *tx, const DecisionRow *rows, size_t count);
+
+// DECISION_HELD is what holds, of an event e; DECISION_ANEW what it takes for that.
+#define DECISION_HELD "COALESCE(d.facts, e.decided)"
+#define DECISION_ANEW " LEFT JOIN decision d ON d.tenant = e.tenant AND d.event = e.id"
 
 // decision_of_event reads what did not become a delivery of one event. decision_names gives the
 // names of their rules, none where one is gone.

@@ -6,15 +6,16 @@ static const Statement insert = {
     .name = "event_insert",
     .scope = STATEMENT_TENANT,
     .params = "iutttttt"
-              "iitttii",
+              "iitttiib",
     .many = true,
     .sql = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
-           " trace, received_at, occurred_at, recipient, payload, topic, schema_version, depth)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+           " trace, received_at, occurred_at, recipient, payload, topic, schema_version, depth,"
+           " decided)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     .postgres = "INSERT INTO event (tenant, id, kind, source, identity, entity, correlation_id,"
                 " trace, received_at, occurred_at, recipient, payload, topic, schema_version,"
-                " depth) SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-                " $13, $14, $15)",
+                " depth, decided) SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+                " $11, $12, $13, $14, $15, $16)",
 };
 
 #define EVENT_COLUMNS                                                                              \
@@ -61,12 +62,13 @@ static const Statement many = {
 
 const Statement *const event_statements[] = { &insert, &one, &owner, &edge, &find, &many, NULL };
 
-void event_insert(Tx *tx, const Event *const *events, size_t count)
+void event_insert(Tx *tx, const EventRow *rows, size_t count)
 {
-    Value *values = ARENA_ARRAY(&tx->arena, Value, count * 15);
+    enum { WIDTH = 16 };
+    Value *values = ARENA_ARRAY(&tx->arena, Value, count * WIDTH);
     for (size_t i = 0; i < count; i++) {
-        const Event *event = events[i];
-        Value *row = values + i * 15;
+        const Event *event = rows[i].event;
+        Value *row = values + i * WIDTH;
         row[0] = value_i64(event->tenant);
         row[1] = value_uuid(&event->id);
         row[2] = value_text(event->kind);
@@ -82,10 +84,11 @@ void event_insert(Tx *tx, const Event *const *events, size_t count)
         row[12] = value_text(event->topic);
         row[13] = event->schema_version ? value_i64(event->schema_version) : value_null();
         row[14] = event->depth ? value_i64(event->depth) : value_null();
+        row[15] = value_bytes(rows[i].decided);
     }
     db_send_many(tx->db, &tx->arena, &insert, values, count, NULL);
     for (size_t i = 0; i < count; i++)
-        tx_event(tx, events[i]->tenant, events[i]->id, events[i]->kind);
+        tx_event(tx, rows[i].event->tenant, rows[i].event->id, rows[i].event->kind);
 }
 
 static Event read_event(const Value *row, int64_t tenant)

@@ -5,7 +5,13 @@
 #include "store/tx.h"
 #include "store/walk.h"
 
-void event_insert(Tx *tx, const Event *const *events, size_t count);
+// EventRow is an event as it is written: with what did not become a delivery (decision.h); none.
+typedef struct EventRow {
+    const Event *event;
+    Str decided;
+} EventRow;
+
+void event_insert(Tx *tx, const EventRow *rows, size_t count);
 
 // event_row reads one event, with payload and recipient parsed: NULL where one of them is damaged,
 // for the rest can still be told. ERR_NOT_FOUND for another tenant's.

@@ -3,6 +3,7 @@
 #include "domain/run.h"
 #include "store/columns.h"
 #include "store/counter.h"
+#include "store/decision.h"
 #include "store/delivery.h"
 
 _Static_assert(TRIGGER_ACTIONS_MAX == 100, "the SQL names it by number");
@@ -28,9 +29,11 @@ static const Statement decided = {
     .scope = STATEMENT_TENANT,
     .params = "iui",
     .many = true,
-    .sql = "SELECT $3, facts FROM decision WHERE tenant = $1 AND event = $2",
-    .postgres = "SELECT u.i, d.facts FROM unnest($1, $2, $3) AS u (tenant, event, i)"
-                " JOIN decision d ON d.tenant = u.tenant AND d.event = u.event",
+    .sql = "SELECT $3, " DECISION_HELD " FROM event e" DECISION_ANEW
+           " WHERE e.tenant = $1 AND e.id = $2 AND " DECISION_HELD " IS NOT NULL",
+    .postgres = "SELECT u.i, " DECISION_HELD " FROM unnest($1, $2, $3) AS u (tenant, event, i)"
+                " JOIN event e ON e.tenant = u.tenant AND e.id = u.event" DECISION_ANEW
+                " WHERE " DECISION_HELD " IS NOT NULL",
 };
 #define SESSION "r.session_id, NULL, NULL, NULL"
 #define RESULTS "r.session_id, r.enriched, r.filter_result, r.analysis_result"

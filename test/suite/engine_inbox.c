@@ -1,6 +1,7 @@
 #include "rig.h"
 
 #include "engine/duty.h"
+#include "store/decision.h"
 #include "store/definition.h"
 #include "store/inbox.h"
 
@@ -379,6 +380,42 @@ static void a_replay_decides_anew_and_what_fired_does_not_fire_again(void)
     CHECK(ask_i64(store, "SELECT COUNT(*) FROM event") == 1);
 }
 
+static size_t missed(Store *store, Uuid event)
+{
+    Miss *misses;
+    size_t count;
+    MUST(store, decision_of_event(store->db, &store->arena, TENANT, event, &misses, &count,
+                                  &store->error));
+    return count;
+}
+
+static void publish_missing(Store *store, const char *id)
+{
+    publish(store, TENANT,
+            str_format(&store->arena,
+                       "{'id':'%s','eventKind':'out','channel':'memory:default',"
+                       "'filter':{'path':'candidate.n','op':'==','value':7}}",
+                       id)
+                .at);
+}
+
+// The event's own row stays as it was written; what holds then stands beside it.
+static void what_is_decided_anew_holds_beside_what_was_before(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    publish_missing(store, "first");
+    Uuid id = put_row(store, row(store, "sql", "a"));
+    lapse(&rig, SPAN_SECOND);
+    CHECK(missed(store, id) == 1 && ask_i64(store, "SELECT COUNT(*) FROM decision") == 0);
+    publish_missing(store, "second");
+    replay(&rig, id);
+    CHECK(missed(store, id) == 3 && ask_i64(store, "SELECT COUNT(*) FROM decision") == 1);
+    replay(&rig, id);
+    CHECK(missed(store, id) == 5 && ask_i64(store, "SELECT COUNT(*) FROM decision") == 1);
+    CHECK(ask_i64(store, "SELECT COUNT(decided) FROM event") == 1);
+}
+
 // Notifications
 
 static InboxRow notification(Store *store, const char *body)
@@ -446,6 +483,7 @@ static const Test tests[] = {
     TEST(a_row_that_ends_the_process_three_times_fails_alone),
     TEST(two_drains_skip_each_other),
     TEST(a_replay_decides_anew_and_what_fired_does_not_fire_again),
+    TEST(what_is_decided_anew_holds_beside_what_was_before),
     TEST(a_notification_is_read_as_a_posted_one_and_is_one_by_its_id),
 };
 

@@ -101,7 +101,7 @@ static void every_trigger_decides_for_itself(void)
     CHECK(is_text(names[2].id, "keyed") && rows[2].kind == DECISION_DUPLICATE);
     CHECK(rows[2].reason == DECISION_REASON_DUPLICATE_KEY && rows[2].leaf == -1);
     CHECK(same_id(rows[2].holder, again->items[0].pairs[0].key.holder));
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2); // one for each event
+    CHECK(ask_i64(&store, "SELECT COUNT(decided) FROM event") == 2); // one for each event
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 3);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 2);
 }
@@ -144,7 +144,7 @@ static void a_taken_key_names_its_holder(void)
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 2);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 2);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 4);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 2);
+    CHECK(ask_i64(&store, "SELECT COUNT(decided) FROM event") == 2);
 }
 
 // Taking is one call of dedup_take() with the results it gave.
@@ -228,7 +228,7 @@ static void an_identity_comes_once(void)
     CHECK(same_id(more->items[3].identity.holder, more->items[2].event.id));
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 5);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 5);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(decided) FROM event") == 0);
 }
 
 static void a_repeated_event_does_not_take_keys(void)
@@ -315,7 +315,7 @@ static void a_failed_ingest_leaves_nothing(void)
         CHECK(ask_i64(&store, "SELECT COUNT(*) FROM event") == 0);
         CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 0);
         CHECK(ask_i64(&store, "SELECT COUNT(*) FROM dedup") == 0);
-        CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 0);
+        CHECK(ask_i64(&store, "SELECT COUNT(decided) FROM event") == 0);
         CHECK(ask_i64(&store, "SELECT COUNT(*) FROM recall") == 0);
     }
     CHECK(failed >= 9); // every insert, the look at the generation, BEGIN and COMMIT
@@ -411,7 +411,7 @@ static void an_event_is_for_the_rules_that_it_names(void)
     CHECK(take_err(accept) == ERR_OK && accept->items[0].pair_count == 1);
     CHECK(accept->items[0].pairs[0].decision.trigger == &rules[0]);
     CHECK(ask_i64(&store, "SELECT COUNT(*) FROM delivery") == 1);
-    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM decision") == 1); // the disabled one
+    CHECK(ask_i64(&store, "SELECT COUNT(decided) FROM event") == 1); // the disabled one
 
     // It is claimed under its version 0, which has the defaults of its kind.
     Claimed claimed = claim_one(&store, rules[0].rule.lane);

@@ -110,11 +110,24 @@ static Uuid park(Store *store, int n)
 static const char *const of_deliveries[] = { "event",    "delivery", "ended",    "attempt",
                                              "awaiting", "recall",   "decision", NULL };
 
+static Err decide_anew(Tx *tx, void *with, Error *error)
+{
+    static const Statement renew = {
+        .name = "suite_renew",
+        .params = "",
+        .sql = "INSERT INTO decision (tenant, event, facts) SELECT tenant, id, decided FROM event",
+    };
+    (void) with;
+    db_send(tx->db, &tx->arena, &renew, NULL, NULL);
+    return tx_sync(tx, error);
+}
+
 static void what_ended_a_year_ago_goes_with_all_that_is_of_it(void)
 {
     STORE(store);
     open_purged(&store);
     park(&store, 1);
+    MUST(&store, writer_run(store.writer, decide_anew, NULL, &store.error));
     check_rows(&store, of_deliveries, 1);
     pass(&store, PURGE_KEPT - 2 * SPAN_MINUTE);
     CHECK(purge(&store) == 0);
