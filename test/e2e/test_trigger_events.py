@@ -193,7 +193,8 @@ def test_a_run_writes_back(ctx):
 def test_what_is_written_back_has_limits(ctx):
     found = waiting(ctx)
     path = f"/v1/trigger-events/{found['id']}"
-    for body, place in (({"sessionId": "s" * 201}, "/sessionId"), ({"enrichedData": "x" * 65536}, "/enrichedData"),
+    ctx.peal.patch(path, {"sessionId": "s" * 200, "enrichedData": "x" * 65534}, expect=200)  # with its quotes 64 KiB
+    for body, place in (({"sessionId": "s" * 201}, "/sessionId"), ({"enrichedData": "x" * 65535}, "/enrichedData"),
                         ({"session": "s"}, "/session"), ({"sessionId": 5}, "/sessionId")):
         equal([error["path"] for error in ctx.peal.patch(path, body, expect=422).json["errors"]], [place])
     for body, place in (({"status": "ok"}, "/tool"), ({"tool": "t"}, "/status"),
@@ -441,6 +442,29 @@ def test_an_automation_stands_where_its_triggers_runs_stand(ctx):
     equal(standing(ctx.peal), ("Succeeded", moment(minutes=2), 2))
     ctx.peal.delete("/v1/triggers/late", expect=204)
     equal(standing(ctx.peal), ("Succeeded", moment(minutes=2), 1))
+
+
+def test_a_trigger_of_any_events_that_runs_an_automation_has_trigger_events(ctx):
+    make_automation(ctx.peal)
+    ctx.peal.post("/v1/triggers", {"id": "paid", "eventKind": "order.paid", "automation": "triage"}, expect=201)
+    ctx.peal.post("/v1/triggers", {"id": "told", "eventKind": "order.paid", "channel": "memory:default"}, expect=201)
+    event = ctx.peal.post("/v1/events", {"kind": "order.paid", "payload": {"title": "An order"}}, expect=202).json["eventId"]
+    settle(ctx.peal)
+    shown = ctx.peal.get("/v1/triggers/paid", expect=200).json
+    like(shown, {"counts": {"completed": 1}, "recentEvents": [{"eventId": event, "title": "An order", "dedupKey": None}]})
+    assert not {"counts", "recentEvents"} & ctx.peal.get("/v1/triggers/told", expect=200).json.keys()
+
+
+def test_a_run_by_hand_is_no_trigger_event(ctx):
+    """Whichever number its rule has."""
+    make_automation(ctx.peal)
+    make_feed(ctx.peal)
+    ctx.peal.post("/v1/automations/triage/run", expect=202)
+    [run] = ctx.peal.get("/v1/automations/triage/runs", expect=200).json["items"]
+    for number in range(10):
+        one(ctx.peal, f"{run['eventId']}.{number}", expect=404)
+    for id in ("nope", run["eventId"], run["eventId"] + ".", run["eventId"] + ".-1", run["eventId"] + ".99999999999999999999"):
+        one(ctx.peal, id, expect=404)
 
 
 def test_a_run_has_the_words_of_automations(ctx):

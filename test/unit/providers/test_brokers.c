@@ -68,7 +68,7 @@ static void a_push_that_is_forwarded_polls(void)
     DEFER(arena_done) Arena arena = { 0 };
     ProviderRead read = read_by(
         &arena, PROVIDER_NANGO, NULL,
-        "{'from':'google-mail','type':'forward','connectionId':'c-1','payload':{'message':{'data':"
+        "{'from':'Google-Mail','type':'forward','connectionId':'c-1','payload':{'message':{'data':"
         "'eyJlbWFpbEFkZHJlc3MiOiJ1c2VyQGV4YW1wbGUuY29tIiwiaGlzdG9yeUlkIjo5ODc2NTQzMjEwfQ==',"
         "'messageId':'2070'}}}");
     CHECK(read.polls && read.count == 0 && is_text(read.external_id, "2070"));

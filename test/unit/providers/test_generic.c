@@ -68,6 +68,8 @@ static void the_config_says_how_a_sender_is_known(void)
           "authorization: Basic dTpJdCdzIGEgU2VjcmV0IHRvIEV2ZXJ5Ym9keQ==", NULL, HOOK_MISSIGNED },
         { BASIC(""), "authorization: Basic dTp4", NULL, HOOK_MISSIGNED },
         { BASIC(""), "authorization: Basic !", NULL, HOOK_MALFORMED },
+        { BASIC(""), "authorization: dTpJdCdzIGEgU2VjcmV0IHRvIEV2ZXJ5Ym9keQ==", NULL,
+          HOOK_MALFORMED },
         { BASIC(""), "authorization: It's a Secret to Everybody", NULL, HOOK_MALFORMED },
         { BASIC(""), NULL, NULL, HOOK_UNSIGNED },
         // Only who says none is taken without anything.
@@ -81,6 +83,28 @@ static void the_config_says_how_a_sender_is_known(void)
         hook.query = str_from(rows[i].query);
         Str row = str_format(&arena, "row %zu: %s", i, rows[i].headers ? rows[i].headers : "");
         CHECK_AT(row.at, verdict(&arena, rows[i].config, &hook) == rows[i].verdict);
+    }
+}
+
+static void a_secret_may_be_user_and_password(void)
+{
+    static const struct {
+        const char *header;
+        HookVerdict verdict;
+    } rows[] = {
+        { "authorization: Basic dTpwdw==", HOOK_VERIFIED },  // u:pw
+        { "authorization: Basic djpwdw==", HOOK_MISSIGNED }, // v:pw
+        { "authorization: Basic cHc=", HOOK_MISSIGNED },     // pw
+        { "authorization: Basic dTpwdzo=", HOOK_MISSIGNED }, // u:pw:
+        { "authorization: Basic eDp1OnB3", HOOK_VERIFIED },  // x:u:pw, whose password it is
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        HookTrust trust = trust_in("u:pw");
+        trust.config = document(&arena, BASIC(""));
+        Hook hook = hook_lines(&arena, rows[i].header, HELLO);
+        CHECK_AT(rows[i].header,
+                 provider_of(PROVIDER_GENERIC)->verify(&arena, &hook, &trust) == rows[i].verdict);
     }
 }
 
@@ -285,6 +309,7 @@ static void who_has_no_secret_is_not_greeted_with_an_empty_one(void)
 
 static const Test tests[] = {
     TEST(the_config_says_how_a_sender_is_known),
+    TEST(a_secret_may_be_user_and_password),
     TEST(a_config_is_checked_before_it_is_kept),
     TEST(every_body_becomes_an_event),
     TEST(what_says_json_and_is_not_is_refused),

@@ -9,6 +9,9 @@ static void the_published_signature_holds(void)
     } rows[] = {
         { "sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9",
           HOOK_VERIFIED },
+        { "sha512=bbfa6773bc306551cb4fd3b0fb0e5b65c352a188cdc4f8a3a3d54a67404605472ec97defc7610b13"
+          "16f2d4906ac5454676b17fc01d64935a4fda65d20e0d4821",
+          HOOK_VERIFIED },
         { "sha512=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9",
           HOOK_MALFORMED },
         { "a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9", HOOK_MALFORMED },
