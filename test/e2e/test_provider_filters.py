@@ -124,6 +124,9 @@ def test_each_member_of_a_config_takes_and_leaves(ctx):
             assert path == f"/config/{member}" or path.startswith(f"/config/{member}/"), (config, path)
         settle(peal)
         equal(len([run for run in deliveries(peal) if run["eventId"] == id]), len(takes))
+        [taken] = peal.get(f"/v1/triggers/{source}-takes-0/events", expect=200).json["items"]
+        like(taken, {"eventId": id, "status": "completed", "title": title, "occurredAt": AT.replace("Z", ".000Z"),
+                     "receivedAt": moment()})
 
 
 def test_what_comes_has_one_form(ctx):
