@@ -84,6 +84,19 @@ CREATE TABLE definition_version (
     PRIMARY KEY (tenant, kind, id, version)
 ) {STRICT_KEYED};
 
+-- A survey as it was published: of which version of its draft, and the rules that it made, as JSON;
+-- insert-only. A survey's definition is its draft.
+CREATE TABLE survey_version (
+    tenant {I64} NOT NULL,
+    survey TEXT NOT NULL,
+    version {I64} NOT NULL,
+    draft {I64} NOT NULL,
+    body TEXT NOT NULL,
+    rules TEXT NOT NULL,
+    published_at {I64} NOT NULL,
+    PRIMARY KEY (tenant, survey, version)
+) {STRICT_KEYED};
+
 -- A tenant's channel key as a number: the queue is claimed lane by lane. A lane exists as soon as
 -- a trigger names the channel, even where the channel does not.
 CREATE TABLE lane (

@@ -121,7 +121,8 @@ typedef enum Media {
 // Bytes of a body at most. BODY_LARGE is whatever the operator allows (Api.body_max).
 #define BODY_USUAL ((size_t) 1 << 20)
 #define BODY_LARGE SIZE_MAX
-#define BODY_HOOK ((size_t) 25 << 20) // GitHub sends no more
+#define BODY_SURVEY ((size_t) 4 << 20) // it has 500 questions, in 20 languages
+#define BODY_HOOK ((size_t) 25 << 20)  // GitHub sends no more
 
 struct Route {
     const char *method, *path; // {name} stands for one segment

@@ -26,32 +26,46 @@ static void put_wait(Call *call, JsonOut *json, const DeliveryView *view)
     json_put_str(json, S("waits"), waits ? registry_wait(call->arena, lane->channel) : STR_NONE);
 }
 
-// dedup_key is the hash of the dedup key, recomputed from the event and the version that decided;
-// none where that has no recipe, or one of the two cannot be read.
-static Err dedup_key(Call *call, Db *db, const DeliveryView *view, Str *ret, Error *error)
-{
-    DEFER(arena_done) Arena scratch = { 0 };
-    const Trigger *trigger;
-    Event event = view->origin;
-    Sha256 hash;
-    *ret = STR_NONE;
-    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, view->promise.rule,
-                      view->promise.version, &trigger, error));
-    if (trigger && !trigger->template && trigger->dedup_count > 0 &&
-        event_parse(&scratch, &event, NULL) == ERR_OK &&
-        trigger_key(&scratch, trigger, &event, &hash))
-        *ret = hex_text(call->arena, hash.b, sizeof hash.b);
-    versions_drop(trigger);
-    return ERR_OK;
-}
-
 // Looked is a delivery with all that there is to tell of it.
 typedef struct Looked {
     DeliveryView view;
-    Str key;            // see dedup_key()
+    Str key;    // see dedup_key()
+    Str survey; // whose rule made it; none
+    int64_t survey_version;
     TargetRow *targets; // of a single one that has several
     size_t target_count;
 } Looked;
+
+// dedup_key is the hash of the dedup key, recomputed from the event and the version that decided;
+// none where that has no recipe, or the event cannot be read.
+static Str dedup_key(Call *call, const DeliveryView *view, const Trigger *trigger)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    Event event = view->origin;
+    Sha256 hash;
+    if (trigger->template || trigger->dedup_count == 0 ||
+        event_parse(&scratch, &event, NULL) != ERR_OK ||
+        !trigger_key(&scratch, trigger, &event, &hash))
+        return STR_NONE;
+    return hex_text(call->arena, hash.b, sizeof hash.b);
+}
+
+// look_under reads what the version says under which it was made; nothing where that cannot be
+// read.
+static Err look_under(Call *call, Db *db, Looked *looked, Error *error)
+{
+    const Trigger *trigger;
+    const Promise *promise = &looked->view.promise;
+    TRY(versions_load(writer_versions(call->api->writer), db, call->tenant, promise->rule,
+                      promise->version, &trigger, error));
+    if (!trigger)
+        return ERR_OK;
+    looked->key = dedup_key(call, &looked->view, trigger);
+    looked->survey = trigger->survey.at ? str_dup(call->arena, trigger->survey) : STR_NONE;
+    looked->survey_version = trigger->survey_version;
+    versions_drop(trigger);
+    return ERR_OK;
+}
 
 // put_outcome writes what became of an attempt, or of a target; NULL: nothing is known yet.
 static void put_outcome(JsonOut *json, const Outcome *outcome)
@@ -102,7 +116,11 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     json_put_str(json, S("triggerId"), view->rule_kind == RULE_TRIGGER ? view->rule_id : STR_NONE);
     json_put_i64(json, S("triggerVersion"), view->promise.version);
     rule_put(json, view->rule_kind, view->rule_id, view->promise.version);
-    json_put_null(json, S("surveyId"));
+    json_put_str(json, S("surveyId"), looked->survey);
+    if (looked->survey.at)
+        json_put_i64(json, S("surveyVersion"), looked->survey_version);
+    else
+        json_put_null(json, S("surveyVersion"));
     json_put_str(json, S("channel"), view->channel);
     json_put_str(json, S("address"), call_address(call, view->promise.address));
     json_put_str(json, S("locale"), view->promise.locale);
@@ -240,7 +258,7 @@ Err delivery_list(Call *call, Db *db, Error *error)
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++) {
         Looked looked = { .view = views[i] };
-        TRY(dedup_key(call, db, &views[i], &looked.key, error));
+        TRY(look_under(call, db, &looked, error));
         put_delivery(call, json, &looked);
     }
     page_close(call, &seen);
@@ -272,7 +290,7 @@ static Err look_at(Call *call, Db *db, Uuid id, Error *error)
     TRY(delivery_view(db, call->arena, call->tenant, id, &looked->view, error));
     if (!is_in_sight(call, &looked->view))
         return delivery_missing(id, error);
-    TRY(dedup_key(call, db, &looked->view, &looked->key, error));
+    TRY(look_under(call, db, looked, error));
     TRY(first_targets(call, db, id, &looked->targets, &looked->target_count, error));
     call->with = looked;
     call_later(call, tell_delivery);

@@ -168,7 +168,7 @@ static void write_deliveries(JsonOut *json, const AcceptItem *item)
                      uuid_text(is_skip ? pair->key.holder : pair->delivery, text));
         json_put_str(json, S("publicId"), is_skip ? pair->key.public_id : pair->public_id);
         put_rule(json, &pair->decision.trigger->rule);
-        json_put_null(json, S("surveyId"));
+        json_put_str(json, S("surveyId"), pair->decision.trigger->survey);
         json_close(json, '}');
     }
     json_close(json, ']');

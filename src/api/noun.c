@@ -1,6 +1,7 @@
 #include "api/noun.h"
 
 #include "api/handlers.h"
+#include "api/surveys.h"
 #include "api/trigger_events.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
@@ -17,6 +18,7 @@
 #include "store/list.h"
 #include "store/poll_group.h"
 #include "store/schedule.h"
+#include "store/survey.h"
 #include "store/tenant.h"
 
 void edit_warn(Edit *edit, Str placeholder, Str message)
@@ -60,10 +62,39 @@ static const Trigger *last_of(Tx *tx, int64_t tenant, Str id)
     return last ? registry_compiled(last, &tx->arena) : NULL;
 }
 
-// may_save_trigger refuses to poll whom nobody can ask.
+static Err refuse_owned(Str survey, Error *error)
+{
+    return fail(error, ERR_CONFLICT,
+                "the trigger belongs to survey %.*s: edit that, and publish it", STR_ARG(survey));
+}
+
+// refuse_surveys refuses to change a trigger that stands there and is a survey's. It is read under
+// the lock: the snapshot may not know yet what the same transaction published.
+static Err refuse_surveys(Tx *tx, int64_t tenant, Str id, Error *error)
+{
+    Definition there;
+    const Json *body;
+    Error missing = { 0 };
+    TRY(definition_lock(tx, error));
+    Err err = definition_get(tx->db, &tx->arena, tenant, DEFINITION_TRIGGER, id, &there, &missing);
+    if (err == ERR_NOT_FOUND)
+        return ERR_OK;
+    if (err != ERR_OK)
+        return fail(error, err, "%s", missing.detail);
+    TRY(json_parse(&tx->arena, there.body, &body, error));
+    Str survey = survey_owns(body);
+    return survey.at ? refuse_owned(survey, error) : ERR_OK;
+}
+
+// may_save_trigger refuses to poll whom nobody can ask, and what is a survey's.
 static Err may_save_trigger(const Edit *edit, Error *error)
 {
     ProviderName name;
+    Str given = survey_owns(edit->body);
+    if (given.at)
+        return refuse_owned(given, error);
+    TRY(refuse_surveys(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("id"))),
+                       error));
     Str provider = json_str(json_get(edit->body, S("provider")));
     if (!str_eq(json_str(json_get(edit->body, S("way"))), S("polling")) ||
         !provider_name_parse(provider, &name))
@@ -73,6 +104,11 @@ static Err may_save_trigger(const Edit *edit, Error *error)
         return ERR_OK;
     error_add(error, S("/way"), "bad-value", "%.*s is not polled", STR_ARG(provider));
     return error_close(error, ERR_TRIGGER_INVALID);
+}
+
+static Err may_delete_trigger(const Call *call, Tx *tx, Str id, Error *error)
+{
+    return refuse_surveys(tx, call->tenant, id, error);
 }
 
 static Err hide_trigger(Tx *tx, int64_t tenant, Str id, Error *error)
@@ -327,11 +363,19 @@ static const Noun nouns[] = {
         .kind = &definition_trigger,
         .may_save = may_save_trigger,
         .touch = touch_trigger,
+        .may_delete = may_delete_trigger,
         .hide = hide_trigger,
         .look = trigger_look,
         .tell = trigger_tell,
         .look_at = trigger_look_at,
         .put = trigger_put,
+    },
+    {
+        .kind = &definition_survey,
+        .touch = survey_touch,
+        .hide = survey_retire,
+        .look = survey_look,
+        .tell = survey_tell,
     },
     {
         .kind = &definition_automation,

@@ -1,6 +1,7 @@
 #include "api/apply.h"
 #include "api/handlers.h"
 #include "api/shapes.h"
+#include "api/surveys.h"
 #include "api/trigger_events.h"
 #include "api/work.h"
 #include "domain/automation.h"
@@ -13,6 +14,7 @@
 #include "domain/notification.h"
 #include "domain/preference.h"
 #include "domain/source.h"
+#include "domain/survey.h"
 #include "domain/template.h"
 
 #define READERS (MAY_ROLE(READ) | MAY_ROLE(OPERATOR) | MAY_ROLE(AUTHOR))
@@ -73,6 +75,8 @@
 #define list_patch "{\"name\":\"…\"}"
 #define source_params NULL
 #define source_patch "{\"enabled\":false}"
+#define survey_params NULL
+#define survey_patch "{\"paging\":\"one\"}"
 #define template_patch "{\"active\":false}"
 #define trigger_params NULL
 #define trigger_patch "{\"enabled\":false}"
@@ -82,6 +86,8 @@
 #define SAVES_PARTS(verb) { .work = WORK_START, .think = list_read, .start = list_start, .write = list_saved_##verb }
 #define SIZE_      BODY_USUAL
 #define SIZE_PARTS BODY_LARGE
+#define SAVES_WHOLE(verb) SAVES_(verb)
+#define SIZE_WHOLE BODY_SURVEY
 
 // The routes that each kind of definition has.
 #define DEFINITION_ROUTES(...) DEFINITION_ROUTES_FOR(READERS, AUTHORS, __VA_ARGS__)
@@ -245,6 +251,13 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    { "POST",   "/v1/surveys/{id}/publish",     AUTHORS,   WRITES(survey_publish_post),
+      "Publish a survey's draft: events are matched with it from now on, and what was sent stays as it is", BARE, GIVES(200, survey_published_shape),
+      .definition = &definition_survey },
+    { "GET",    "/v1/surveys/{id}/versions",    READERS,   READS(survey_version_list),
+      "List a survey's versions, newest first; also of one that was deleted", PAGE(survey_version_shape) },
+    { "GET",    "/v1/surveys/{id}/versions/{version}", READERS, READS(survey_version_show),
+      "Show a survey as it was published", GIVES(200, survey_version_whole_shape) },
     { "GET",    "/v1/triggers/{id}/events",     LOOKERS,   READS(trigger_event_list),
       "List what a trigger made of events, newest first", PAGE(trigger_event_shape) },
     { "GET",    "/v1/trigger-events/{id}",      LOOKERS | WORKERS, READS(trigger_event_show),

@@ -36,6 +36,7 @@
     X(LIST_INVALID,        422, 2, "list-invalid",         "The list is not valid")               \
     X(JOB_INVALID,         422, 2, "job-invalid",          "The job is not valid")                \
     X(AUTOMATION_INVALID,  422, 2, "automation-invalid",   "The automation is not valid")         \
+    X(SURVEY_INVALID,      422, 2, "survey-invalid",       "The survey is not valid")             \
     X(TOO_MANY,            429, 6, "too-many-requests",    "Too many requests")                   \
     X(HEADERS_TOO_LARGE,   431, 2, "headers-too-large",    "The request's headers are too large") \
     X(INTERNAL,            500, 1, "internal",             "Peal failed")                         \

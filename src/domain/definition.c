@@ -6,6 +6,7 @@
 #include "domain/job.h"
 #include "domain/list.h"
 #include "domain/source.h"
+#include "domain/survey.h"
 #include "domain/template.h"
 
 const Field definition_warning = { NULL, FIELD_TEXT };
@@ -45,6 +46,12 @@ static Err check_automation(Arena *arena, const Json *body, Error *error)
 {
     Trigger automation;
     return automation_compile(arena, body, &automation, error);
+}
+
+static Err check_survey(Arena *arena, const Json *body, Error *error)
+{
+    Survey survey;
+    return survey_compile(arena, body, &survey, error);
 }
 
 static Err check_job(Arena *arena, const Json *body, Error *error)

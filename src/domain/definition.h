@@ -12,7 +12,7 @@
 #include "domain/origin.h"
 
 // The order is that of apply: what others name stands before them. PARTS says that one is written
-// in several transactions (api/lists_api.c).
+// in several transactions (api/lists_api.c), WHOLE that its body may be large all the same.
 // clang-format off
 #define DEFINITION_TABLE(X)                                                                                             \
     /* name     kind       plural      id     example                                                                */ \
@@ -21,6 +21,7 @@
     X(template, "template", "templates", "id", "{\"id\":\"…\",\"eventType\":\"…\",\"channel\":\"memory:default\",\"body\":\"Hello {{name}}\"}") \
     X(integration, "integration", "integrations", "id", "{\"id\":\"acme-linear\",\"provider\":\"linear\",\"token\":{\"source\":\"static\",\"value\":\"…\"}}") \
     X(automation, "automation", "automations", "id", "{\"id\":\"triage\",\"name\":\"Triage\",\"handler\":\"http:triage\"}") \
+    X(survey, "survey", "surveys", "id", "{\"id\":\"csi\",\"questions\":[{\"id\":\"rate\",\"type\":\"rating\",\"text\":{\"en\":\"How was it?\"}}]}", WHOLE) \
     X(trigger, "trigger", "triggers", "id",  "{\"id\":\"…\",\"eventKind\":\"…\",\"channel\":\"memory:default\"}") \
     X(source,  "source",  "sources",  "id",  "{\"id\":\"gh-acme\",\"provider\":\"github\"}")
 // clang-format on

@@ -421,7 +421,7 @@ static void note_unknown(const Members *members, const Shape *shape, Str name)
     const char *known[SHAPE_FIELDS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < shape->count; i++)
-        if (!(shape->fields[i].flags & FIELD_SHOWN))
+        if (!(shape->fields[i].flags & (FIELD_SHOWN | FIELD_OURS)))
             known[count++] = shape->fields[i].name;
     members_unknown(members, name, known, count);
 }

@@ -56,6 +56,8 @@ enum {
     FIELD_LINES = 1024,  // a text that may have several lines, and tabs
     FIELD_CONTROL = 4096, // a text that may have any control character: whoever sends it sees to it
     FIELD_OVERLAPS = 2048, // a secret whose last value may stay good beside it for a while
+    FIELD_OURS = 8192,     // Peal's own: stored and shown, and no schema says that it may be given;
+                           // who gives it all the same is refused by its noun
 };
 
 // A secret is stored as an object with this member (store/secret.h).

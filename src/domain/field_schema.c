@@ -87,7 +87,8 @@ static void put_map(JsonOut *out, const Field *field, FieldUse use)
 
 static bool is_in_use(const Field *field, FieldUse use)
 {
-    return !(field->flags & (use == FIELDS_SHOWN ? FIELD_TAKEN | FIELD_ALSO : FIELD_SHOWN));
+    unsigned not_in_bodies = FIELD_SHOWN | FIELD_OURS;
+    return !(field->flags & (use == FIELDS_SHOWN ? FIELD_TAKEN | FIELD_ALSO : not_in_bodies));
 }
 
 // is_required: what has two names is required by neither, and a patch by nothing.

@@ -3,6 +3,7 @@
 #include "domain/automation.h"
 #include "domain/list.h"
 #include "domain/run.h"
+#include "domain/survey.h"
 #include "domain/template.h"
 
 static const struct {
@@ -69,8 +70,12 @@ Rule rule_default(RuleKind kind, Str id)
 typedef Err RuleParse(Arena *arena, Str body, Trigger *ret, Error *error);
 
 static RuleParse *const parsers[] = {
-    [RULE_TRIGGER] = trigger_parse, [RULE_TEMPLATE] = template_parse,     [RULE_JOB] = job_parse,
-    [RULE_NOTIFY] = list_parse,     [RULE_AUTOMATION] = automation_parse,
+    [RULE_TRIGGER] = trigger_parse,
+    [RULE_TEMPLATE] = template_parse,
+    [RULE_JOB] = job_parse,
+    [RULE_NOTIFY] = list_parse,
+    [RULE_AUTOMATION] = automation_parse,
+    [RULE_SUBSCRIBER] = subscriber_parse,
 };
 
 Err rule_parse(RuleKind kind, Arena *arena, Str body, Trigger *ret, Error *error)

@@ -8,9 +8,9 @@
 #include "domain/template.h"
 #include "domain/trigger_event.h"
 
-enum { TEMPLATE_ID_MAX = 200, CANCEL_PATHS_MAX = 16 };
+enum { CANCEL_PATHS_MAX = 16 };
 
-static const Field path = { NULL, FIELD_PATH };
+const Field trigger_path = { NULL, FIELD_PATH };
 
 static const char *const ways[] = { "webhook", "polling", NULL };
 
@@ -29,7 +29,7 @@ static const Field cancel_fields[] = {
     { "eventKind", KIND, AT(cancel_kind), .flags = FIELD_NEEDED },
     { "kind", KIND, .flags = FIELD_ALSO },
     { "match", FIELD_LIST, FIELD_NEEDED, AT(cancel_match), .count = offsetof(Trigger, cancel_match_count),
-      .min = 1, .max = CANCEL_PATHS_MAX, .of = &path,
+      .min = 1, .max = CANCEL_PATHS_MAX, .of = &trigger_path,
       .help = "paths whose values must be those of the event that made the delivery" },
     { "filter", FIELD_FILTER, AT(cancel_filter) },
 };
@@ -61,24 +61,8 @@ static const Field fields[] = {
       .help = "how often its integration is polled at least; as is usual for the provider unless said" },
     { "emitExisting", FIELD_BOOL, AT(feed.emits_existing),
       .help = "whether the first poll of its integration tells of what came in the last 30 days; false unless said" },
-    { "enabled", FIELD_BOOL, FIELD_ALWAYS, AT(enabled), .help = "a disabled one makes no deliveries" },
-    { "templateId", FIELD_TEXT_OR_NUMBER, AT(template_id), .max = TEMPLATE_ID_MAX, .help = "its id unless said" },
-    { "filter", FIELD_FILTER, AT(filter) },
-    { "dedupRecipe", FIELD_LIST, AT(dedup), .count = offsetof(Trigger, dedup_count),
-      .min = 1, .max = DEDUP_PATHS_MAX, .of = &path,
-      .help = "paths whose values say that two events are the same" },
-    // What is awaited follows from the schedule, unless it is said: so that stands first.
-    { "schedule", FIELD_OBJECT, AT(rule.plan), .inside = &plan_shape },
-    { "awaitAnswer", FIELD_BOOL, AT(rule.plan.await_answer),
-      .help = "whether the delivery waits for an answer; true where there are reminders" },
-    { "expireAfter", FIELD_SPAN, AT(rule.plan.expire_after), .min = SPAN_SECOND, .max = DURATION_MAX,
-      .help = "how long after its last send; 30d unless said" },
-    { "retry", FIELD_OBJECT, AT(rule.retry), .given = offsetof(Trigger, rule.has_retry), .inside = &retry_shape,
-      .help = "the channel's unless said" },
-    // The members of cancelOn lie in the trigger itself.
-    { "cancelOn", FIELD_OBJECT, .inside = &cancel_shape, .help = "an event that calls its deliveries off" },
-    { "address", FIELD_PATH, AT(address_path), .help = "recipient.address unless said" },
-    { "locale", FIELD_PATH, AT(locale_path), .help = "recipient.locale unless said" },
+    TRIGGER_ROWS(Source, FIELD_ALWAYS),
+    TRIGGER_SURVEY(Source),
     { "pendingCount", FIELD_COUNT, FIELD_SHOWN, .help = "what it made that is still to be done" },
     { "counts", FIELD_OBJECT, FIELD_SHOWN, .inside = &counts_shape, .help = "what it made, by status, where one of a provider or an automation is shown alone" },
     { "recentEvents", FIELD_LIST, FIELD_SHOWN, .of = &recent_event, .help = "the newest, likewise" },
@@ -203,15 +187,19 @@ static Err listen(Arena *arena, const Json *source, Trigger *trigger, Error *err
     return join_filter(arena, source, trigger, error);
 }
 
+Trigger trigger_usual(RuleKind kind)
+{
+    return (Trigger){ .rule = rule_default(kind, STR_NONE),
+                      .enabled = true,
+                      .address_path = S("recipient.address"),
+                      .locale_path = S("recipient.locale") };
+}
+
 Err trigger_compile(Arena *arena, const Json *json, Trigger *ret, Error *error)
 {
     Error own = { .arena = arena };
     Error *problems = error ? error : &own;
-    Source source = { .trigger = { .rule = rule_default(RULE_TRIGGER, STR_NONE),
-                                   .enabled = true,
-                                   .address_path = S("recipient.address"),
-                                   .locale_path = S("recipient.locale") },
-                      .provider = -1 };
+    Source source = { .trigger = trigger_usual(RULE_TRIGGER), .provider = -1 };
     Trigger *trigger = &source.trigger;
     if (fields_note(arena, json, S(""), &trigger_shape, &source, problems) && trigger->feed.type &&
         trigger->feed.config)

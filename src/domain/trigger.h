@@ -66,7 +66,42 @@ typedef struct Trigger {
     size_t cancel_match_count;
     const Filter *cancel_filter;
     TriggerList list; // of a list alone
+    Str survey;       // whose version made it (survey.h), a trigger or a subscriber; none
+    int64_t survey_version;
 } Trigger;
+
+// TRIGGER_ROWS are the rows that a trigger has wherever it stands, of a struct whose first member
+// is trigger; shown is FIELD_ALWAYS where "enabled" is shown though nobody said it. TRIGGER_SURVEY
+// are those that only the publishing of a survey gives. What is awaited follows from the schedule,
+// unless it is said: so that stands first. The members of cancelOn lie in the trigger itself.
+// clang-format off
+#define TRIGGER_ROWS(Type, shown)                                                                                        \
+    { "enabled", FIELD_BOOL, shown, .offset = offsetof(Type, trigger.enabled), .help = "a disabled one makes no deliveries" }, \
+    { "templateId", FIELD_TEXT_OR_NUMBER, .offset = offsetof(Type, trigger.template_id), .max = TEMPLATE_ID_MAX, .help = "its id unless said; in a survey the survey's integrationId, else its id" }, \
+    { "filter", FIELD_FILTER, .offset = offsetof(Type, trigger.filter) },                                                \
+    { "dedupRecipe", FIELD_LIST, .offset = offsetof(Type, trigger.dedup), .count = offsetof(Type, trigger.dedup_count),    \
+      .min = 1, .max = DEDUP_PATHS_MAX, .of = &trigger_path, .help = "paths whose values say that two events are the same" }, \
+    { "schedule", FIELD_OBJECT, .offset = offsetof(Type, trigger.rule.plan), .inside = &plan_shape },                    \
+    { "awaitAnswer", FIELD_BOOL, .offset = offsetof(Type, trigger.rule.plan.await_answer),                               \
+      .help = "whether the delivery waits for an answer; true where there are reminders, and in a survey" },           \
+    { "expireAfter", FIELD_SPAN, .offset = offsetof(Type, trigger.rule.plan.expire_after), .min = SPAN_SECOND, .max = DURATION_MAX, \
+      .help = "how long after its last send; 30d unless said" },                                                       \
+    { "retry", FIELD_OBJECT, .offset = offsetof(Type, trigger.rule.retry), .given = offsetof(Type, trigger.rule.has_retry), \
+      .inside = &retry_shape, .help = "the channel's unless said" },                                                   \
+    { "cancelOn", FIELD_OBJECT, .inside = &cancel_shape, .help = "an event that calls its deliveries off" },           \
+    { "address", FIELD_PATH, .offset = offsetof(Type, trigger.address_path), .help = "recipient.address unless said" },  \
+    { "locale", FIELD_PATH, .offset = offsetof(Type, trigger.locale_path), .help = "recipient.locale unless said" }
+#define TRIGGER_SURVEY(Type)                                                                                             \
+    { "survey", FIELD_KEY, FIELD_OURS, .offset = offsetof(Type, trigger.survey), .max = TRIGGER_ID_MAX,                  \
+      .help = "the survey that it is of; it is edited there" },                                                        \
+    { "surveyVersion", FIELD_COUNT, FIELD_OURS, .offset = offsetof(Type, trigger.survey_version), .min = 1, .max = INT64_MAX, \
+      .help = "the version of the survey that its deliveries ask for" }
+// clang-format on
+enum { TEMPLATE_ID_MAX = 200 };
+extern const Field trigger_path;
+
+// trigger_usual is a trigger of which nothing is said.
+Trigger trigger_usual(RuleKind kind);
 
 extern const Shape trigger_shape;
 extern const Shape cancel_shape; // reads cancelOn into a Trigger

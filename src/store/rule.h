@@ -7,13 +7,13 @@
 // RULE_DEFINITION_SQL is the kind of definition that a row r of table rule is one of; NULL for
 // none. RULE_NUMBER_SQL is the kind of rule that a row d of table definition is; NULL for none.
 #define RULE_DEFINITION_SQL                                                                        \
-    "CASE r.kind WHEN 0 THEN 'trigger' WHEN 1 THEN 'template' WHEN 4 THEN 'job' WHEN 5 THEN "      \
-    "'list' WHEN 8 THEN 'automation' END"
+    "CASE r.kind WHEN 0 THEN 'trigger' WHEN 1 THEN 'template' WHEN 3 THEN 'subscriber' WHEN 4 "    \
+    "THEN 'job' WHEN 5 THEN 'list' WHEN 8 THEN 'automation' END"
 #define RULE_NUMBER_SQL                                                                            \
-    "CASE d.kind WHEN 'trigger' THEN 0 WHEN 'template' THEN 1 WHEN 'job' THEN 4 WHEN 'list' THEN " \
-    "5 WHEN 'automation' THEN 8 END"
-_Static_assert(RULE_TRIGGER == 0 && RULE_TEMPLATE == 1 && RULE_JOB == 4 && RULE_NOTIFY == 5 &&
-                   RULE_AUTOMATION == 8,
+    "CASE d.kind WHEN 'trigger' THEN 0 WHEN 'template' THEN 1 WHEN 'subscriber' THEN 3 WHEN "      \
+    "'job' THEN 4 WHEN 'list' THEN 5 WHEN 'automation' THEN 8 END"
+_Static_assert(RULE_TRIGGER == 0 && RULE_TEMPLATE == 1 && RULE_SUBSCRIBER == 3 && RULE_JOB == 4 &&
+                   RULE_NOTIFY == 5 && RULE_AUTOMATION == 8,
                "the SQL names kinds by number");
 
 // rule_ensure gives a name its number, once. Needs the lock of definitions (definition_lock).

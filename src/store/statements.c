@@ -58,6 +58,8 @@
 #include "store/sequence.h"
 #include "store/site.h"
 #include "store/source.h"
+#include "store/survey.h"
+#include "store/surveys.h"
 #include "store/target.h"
 #include "store/tenant.h"
 #include "store/trigger_event.h"
@@ -127,6 +129,8 @@ const Statement *const *const all_statements[] = {
     sequence_statements,
     site_statements,
     source_statements,
+    survey_statements,
+    surveys_statements,
     target_statements,
     tenant_statements,
     trigger_event_statements,

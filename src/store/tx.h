@@ -9,6 +9,8 @@
 #include "store/registry.h"
 #include "store/versions.h"
 
+typedef struct Surveys Surveys; // store/surveys.h
+
 typedef struct Tx {
     Db *db;
     Arena arena;       // of this try
@@ -16,6 +18,7 @@ typedef struct Tx {
     int64_t writer, n; // who commits this, and which of its transactions it is (journal.h)
     Registry *registry;
     Versions *versions;
+    Surveys *surveys;
     Random *random;
     bool is_careful;          // statements sent on trust did not fit: check each before the next
     bool was_too_trusting;    // set by apply(), or a row was there: replay with is_careful

@@ -5,6 +5,7 @@
 #include "base/metric.h"
 #include "base/thread.h"
 #include "store/generation.h"
+#include "store/surveys.h"
 #include "store/waiting.h"
 
 #include <pthread.h>
@@ -34,6 +35,7 @@ struct Writer {
     WriterOptions options;
     _Atomic int64_t node;
     Versions *versions;
+    Surveys *surveys;
     Pen pens[PENS_MAX];
     _Atomic bool is_up;
 
@@ -73,6 +75,11 @@ Registry *writer_registry(Writer *writer)
 Versions *writer_versions(Writer *writer)
 {
     return writer->versions;
+}
+
+Surveys *writer_surveys(Writer *writer)
+{
+    return writer->surveys;
 }
 
 // publish puts a snapshot in place of the one before. Needs the load lock.
@@ -145,6 +152,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
+    writer->surveys = surveys_new();
     waiting_init(&writer->waiting);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
@@ -181,6 +189,7 @@ void writer_close(Writer *writer)
     }
     registry_drop(writer->registry);
     versions_free(writer->versions);
+    surveys_free(writer->surveys);
     pthread_mutex_destroy(&writer->lock);
     pthread_mutex_destroy(&writer->registry_lock);
     pthread_mutex_destroy(&writer->load_lock);
@@ -566,6 +575,7 @@ static Err try_batch(Pen *pen, Op **ops, size_t count, Error *error)
     tx->n = ++pen->last_n;
     tx->registry = writer_registry(writer);
     tx->versions = writer->versions;
+    tx->surveys = writer->surveys;
     tx->random = writer->options.random;
     Instant begun_at = clock_monotonic(writer->options.clock);
     tx_begin(tx);

@@ -83,3 +83,4 @@ Registry *writer_registry(Writer *writer);
 // writer_refresh loads and publishes a newer snapshot when db's generation has moved.
 Err writer_refresh(Writer *writer, Db *db, Error *error) MUST_USE;
 Versions *writer_versions(Writer *writer);
+Surveys *writer_surveys(Writer *writer);
