@@ -274,11 +274,12 @@ static void print_definitions(void)
     row("polls",
         "every %s at most, %s unless the trigger says; an answer %s, of a single message %s; %s "
         "pages or %s events at a time; a message that cannot be fetched is left out after %s "
-        "polls; "
+        "polls, or %s where nothing else of its page can be; "
         "a first poll that tells of what is there looks back %s",
         span(TRIGGER_INTERVAL_MIN), span(provider_of(PROVIDER_LINEAR)->poll_every),
         bytes(POLL_ANSWER_MAX), bytes(POLL_HYDRATION_ANSWER_MAX), count(POLL_PAGES_MAX),
-        count(POLL_EVENTS_MAX), count(POLL_HYDRATION_TRIES), span(POLL_EXISTING));
+        count(POLL_EVENTS_MAX), count(POLL_HYDRATION_TRIES), count(POLL_HYDRATION_TRIES_ALONE),
+        span(POLL_EXISTING));
     row("polls under way",
         "%s a node, %s of one tenant; leased for %s; %s a request; after a failure %s, doubled to "
         "%s, or as the provider asks up to %s",

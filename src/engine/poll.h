@@ -23,7 +23,9 @@ enum {
     POLL_ANSWER_MAX = 8 << 20, // bytes
     POLL_HYDRATIONS_MAX = 10,  // requests at once, of one poll
     POLL_HYDRATION_ANSWER_MAX = 1 << 20,
-    POLL_HYDRATION_TRIES = 3, // polls that try to fetch an event before it is left out
+    POLL_HYDRATION_TRIES = 3,        // polls that cannot fetch an event before it is left out …
+    POLL_HYDRATION_TRIES_ALONE = 24, // … where they could fetch nothing else either …
+    POLL_HYDRATION_FEW = 3,          // … of so many
     POLL_TOKEN_MAX = 64 << 10,
     POLLS_MAX = 32,                               // under way at a node …
     POLLS_TENANT_MAX = POLLS_MAX / POLL_FULL_MAX, // … and of one tenant

@@ -9,9 +9,12 @@
 // of the page counts. Whatever else fails may be the matter of one event, which must not hold up
 // its account for ever. So the others are fetched all the same, and where that works, the polls
 // that could not fetch it are counted, with the group: it is left out after POLL_HYDRATION_TRIES of
-// them, and said which it was. Where nothing of the page can be had it is the provider that fails,
-// and nothing is counted, nor lost; unless the page has one event and others follow, which would
-// wait for it and never be asked for.
+// them, and said which it was.
+//
+// Where nothing of the page can be had it is the provider that fails, as far as anybody can tell:
+// nothing is lost by waiting. Only where a page has few events may it be all of them for
+// themselves; they are left out after POLL_HYDRATION_TRIES_ALONE polls, which by the usual waits is
+// most of a day.
 
 // Hydration is one event that is being completed.
 typedef struct Hydration {
@@ -96,7 +99,7 @@ static Str count_tries(const Poll *poll, Arena *arena, int64_t *ret_least)
     if (poll->group.unfetched.at &&
         json_parse(arena, poll->group.unfetched, &known, NULL) != ERR_OK)
         known = NULL; // somebody damaged it: it is counted anew
-    *ret_least = POLL_HYDRATION_TRIES;
+    *ret_least = INT64_MAX;
     json_open(&out, '{');
     for (size_t i = 0; i < poll->page.count; i++) {
         if (poll->fates[i] != POLL_UNFETCHED)
@@ -132,18 +135,14 @@ static void leave_out(Poll *poll)
 static void judge(Poll *poll)
 {
     PollPage *page = &poll->page;
-    int64_t least;
+    int64_t least, enough = poll->fetched ? POLL_HYDRATION_TRIES : POLL_HYDRATION_TRIES_ALONE;
     Str tries = count_tries(poll, &poll->arena, &least);
-    bool is_in_the_way = page->count == 1 && page->step.at;
-    if (poll->fetched == 0 && !is_in_the_way) {
-        page->verdict = poll->unfetched.verdict;
-        page->note = poll->unfetched.note;
+    bool counts = poll->fetched > 0 || page->count <= POLL_HYDRATION_FEW;
+    if (counts)
+        poll->group.unfetched = tries;
+    if (counts && least >= enough)
         return;
-    }
-    poll->group.unfetched = tries;
-    if (least >= POLL_HYDRATION_TRIES)
-        return;
-    page->verdict = POLL_AGAIN;
+    page->verdict = poll->fetched ? POLL_AGAIN : poll->unfetched.verdict;
     page->note = str_format(&poll->page_arena, "some of what was found could not be fetched: %.*s",
                             STR_ARG(poll->unfetched.note));
 }

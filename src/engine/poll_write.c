@@ -104,7 +104,8 @@ static Span backoff_of(const PollGroup *group, const PollPage *page)
     return page->verdict == POLL_BROKEN ? POLL_BACKOFF_MAX : earlier(span, POLL_BACKOFF_MAX);
 }
 
-// note_of says what was left out of a poll that went well, and which of it, where that is known.
+// note_of says why a poll failed; of one that went well, what a person should know of it, and what
+// was left out.
 static Str note_of(Arena *arena, const Poll *poll)
 {
     size_t skipped = poll->skipped + poll->unbuilt;
@@ -115,6 +116,8 @@ static Str note_of(Arena *arena, const Poll *poll)
     Str note = str_format(arena, "%zu of what came could not be taken and was left out", skipped);
     if (poll->left_out.at)
         note = STR_JOIN(arena, note, S(": "), poll->left_out);
+    if (poll->note.at)
+        note = STR_JOIN(arena, poll->note, S("; "), note);
     return str_head(note, POLL_NOTE_MAX);
 }
 

@@ -8,7 +8,7 @@
 // gone by then is no event.
 //
 //   {"historyId": "…", "since": ms, "date": ms,
-//    "recover": {"pin": "…", "pageToken": "…", "date": ms}}
+//    "recover": {"expired": bool, "pin": "…", "pageToken": "…", "date": ms}}
 //
 // The history is in the order of time, so the place is that of the last record that was read,
 // wherever a poll ends. It begins where the mailbox stands at the first poll (since); where that is
@@ -34,9 +34,10 @@ typedef struct Place {
     Str history;   // none: it is the first poll
     Instant since, date;
     bool recovers;
-    Str pin, list;   // of the recovery: where the history goes on, the next page of messages …
-    Instant reached; // … and the newest of them
-    Str start, page; // of the conversation: what was asked first, and the next page of that
+    bool has_expired; // that is why it does
+    Str pin, list;    // of the recovery: where the history goes on, the next page of messages …
+    Instant reached;  // … and the newest of them
+    Str start, page;  // of the conversation: what was asked first, and the next page of that
 } Place;
 
 static bool is_word(Str text, size_t max)
@@ -70,6 +71,7 @@ static Place read_place(Arena *arena, const PollTurn *turn)
     place.since = from_ms(json_get(cursor, S("since")));
     place.date = from_ms(json_get(cursor, S("date")));
     place.recovers = json_type(recover) == JSON_OBJECT;
+    place.has_expired = json_bool(json_get(recover, S("expired")));
     place.pin = json_str(json_get(recover, S("pin")));
     place.list = json_str(json_get(recover, S("pageToken")));
     place.reached = from_ms(json_get(recover, S("date")));
@@ -89,6 +91,7 @@ static Str place_text(Arena *arena, const Place *place)
     if (place->recovers) {
         json_key(&out, S("recover"));
         json_open(&out, '{');
+        json_put_bool(&out, S("expired"), place->has_expired);
         json_put_str(&out, S("pin"), place->pin);
         json_put_str(&out, S("pageToken"), place->list);
         json_put_i64(&out, S("date"), place->reached / SPAN_MILLISECOND);
@@ -263,7 +266,7 @@ static bool read_list(Arena *arena, const Json *body, Place *place, PollPage *re
 // expired has the history read anew from where the mailbox stands.
 static void expired(Arena *arena, Place *place, PollPage *ret)
 {
-    place->recovers = true;
+    place->recovers = place->has_expired = true;
     place->pin = place->list = STR_NONE;
     *ret = (PollPage){ .verdict = POLL_GOOD,
                        .cursor = place_text(arena, place),
@@ -296,7 +299,8 @@ void gmail_poll_read(Arena *arena, const PollTurn *turn, const ProviderReply *re
         failed(arena, turn, reply, &place, ret);
         return;
     }
-    *ret = (PollPage){ .verdict = POLL_GOOD };
+    // It is said with every page that it takes: the poll that ends it may be another one.
+    *ret = (PollPage){ .verdict = POLL_GOOD, .note = place.has_expired ? S(EXPIRED) : STR_NONE };
     if (is_profile)
         is_good = read_profile(arena, turn, body, &place, ret);
     else if (place.recovers)
@@ -382,7 +386,7 @@ bool gmail_hydrate_read(Arena *arena, const PollTurn *turn, const ProviderReply 
     Str id = event->hydrates;
     Instant date = when_read(json_get(message, S("internalDate")));
     Place place = read_place(arena, turn);
-    if (date != INSTANT_NONE && date < place.since)
+    if (place.recovers && date != INSTANT_NONE && date < place.since)
         return false; // listed, but from before the first poll
     *event = (ProviderEvent){
         .provider = PROVIDER_GMAIL,

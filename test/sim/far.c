@@ -24,7 +24,7 @@ const char *answer_text(Answer answer)
     return texts[answer];
 }
 
-static Answer draw_answer(Sim *sim, const Mood *mood)
+Answer far_draw_answer(Sim *sim, const Mood *mood)
 {
     int total = 0, at = 0;
     for (int i = 0; i <= ANSWER_NEVER; i++)
@@ -96,7 +96,7 @@ static int lane_of_url(const Sim *sim, Str url)
 static void script(Sim *sim, const Transfer *transfer, Send *send)
 {
     const Mood *mood = sim->lanes[send->lane].mood;
-    send->answer = draw_answer(sim, mood);
+    send->answer = far_draw_answer(sim, mood);
     send->status = draw_status(sim, send->answer);
     if (send->lane == HANDED_LANE && send->answer == ANSWER_TAKEN && !sim->is_calm)
         send->status = 202;
@@ -118,6 +118,10 @@ static void start(void *with, const Transfer *transfer, TransferDone *done, void
     Sim *sim = node->sim;
     if (!node_hears(node))
         return; // it is dead: nothing leaves it
+    if (poll_is_asked(transfer)) {
+        poll_start(node, transfer, done, done_with);
+        return;
+    }
     assert(sim->send_count < SENDS_MAX);
     Send *send = &sim->sends[sim->send_count++];
     *send = (Send){ .node = node->index,
@@ -151,7 +155,7 @@ static bool is_open(const Node *node, const Send *send)
 Instant far_next(const Node *node)
 {
     const Sim *sim = node->sim;
-    Instant next = INSTANT_NONE;
+    Instant next = poll_next(node);
     for (size_t i = sim->first_open; i < sim->send_count; i++)
         if (is_open(node, &sim->sends[i]))
             next = earlier(next, sim->sends[i].ends_at);
@@ -207,6 +211,7 @@ static void wait_for(void *with, Span timeout)
     while (node->is_dead && node->in_writer == 0 && writer_step(node->writer))
         ;
     tell_all(node);
+    poll_tell_all(node);
 }
 
 static void wake(void *with)
@@ -221,6 +226,7 @@ void far_forget(Node *node)
     for (size_t i = sim->first_open; i < sim->send_count; i++)
         if (is_open(node, &sim->sends[i]))
             sim->sends[i].is_cut = true;
+    poll_forget(node);
 }
 
 Transport far_transport(Node *node)

@@ -676,6 +676,7 @@ void laws_at_peace(Sim *sim)
 void laws_at_end(Sim *sim)
 {
     inbox_at_end(sim);
+    poll_at_end(sim);
     audit_at_end(sim);
     for (size_t i = 0; i < sim->track_count && !sim->has_failed; i++)
         if (delivery_is_live(sim->tracks[i].row.state))

@@ -90,6 +90,22 @@ static const Statement ends_now = {
            " WHERE kind IN ('job-completed', 'job-failed')",
 };
 
+static const Statement polled_now = {
+    .name = "sim_polled",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT CAST(json_extract(payload, '$.externalId') AS INTEGER) FROM event"
+           " WHERE kind = 'gmail.message'",
+};
+static const Statement poll_now = {
+    .name = "sim_poll_group",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT fence, lease_until, backoff_until, last_error,"
+           " CAST(json_extract(cursor, '$.historyId') AS INTEGER),"
+           " json_extract(cursor, '$.recover') IS NOT NULL FROM poll_group",
+};
+
 static const Statement version_now = {
     .name = "sim_version",
     .scope = STATEMENT_SYSTEM,
@@ -247,6 +263,7 @@ void look(Sim *sim)
         if (sim->tracks[i].seen != sim->commits && !sim->tracks[i].is_gone)
             purge_on_vanish(sim, &sim->tracks[i]);
     inbox_look(sim);
+    poll_look(sim);
     purge_look(sim);
     job_look(sim);
     defer_look(sim);
@@ -292,6 +309,28 @@ bool look_emit(Sim *sim, Emit *emit)
     emit->is_done = value_to_i64(&rows.values[0]) != INBOX_PENDING;
     emit->is_good = value_to_i64(&rows.values[0]) == INBOX_PUBLISHED;
     emit->attempts = (int) value_to_i64(&rows.values[1]);
+    return true;
+}
+
+void look_polled(Sim *sim)
+{
+    Rows rows = query(sim, &polled_now, NULL);
+    for (size_t i = 0; i < rows.count && !sim->has_failed; i++)
+        poll_on_event(sim, (int) value_to_i64(rows_at(&rows, i)));
+}
+
+bool look_poll_group(Sim *sim, PollGroup *ret, int *ret_cursor, bool *ret_recovers)
+{
+    Rows rows = query(sim, &poll_now, NULL);
+    if (rows.count == 0)
+        return false;
+    const Value *row = rows.values;
+    *ret = (PollGroup){ .fence = value_to_i64(&row[0]),
+                        .lease_until = value_to_time(&row[1]),
+                        .backoff_until = value_to_time(&row[2]),
+                        .last_error = str_dup(&sim->arena, value_to_str(&row[3])) };
+    *ret_cursor = row[4].type == VALUE_NULL ? -1 : (int) value_to_i64(&row[4]);
+    *ret_recovers = value_to_i64(&row[5]) != 0;
     return true;
 }
 

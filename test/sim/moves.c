@@ -79,6 +79,13 @@ const Pattern patterns[] = {
               "'retry':{'policy':'fixed','interval':'4s','max':3}}",
       .wait = 4 * SPAN_SECOND,
       .max = 3 },
+    { .id = "polled", // by poll.c
+      .kind = "gmail.message",
+      .json = "{'id':'polled','provider':'gmail','type':'message','way':'polling',"
+              "'interval':'10s','channel':'http:0',"
+              "'retry':{'policy':'fixed','interval':'4s','max':3}}",
+      .wait = 4 * SPAN_SECOND,
+      .max = 3 },
     { .id = "few",
       .json = "{'id':'few','channels':['email:0'],"
               "'retry':{'policy':'fixed','interval':'3s','max':4}}",
@@ -463,6 +470,7 @@ Err moves_publish_all(Tx *tx, void *with, Error *error)
             TRY(moves_put(tx, patterns[i].members ? DEFINITION_LIST : DEFINITION_TRIGGER,
                           str_from(patterns[i].id), str_from(sim->lanes[patterns[i].lane].key),
                           moves_quoted(sim, patterns[i].json), error));
+    TRY(poll_publish(tx, error));
     return list_publish_all(tx, error);
 }
 
@@ -494,6 +502,7 @@ void move_client(Sim *sim)
         { "ingest", 52, ask_ingest },    { "emit", 8, inbox_ask },      { "act", 35, ask_act },
         { "hold", 6, ask_hold },         { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
         { "report", 10, elsewhere_ask }, { "job", 8, job_ask },         { "defer", 24, defer_ask },
+        { "mail", 14, poll_play },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;
@@ -657,6 +666,7 @@ void moves_end_all(Sim *sim)
     sim->client_at = sim->trouble_at = INSTANT_NONE;
     for (int i = 0; i < sim->lane_count; i++)
         sim->lanes[i].mood = &moods[0];
+    poll_end_troubles(sim);
     for (int i = 0; i < sim->node_count; i++) {
         Node *node = &sim->nodes[i];
         node->trouble = TROUBLE_NONE;

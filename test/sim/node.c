@@ -120,6 +120,7 @@ void node_start(Node *node)
                               .types = channel_types_here,
                               .node = node->number,
                               .is_only_node = sim->node_count == 1,
+                              .payload_max = 1 << 20,
                               .kept = KEPT,
                               .kept_delivered = KEPT_DELIVERED };
     node->engine = engine_new(&options);

@@ -16,6 +16,7 @@
 //   defer.c    runs that are put off, replaced and called off
 //   worker.c   those who pull their work, and tell of it or not
 //   inbox.c    what applications emit, and that each row becomes its event
+//   poll.c     a mailbox that is polled, and that each mail becomes its event
 //   purge.c    what may go when its time is over, and nothing else
 //   look.c     the store as rows, the only SQL of the simulation
 //   care.c     what far sides are spared: circuits
@@ -40,6 +41,7 @@
 #include "engine/engine.h"
 #include "store/accept.h"
 #include "store/delivery.h"
+#include "store/poll_group.h"
 #include "store/queue.h"
 
 enum {
@@ -367,6 +369,7 @@ struct Sim {
     Instant fired_at[PATTERNS_MAX]; // when the last of its occurrences was made
     Emit *emits;
     size_t emit_count, emits_done; // those that went before are all done
+    struct Box *box;               // that is polled
     bool is_held;                  // as committed
     Instant held_at;               // since when
     int64_t held_by;
@@ -430,6 +433,7 @@ void far_forget(Node *node); // its process is gone
 Instant far_next(const Node *node);
 extern const Mood moods[];
 extern const size_t mood_count;
+Answer far_draw_answer(Sim *sim, const Mood *mood);
 const char *answer_text(Answer answer);
 bool is_mail(const Send *send);
 
@@ -510,6 +514,22 @@ void inbox_on_answer(Sim *sim, const Call *call);
 void inbox_look(Sim *sim);
 void inbox_at_end(Sim *sim);
 
+// poll.c
+void poll_open(Sim *sim);
+void poll_close(Sim *sim);
+Err poll_publish(Tx *tx, Error *error);
+void poll_play(Sim *sim, Node *node); // mails come
+void poll_end_troubles(Sim *sim);
+bool poll_is_asked(const Transfer *transfer);
+void poll_start(Node *node, const Transfer *transfer, TransferDone *done, void *with);
+Instant poll_next(const Node *node);
+void poll_tell_all(Node *node);
+void poll_forget(Node *node); // its process is gone
+void poll_on_event(Sim *sim, int number);
+void poll_look(Sim *sim);
+bool poll_waits(const Sim *sim); // something should become an event, and has not yet
+void poll_at_end(Sim *sim);
+
 // look.c
 void look_open(Sim *sim);
 void look_close(Sim *sim);
@@ -529,8 +549,11 @@ typedef struct Told {
     Verdict verdict;
 } Told;
 Told *look_targets(Sim *sim, Uuid delivery, size_t *ret_count);
-Tried *look_attempts(Sim *sim, size_t *ret_count);        // by delivery and number
-bool look_emit(Sim *sim, Emit *emit);                     // as it is stored; false: it is not there
+Tried *look_attempts(Sim *sim, size_t *ret_count); // by delivery and number
+bool look_emit(Sim *sim, Emit *emit);              // as it is stored; false: it is not there
+void look_polled(Sim *sim);                        // goes through the events of mails
+// look_poll_group reads the one that there is, with its place; false: there is none.
+bool look_poll_group(Sim *sim, PollGroup *ret, int *ret_cursor, bool *ret_recovers);
 bool look_schedule(Sim *sim, const char *id, Table *ret); // false: there is none
 void look_ends(Sim *sim);                                 // goes through the ends that are told of
 bool look_event(Sim *sim, Uuid id);

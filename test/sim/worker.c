@@ -13,8 +13,9 @@ static void learn_lent(Sim *sim, const Call *call, const Claimed *claimed)
 {
     Track *track = track_of(sim, claimed->promise.id, true);
     const Row *row = &track->row;
-    bool is_his =
-        row->state == DELIVERY_SENDING && row->lease_until > call->claim.lease_until - WORKER_LEASE;
+    // What a node had while the lane was off it may give back in the very commit that lends it.
+    bool is_his = row->state == DELIVERY_SENDING && row->holder == 0 &&
+                  row->lease_until > call->claim.lease_until - WORKER_LEASE;
     if (is_his)
         broken(sim, "I50", "track %d is lent while somebody has it", name_of(sim, track));
     for (size_t i = 0; i < sim->lent_count; i++)

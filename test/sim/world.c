@@ -240,6 +240,7 @@ static void sim_open(Sim *sim)
     sim->calls = memory_new(CALLS_MAX * sizeof(Call *));
     sim->emits = memory_new(EMITS_MAX * sizeof *sim->emits);
     sim->lent = memory_new(LENT_MAX * sizeof *sim->lent);
+    poll_open(sim);
     powerloss_forget();
     draw_world(sim);
     make_store(sim);
@@ -266,6 +267,7 @@ static void sim_close(Sim *sim)
     free(sim->calls);
     free(sim->emits);
     free(sim->lent);
+    poll_close(sim);
     arena_done(&sim->arena);
     arena_done(&sim->scratch);
 }
@@ -295,7 +297,7 @@ bool sim_run(Sim *sim)
         job_retire(sim, &sim->nodes[0]);
     world_run(sim, sim->now + 5 * SPAN_SECOND);
     Instant end = sim->now + 16 * SPAN_MINUTE; // a circuit may have to wait for five
-    while (sim->now < end && !sim->has_failed && has_live(sim))
+    while (sim->now < end && !sim->has_failed && (has_live(sim) || poll_waits(sim)))
         world_run(sim, sim->now + 20 * SPAN_SECOND);
     world_run(sim, sim->now + 12 * SPAN_SECOND); // the audit follows
     laws_often(sim);
