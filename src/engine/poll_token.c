@@ -84,11 +84,10 @@ static void answered(void *with, const TransferResult *result)
         take(poll, &answer);
         break;
     case TOKEN_REFUSED:
-        refuse(poll, STR_JOIN(&poll->page_arena, S("no token could be had: "), answer.why));
+        refuse(poll, answer.why);
         break;
     case TOKEN_AGAIN:
-        poll_fail(poll, POLL_AGAIN,
-                  STR_JOIN(&poll->page_arena, S("no token could be had: "), answer.why));
+        poll_fail(poll, POLL_AGAIN, answer.why);
         break;
     }
 }

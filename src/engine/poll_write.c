@@ -159,7 +159,10 @@ static Err write(Tx *tx, Poll *poll, Error *error)
     Accept *accept = takes ? build_all(tx, poll) : NULL;
     PollGroup group = ended(tx, poll);
     bool is_end = poll->is_last && (!poll->alone || poll->alone > poll->page.count);
-    TRY((is_end ? poll_group_end : poll_group_go_on)(tx, &group, &poll->is_ours, error));
+    if (is_end)
+        TRY(poll_group_end(tx, &group, &poll->is_ours, error));
+    else
+        TRY(poll_group_go_on(tx, &group, &poll->is_ours, error));
     poll->next_at = group.next_at;
     if (poll->is_ours && has_failed(poll))
         return integration_mark(tx, &poll->integration.name, INTEGRATION_FAILED, group.last_error,

@@ -101,7 +101,7 @@ static const Statement end = {
     .sql = "UPDATE poll_group SET " MOVES ", next_at = CASE WHEN told > 0 THEN $5 ELSE $13 END,"
            " holder = NULL, lease_until = NULL, last_polled_at = $14, backoff_until = $15,"
            " last_error = $16, failures = $17,"
-           " told = CASE WHEN told > $18 THEN told ELSE $18 END WHERE " OURS,
+           " told = CASE WHEN told > $18 THEN told ELSE $18 END WHERE " OURS " RETURNING next_at",
 };
 static const Statement due = {
     .name = "poll_group_due",
@@ -315,15 +315,6 @@ void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group)
     db_send(tx->db, &tx->arena, &claim, args, NULL);
 }
 
-static Err settle(Tx *tx, const Statement *statement, const Value *args, bool *ret, Error *error)
-{
-    Rows rows = { 0 };
-    db_send(tx->db, &tx->arena, statement, args, &rows);
-    TRY(tx_sync(tx, error));
-    *ret = rows.changed == 1;
-    return ERR_OK;
-}
-
 #define MOVE_OF(group, now)                                                                        \
     KEY_OF(group), value_i64((group)->fence), value_i64(now), value_text((group)->cursor),         \
         value_time((group)->cursor.at ? (now) : INSTANT_NONE), value_text((group)->registered),    \
@@ -332,12 +323,17 @@ static Err settle(Tx *tx, const Statement *statement, const Value *args, bool *r
 
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error)
 {
+    Rows rows = { 0 };
     Value args[] = { MOVE_OF(group, tx->now), value_i64(tx->now + POLL_LEASE) };
-    return settle(tx, &go_on, args, ret, error);
+    db_send(tx->db, &tx->arena, &go_on, args, &rows);
+    TRY(tx_sync(tx, error));
+    *ret = rows.changed == 1;
+    return ERR_OK;
 }
 
-Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error)
+Err poll_group_end(Tx *tx, PollGroup *group, bool *ret, Error *error)
 {
+    Rows rows = { 0 };
     Value args[] = { MOVE_OF(group, tx->now),
                      value_time(group->next_at),
                      value_i64(tx->now),
@@ -345,7 +341,12 @@ Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error)
                      value_text(group->last_error),
                      value_i64(group->failures),
                      value_i64(group->told) };
-    return settle(tx, &end, args, ret, error);
+    db_send(tx->db, &tx->arena, &end, args, &rows);
+    TRY(tx_sync(tx, error));
+    *ret = rows.count == 1;
+    if (*ret)
+        group->next_at = value_to_time(rows.values);
+    return ERR_OK;
 }
 
 void poll_groups_due(Db *db, Arena *arena, const PollFull *full, Rows *ret)

@@ -103,9 +103,10 @@ void poll_group_claim(Tx *tx, int64_t holder, PollGroup *group);
 // poll_group_go_on moves the cursor and renews the lease; poll_group_end moves the cursor, gives
 // the group back and writes how the poll ended, and what is told of it thereby. A cursor that is
 // none stays as it was. ret says whether the poll still is the caller's; where it is not, nothing
-// was changed.
+// was changed. An end has the group's next_at say when it is looked at, which is now where
+// something was told of it meanwhile.
 Err poll_group_go_on(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
-Err poll_group_end(Tx *tx, const PollGroup *group, bool *ret, Error *error) MUST_USE;
+Err poll_group_end(Tx *tx, PollGroup *group, bool *ret, Error *error) MUST_USE;
 
 // poll_groups_due asks when the first is to be looked at, of those that would be taken;
 // poll_groups_due_take reads the answer after the sync: INSTANT_NONE for never.

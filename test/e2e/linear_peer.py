@@ -117,6 +117,7 @@ class Linear:
         self.wrongs = []
         self.answers = collections.deque()
         self.arrived = 0              # requests, be they answered or not
+        self.headers = {}             # that every answer has
         self.hold = None              # an event: answers wait for it
         self.before_page = None       # called with the variables, before a page is made
         self.server = QuietServer(("127.0.0.1", 0), handler_of(self))
@@ -235,7 +236,7 @@ def handler_of(peer):
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
-            for name, value in headers.items():
+            for name, value in {**peer.headers, **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             try:

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import json
 
-import test_polls as polls
+import poll_steps as polls
 from harness import equal, eventually, like, main
 from sse import Stream
 from steps import advance, clock, deliveries, make_tenant, make_user, moment, settle, tick
