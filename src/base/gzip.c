@@ -1,5 +1,7 @@
 #include "base/gzip.h"
 
+#include "base/patience.h"
+
 #define ZLIB_CONST // it only reads what it is given
 #include <zlib.h>
 
@@ -25,6 +27,8 @@ static Err open_all(z_stream *stream, Buf *out, Error *error)
     unsigned char piece[PIECE];
     bool is_last = false;
     while (!is_last) {
+        if (!patience_lasts(PIECE))
+            return fail(error, ERR_MALFORMED, "there is no time left to open it");
         TRY(open_piece(stream, piece, &is_last, error));
         buf_add_bytes(out, piece, (size_t) (stream->next_out - piece));
         if (out->overflowed)

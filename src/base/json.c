@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/patience.h"
 #include "base/time.h"
 
 #include <yyjson.h>
@@ -226,6 +227,8 @@ Err json_parse(Arena *arena, Str text, const Json **ret, Error *error)
 {
     if (text.len == 0)
         return fail(error, ERR_MALFORMED, "not JSON: the text is empty");
+    if (!patience_lasts(text.len))
+        return fail(error, ERR_MALFORMED, "there is no time left to read it");
     yyjson_alc alc = { alc_malloc, alc_realloc, alc_free, arena };
     yyjson_read_err read_err;
     // Without the in-situ flag the library works on a copy and leaves the text alone.
@@ -273,12 +276,14 @@ const char *json_type_name(JsonType type)
 
 const Json *json_get(const Json *object, Str key)
 {
-    return key.at ? yyjson_obj_getn(val(object), key.at, key.len) : NULL;
+    if (!key.at || !patience_lasts(json_count(object)))
+        return NULL;
+    return yyjson_obj_getn(val(object), key.at, key.len);
 }
 
 const Json *json_at(const Json *array, size_t index)
 {
-    return yyjson_arr_get(val(array), index);
+    return patience_lasts(index) ? yyjson_arr_get(val(array), index) : NULL;
 }
 
 size_t json_count(const Json *value)
@@ -327,7 +332,7 @@ JsonIter json_each(const Json *container)
 bool json_next(JsonIter *iter)
 {
     const Json *at = iter->next;
-    if (iter->index == iter->count) {
+    if (iter->index == iter->count || !patience_lasts(1)) {
         iter->key = STR_NONE;
         iter->value = NULL;
         return false;
