@@ -101,8 +101,11 @@ static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, E
     registry_drop(registry);
     if (!is_doubtful(served, err))
         return err;
-    // The body of somebody who is perhaps nobody is kept short.
-    lower(&ret->body_max, BODY_USUAL);
+    // The body of somebody who is perhaps nobody is kept short; a webhook's is taken as it comes,
+    // as often as there are looks to spare, for the source may be one that another node has just
+    // made.
+    if (!call->route->is_hook || !may_look_again(served))
+        lower(&ret->body_max, BODY_USUAL);
     return ERR_OK;
 }
 

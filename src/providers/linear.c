@@ -25,7 +25,7 @@ static HookVerdict verify(Arena *arena, const Hook *hook, const HookTrust *trust
     if (json_parse(arena, hook->body, &body, NULL) != ERR_OK &&
         (!json_mend(arena, hook->body, &mended) ||
          json_parse(arena, mended, &body, NULL) != ERR_OK))
-        return HOOK_UNDATED;
+        return HOOK_UNREADABLE;
     return sign_age(when_read(read_at(body, "webhookTimestamp")), hook->at, REPLAY_WINDOW,
                     REPLAY_WINDOW);
 }

@@ -69,7 +69,8 @@ typedef struct HookTrust {
     X(OLD,         "timestamp-old",     "it was signed too long ago")          \
     X(AHEAD,       "timestamp-ahead",   "it was signed in the future")         \
     X(UNDATED,     "timestamp-missing", "it does not say when it was signed")  \
-    X(NO_SECRET,   "secret-missing",    "the source has no secret")
+    X(NO_SECRET,   "secret-missing",    "the source has no secret")            \
+    X(UNREADABLE,  "body-unreadable",   "its body is no JSON that can be read, and has the time at which it was signed")
 // clang-format on
 
 typedef enum HookVerdict {
