@@ -309,8 +309,9 @@ CREATE INDEX hook_path_source ON hook_path (tenant, source);
 -- Raw input that waits to become something: what applications emitted in SQL (sql/002), rows of
 -- their own tables, what webhooks brought. id is the event's that it becomes (its first, if there
 -- are several); ids are in the order in which a source's rows came. kind, status and reason are
--- domain/inbox.h's. A row that was tried alone and failed waits until next_at. provider and headers
--- are a hook's, an array of [name, value]. A hook's external_id may come again, with another body.
+-- domain/inbox.h's. A row that was tried alone and failed waits until next_at; one that is being
+-- read is a node's until then. provider and headers are a hook's, an array of [name, value]. A
+-- hook's external_id may come again, with another body.
 CREATE TABLE inbox (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,

@@ -29,7 +29,7 @@
 #include "domain/target.h"
 #include "domain/trigger.h"
 #include "engine/state.h"
-#include "engine/unpack.h"
+#include "engine/unpacking.h"
 #include "lib/spool.h"
 #include "net/guard.h"
 #include "net/process.h"
@@ -236,9 +236,20 @@ static void print_hooks(void)
     row("a webhook, as it is read",
         "gzip opens to %s, %s events, %s of payloads in all; what is more is failed (`too-large`). "
         "Rows are opened together up to %s or %s events, and one beyond. It ends after %s tries "
-        "that the store refused or that Peal died of",
+        "that the store refused, that took its parser too long or that Peal died of",
         bytes(UNPACK_OPENED_MAX), count(UNPACK_EVENTS_MAX), bytes(UNPACK_BYTES_MAX),
         bytes(UNPACK_BYTES_MAX), count(UNPACK_EVENTS_MAX), count(INBOX_TRIES));
+    row("a webhook that is long",
+        "longer than %s, or %s to read, or events that fill more than one transaction: it is read "
+        "beside all others, one at a time on each node, in %s (`timeout`); a parser that is not "
+        "back %s later ends Peal, which counts as a try. While it is read what its source brought "
+        "behind it waits, %s at most where its node is gone",
+        bytes(INBOX_LONG), span(UNPACK_TIME_HERE), span(UNPACK_TIME), span(UNPACK_TIME_GRACE),
+        span(INBOX_LEASE));
+    row("events in one transaction",
+        "they end with the webhook, or the part of a long one, that "
+        "brings deliveries to more than %s or payloads to more than %s; a part has %s events",
+        count(DRAIN_PAIRS_MAX), bytes(DRAIN_BYTES_MAX), count(DRAIN_PART_EVENTS));
 }
 
 static void print_definitions(void)

@@ -356,7 +356,7 @@ static Err open_store(Program *program, Error *error)
     const Config *config = program->config;
     TRY(fill_store(program, error));
     open_carriers(program);
-    program->poll_readers = pool_open(&(PoolOptions){ .threads = 1, .waiting_max = 64 });
+    program->poll_readers = pool_open(&(PoolOptions){ .threads = 2, .waiting_max = 64 });
     EngineOptions options = {
         .writer = program->store.writer,
         .clock = &program->clock,

@@ -40,14 +40,18 @@
     X(UNLISTED,  "list not found",       "the notification is for a list that is not there") \
     X(FATAL,     "fatal",                "Peal died while it was handled, three times")
 
-// Of hooks; FATAL is theirs as well. The last three are no failures: they say why there is no run.
+// Of hooks; FATAL is theirs as well. Those with NO_ are no failures: they say why there is no run.
+// BEING_READ is of one that is pending: until next_at it is a node's that reads it, and what its
+// source brought behind it waits.
 #define INBOX_HOOK_REASON_TABLE(X)                                                           \
     X(UNPARSABLE,    "unparsable",    "it is not what its provider sends")                   \
     X(TOO_LARGE,     "too-large",     "it opens to too much, or an event of it is too long") \
     X(REFUSED,       "unwritten",     "the store refused what it makes, three times")        \
     X(NO_TRIGGER,    "no-trigger",    "no trigger took its events")                          \
     X(NO_CONNECTION, "no-connection", "it is of an account that no integration knows")       \
-    X(NO_EVENT,      "no-event",      "it tells of nothing that triggers ask for")
+    X(NO_EVENT,      "no-event",      "it tells of nothing that triggers ask for")         \
+    X(TIMEOUT,       "timeout",       "its parser came to no end in time, three times")      \
+    X(BEING_READ,    "being-read",    "it is long, and is being read")
 
 #define INBOX_REASON_TABLE(X)    \
     INBOX_OUTBOX_REASON_TABLE(X) \

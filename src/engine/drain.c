@@ -1,6 +1,6 @@
 #include "engine/state.h"
 
-#include "engine/unpack.h"
+#include "engine/unpacking.h"
 #include "store/accept.h"
 #include "store/defer.h"
 #include "store/inbox.h"
@@ -25,18 +25,29 @@
 // A hook becomes as many events as its provider reads from it (unpack.h), or none, and says why.
 // Whose they are is found out for all hooks of a transaction at once, in pieces: what a hook says
 // of an account holds for what came behind it, and for nothing before.
+//
+// A transaction is short: it ends with the row that fills it. A hook that is long to read, or fills
+// several, is left to be read by a thread, and is written part by part (unpacking.h); so is each
+// that was part of a failure, for it may be its parser's.
 
 #define AWAKE ((Span) SPAN_SECOND)             // after the last row that came
 #define AWAKE_LONGER ((Span) SPAN_SECOND / 10) // for those that commit at its end
 #define CANCELLED_BY S("peal.cancel")
 #define DIED "Peal ended, perhaps while it handled this row"
+#define NO_END "its parser came to no end in 10 s"
+
+#define DECIDE_MAX ((Span) SPAN_SECOND / 10) // that deciding takes in one transaction
 
 // Opened is a row as it is looked at: of a hook, what is in it and where each event goes.
 typedef struct Opened {
     InboxRow *row;
     Unpacked unpacked;
-    IntegrationRoute *routes; // of the events
-    Str unheard; // why what it says of accounts is of none that it may speak of; none: it is
+    size_t from, to;          // of the events, those that are written now
+    bool is_part;             // which need not be all …
+    bool is_again;            // … and may be stored
+    IntegrationRoute *routes; // of them
+    Str unheard;  // why what it says of accounts is of none that it may speak of; none: it is
+    bool is_done; // it has ended, or a part of it has
 } Opened;
 
 // Draining is rows of one transaction that become events together.
@@ -47,19 +58,64 @@ typedef struct Draining {
     Accept **accepts;
     InboxRow **rows; // of the accepts: several in a row may be of one
     size_t count, room;
+    size_t pairs, bytes;   // that these make
+    Instant began_at;      // monotonic
+    bool is_full;          // whatever is left is left for the next transaction
+    Unpacking *unpacking;  // where a hook is left that is long; NULL: none is
+    const InboxRow *asked; // that was; NULL
 } Draining;
 
+static Err take_rows(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
+static Err write_part(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error);
 static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault);
 static void count_try(const Tx *tx, InboxRow *row);
-static Err work(Tx *tx, const EngineOptions *options, InboxTaken *taken, Error *error);
+static Err work(Draining *draining, InboxTaken *taken, Error *error);
+static void leave(Draining *draining, InboxRow *row);
 static void measure(const Tx *tx, const InboxTaken *taken);
 
+// Of a hook that was read every second run writes a part, and the one behind a failure of its own.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    Unpacking *unpacking = ret->unpacking;
+    if (!unpacking)
+        return take_rows(tx, options, ret, error);
+    unpacking_begin(unpacking);
+    bool is_read = unpacking_stage(unpacking) == UNPACKING_READ;
+    unpacking->has_run = is_read && (!unpacking->has_run || ret->fault);
+    if (unpacking->has_run)
+        return write_part(tx, options, ret, error);
+    TRY(take_rows(tx, options, ret, error));
+    ret->has_more |= is_read;
+    return ERR_OK;
+}
+
+static Draining draining_of(Tx *tx, const EngineOptions *options, size_t count)
+{
+    return (Draining){ .tx = tx,
+                       .options = options,
+                       .opened = ARENA_ARRAY(&tx->arena, Opened, count),
+                       .accepts = ARENA_ARRAY(&tx->arena, Accept *, count),
+                       .rows = ARENA_ARRAY(&tx->arena, InboxRow *, count),
+                       .room = count,
+                       .began_at = clock_monotonic(options->clock) };
+}
+
+static InboxAsk ask_of(const EngineOptions *options, const DutyReport *report)
+{
+    InboxAsk ask = { .tried = report->trial.tried,
+                     .breaks_hold = options->is_only_node && !report->trial.has_begun };
+    if (report->unpacking)
+        ask.read = report->unpacking->row.id;
+    return ask;
+}
+
+static Err take_rows(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     InboxTaken taken;
     int64_t deaths = 0;
-    Uuid tried = ret->trial.tried;
-    TRY(inbox_take(tx, tried, &taken, error));
+    InboxAsk ask = ask_of(options, ret);
+    Uuid tried = ask.tried;
+    TRY(inbox_take(tx, &ask, &taken, error));
     if (!ret->trial.has_begun)
         TRY(node_deaths(tx, options->node, clock_now(options->real), &deaths, error));
     ret->trial = (DrainTrial){ .has_begun = true };
@@ -69,8 +125,12 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
     if (taken.count == 0)
         return ERR_OK;
     TRY(tx_guard(tx, error)); // rows may be younger than what this transaction knows of rules
+    Draining draining = draining_of(tx, options, taken.count);
+    draining.unpacking = ret->unpacking;
     if (ret->fault) {
         blame(tx, &taken, tried, ret->fault);
+    } else if (taken.is_alone && taken.rows[0].kind == INBOX_HOOK && ret->unpacking) {
+        leave(&draining, &taken.rows[0]);
     } else if (taken.is_alone && uuid_cmp(taken.rows[0].id, tried) != 0) {
         count_try(tx, &taken.rows[0]);
         ret->trial.tried = taken.rows[0].id;
@@ -78,7 +138,7 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
         blame(tx, &taken, tried, DIED);
     } else {
         taken.rows[0].attempts -= taken.is_alone; // that was this try, which has not failed
-        TRY(work(tx, options, &taken, error));
+        TRY(work(&draining, &taken, error));
         ret->has_more |= taken.has_more;
     }
     inbox_settle(tx, taken.rows, taken.count);
@@ -92,6 +152,7 @@ void drain_take(Engine *engine, const DutyReport *report)
 {
     Instant monotonic = engine_monotonic(engine);
     engine->trial = report->trial;
+    unpacking_go_on(engine);
     if (engine->options.is_only_node) { // its own commits are all that there is to hear of
         if (report->is_pending)         // but of rows that are to be tried again nobody tells
             duty_falls_due(engine, DUTY_DRAIN, clock_now(engine->options.clock) + SPAN_SECOND);
@@ -123,6 +184,15 @@ static InboxReason refused(const InboxRow *row)
     return row->kind == INBOX_HOOK ? INBOX_REASON_REFUSED : INBOX_REASON_UNWRITTEN;
 }
 
+// fail_try: the try of a row failed that counts already.
+static void fail_try(const Tx *tx, InboxRow *row, InboxReason reason, bool is_alone)
+{
+    if (is_alone)
+        row->next_at = tx->now + ((Span) SPAN_SECOND << row->attempts);
+    if (row->attempts >= INBOX_TRIES)
+        end(tx, row, INBOX_FAILED, reason, row->error);
+}
+
 // blame counts an attempt of each row that was part of a failure; that of one which was tried
 // counts already.
 static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault)
@@ -131,10 +201,7 @@ static void blame(Tx *tx, const InboxTaken *taken, Uuid tried, const char *fault
         InboxRow *row = &taken->rows[i];
         row->attempts += uuid_cmp(row->id, tried) != 0;
         row->error = cut(tx, str_from(fault));
-        if (taken->is_alone)
-            row->next_at = tx->now + ((Span) SPAN_SECOND << row->attempts);
-        if (row->attempts >= INBOX_TRIES)
-            end(tx, row, INBOX_FAILED, refused(row), row->error);
+        fail_try(tx, row, refused(row), taken->is_alone);
     }
 }
 
@@ -146,6 +213,27 @@ static void count_try(const Tx *tx, InboxRow *row)
         end(tx, row, INBOX_FAILED, INBOX_REASON_FATAL, S(DIED));
     else
         row->attempts++;
+}
+
+// hold leases a hook that is being read.
+static void hold(const Tx *tx, InboxRow *row)
+{
+    row->reason = INBOX_REASON_BEING_READ;
+    row->next_at = tx->now + INBOX_LEASE;
+}
+
+// leave has a hook read for later transactions, if no other is. Its try is counted before.
+static void leave(Draining *draining, InboxRow *row)
+{
+    Unpacking *unpacking = draining->unpacking;
+    if (!unpacking || unpacking_stage(unpacking) != UNPACKING_FREE)
+        return;
+    draining->asked = row;
+    count_try(draining->tx, row);
+    if (row->status == INBOX_FAILED)
+        return;
+    hold(draining->tx, row);
+    unpacking_ask(unpacking, row);
 }
 
 static Err build_event(Arena *arena, const InboxRow *row, Event *ret, Error *error)
@@ -247,6 +335,16 @@ static void keep(Draining *draining, Accept *accept, InboxRow *row)
     }
     draining->accepts[draining->count] = accept;
     draining->rows[draining->count++] = row;
+    draining->pairs += accept->items[0].pair_count;
+    draining->bytes += accept->items[0].event.payload.len;
+}
+
+// has_enough: what was decided is enough for one transaction.
+static bool has_enough(const Draining *draining)
+{
+    Span took = clock_monotonic(draining->options->clock) - draining->began_at;
+    return draining->count > 0 && (draining->pairs > DRAIN_PAIRS_MAX ||
+                                   draining->bytes > DRAIN_BYTES_MAX || took > DECIDE_MAX);
 }
 
 // add decides the event that a row becomes; one that cannot become any fails. Of one that was set
@@ -282,21 +380,20 @@ static Err add_event(Draining *draining, const Opened *opened, size_t n, Error *
     Tx *tx = draining->tx;
     InboxRow *row = opened->row;
     Error why = { .arena = &tx->arena };
-    Accept *accept = accept_of(tx, opened->routes[n].to_tenant);
+    const IntegrationRoute *route = &opened->routes[n - opened->from];
+    Accept *accept = accept_of(tx, route->to_tenant);
     AcceptItem *item = accept->items;
-    Err err = unpack_event(&tx->arena, row, &opened->unpacked, n, opened->routes[n].to,
+    Err err = unpack_event(&tx->arena, row, &opened->unpacked, n, route->to,
                            draining->options->payload_max, &item->event, &why);
     item->event.received_at = earlier(row->received_at, tx->now);
-    if (err == ERR_OK && row->processed_at != INSTANT_NONE)
+    if (err == ERR_OK && opened->is_again)
         TRY(again_load(tx->db, &tx->arena, accept->tenant, item->event.id, &item->again, error));
     if (err == ERR_OK)
         err = accept_decide(accept, tx->registry, tx->random, &why);
     if (err == ERR_OK)
         keep(draining, accept, row);
     else
-        end(tx, row, INBOX_FAILED,
-            err == ERR_TOO_LARGE ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE,
-            cut(tx, str_from(why.detail)));
+        end(tx, row, INBOX_FAILED, unpack_reason(err), cut(tx, str_from(why.detail)));
     return ERR_OK;
 }
 
@@ -305,11 +402,11 @@ static void end_empty(Tx *tx, const Opened *opened)
 {
     const ProviderRead *read = &opened->unpacked.read;
     Str note = read->count > 0 ? S("no trigger type is for it") : cut(tx, read->note);
-    for (size_t n = 0; n < read->count; n++) {
-        if (opened->routes[n].is_found)
+    for (const IntegrationRoute *route = opened->routes;
+         route < opened->routes + (opened->to - opened->from); route++) {
+        if (route->is_found)
             continue;
-        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION,
-            cut(tx, opened->routes[n].why));
+        end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_CONNECTION, cut(tx, route->why));
         return;
     }
     if (opened->unheard.at)
@@ -318,9 +415,21 @@ static void end_empty(Tx *tx, const Opened *opened)
         end(tx, opened->row, INBOX_PUBLISHED, INBOX_REASON_NO_EVENT, note);
 }
 
-// add_hook decides all events of a hook that are somebody's, or none. One that has none is done
-// with that.
-static Err add_hook(Draining *draining, const Opened *opened, Error *error)
+// add_events decides the events of a hook that are somebody's, as far as there is room.
+static Err add_events(Draining *draining, Opened *opened, Error *error)
+{
+    size_t n = opened->from;
+    for (; n < opened->to && opened->row->status != INBOX_FAILED && !has_enough(draining); n++)
+        if (opened->routes[n - opened->from].is_found && unpack_has_type(&opened->unpacked, n))
+            TRY(add_event(draining, opened, n, error));
+    opened->is_done = opened->is_part || n == opened->to;
+    opened->to = n;
+    return ERR_OK;
+}
+
+// add_hook decides all events of a hook, or none, unless it is written in parts. One that has none
+// is done with that; one that there is no room for waits, or is too long by itself.
+static Err add_hook(Draining *draining, Opened *opened, Error *error)
 {
     Tx *tx = draining->tx;
     InboxRow *row = opened->row;
@@ -330,13 +439,15 @@ static Err add_hook(Draining *draining, const Opened *opened, Error *error)
         end(tx, row, INBOX_FAILED, opened->unpacked.reason, cut(tx, opened->unpacked.error));
     if (!row->external_id.at)
         row->external_id = read->external_id;
-    for (size_t n = 0; n < read->count && row->status != INBOX_FAILED; n++)
-        if (opened->routes[n].is_found &&
-            provided_type(read->events[n].provider, read->events[n].type))
-            TRY(add_event(draining, opened, n, error));
-    if (row->status == INBOX_FAILED)
+    TRY(add_events(draining, opened, error));
+    if (row->status == INBOX_FAILED || !opened->is_done)
         draining->count = before;
-    else if (draining->count == before)
+    opened->is_done |= row->status == INBOX_FAILED;
+    if (!opened->is_done && before == 0)
+        leave(draining, row);
+    draining->is_full = !opened->is_done;
+    if (opened->is_done && row->status == INBOX_PENDING && draining->count == before &&
+        opened->to == read->count)
         end_empty(tx, opened);
     return ERR_OK;
 }
@@ -407,9 +518,10 @@ static Err cancel(Tx *tx, const InboxRow *row, Error *error)
     return ERR_OK;
 }
 
-static Err do_row(Draining *draining, const Opened *opened, Error *error)
+static Err do_row(Draining *draining, Opened *opened, Error *error)
 {
     InboxRow *row = opened->row;
+    opened->is_done = row->kind != INBOX_HOOK;
     switch ((InboxKind) row->kind) {
     case INBOX_EVENT:
     case INBOX_NOTIFY:
@@ -417,7 +529,10 @@ static Err do_row(Draining *draining, const Opened *opened, Error *error)
     case INBOX_DEFER_CANCEL:
         return add(draining, row, error);
     case INBOX_HOOK:
-        return add_hook(draining, opened, error);
+        if (!opened->unpacked.is_long)
+            return add_hook(draining, opened, error);
+        leave(draining, row);
+        return ERR_OK;
     case INBOX_CANCEL:
         TRY(flush(draining, error)); // it calls off what was emitted before it
         TRY(cancel(draining->tx, row, error));
@@ -460,13 +575,13 @@ static Err route(const Draining *draining, size_t from, size_t to, Error *error)
     size_t count = 0;
     bool asks = false;
     for (size_t i = from; i < to; i++)
-        count += draining->opened[i].unpacked.read.count;
+        count += draining->opened[i].to - draining->opened[i].from;
     IntegrationRoute *routes = ARENA_ARRAY(&tx->arena, IntegrationRoute, count + 1), *at = routes;
     for (size_t i = from; i < to; i++) {
         Opened *opened = &draining->opened[i];
         const ProviderRead *read = &opened->unpacked.read;
         opened->routes = at;
-        for (size_t n = 0; n < read->count; n++, at++) {
+        for (size_t n = opened->from; n < opened->to; n++, at++) {
             *at = route_of(tx, opened->row, &read->events[n].place);
             asks |= is_asked(at);
         }
@@ -537,6 +652,28 @@ static size_t piece_end(const Draining *draining, size_t from, size_t count)
     return end;
 }
 
+// open_row looks into a hook, unless that takes long.
+static void open_row(Draining *draining, Opened *opened)
+{
+    Unpacking *unpacking = draining->unpacking;
+    const EngineOptions *options = draining->options;
+    Unpack with = { .providers = options->providers,
+                    .clock = options->clock,
+                    .time = unpacking ? UNPACK_TIME_HERE : UNPACK_TIME,
+                    .opened_max = unpacking ? INBOX_LONG : UNPACK_OPENED_MAX };
+    if (unpacking && opened->row->body.len > INBOX_LONG) {
+        opened->unpacked.is_long = true;
+        return;
+    }
+    if (unpacking)
+        atomic_store(&unpacking->here_since, clock_monotonic(options->clock));
+    opened->unpacked = unpack(&draining->tx->arena, opened->row, &with);
+    if (unpacking)
+        atomic_store(&unpacking->here_since, 0);
+    opened->to = opened->unpacked.read.count;
+    opened->is_again = opened->row->processed_at != INSTANT_NONE;
+}
+
 // open_all looks into the hooks until they are enough for one transaction: a few bytes of gzip may
 // hold megabytes, and many rows came together by how few they are. The others stay for the next.
 static void open_all(Draining *draining, InboxTaken *taken)
@@ -547,7 +684,7 @@ static void open_all(Draining *draining, InboxTaken *taken)
         opened->row = &taken->rows[i];
         if (opened->row->kind != INBOX_HOOK)
             continue;
-        opened->unpacked = unpack(&draining->tx->arena, opened->row, draining->options->providers);
+        open_row(draining, opened);
         bytes += opened->unpacked.size;
         events += opened->unpacked.read.count;
         if (i + 1 < taken->count && (bytes > UNPACK_BYTES_MAX || events > UNPACK_EVENTS_MAX)) {
@@ -557,25 +694,124 @@ static void open_all(Draining *draining, InboxTaken *taken)
     }
 }
 
-static Err work(Tx *tx, const EngineOptions *options, InboxTaken *taken, Error *error)
+// is_behind: what its source brought before it was left, so it is too.
+static bool is_behind(const Draining *draining, size_t i)
 {
-    Draining draining = { .tx = tx,
-                          .options = options,
-                          .opened = ARENA_ARRAY(&tx->arena, Opened, taken->count),
-                          .accepts = ARENA_ARRAY(&tx->arena, Accept *, taken->count),
-                          .rows = ARENA_ARRAY(&tx->arena, InboxRow *, taken->count),
-                          .room = taken->count };
-    open_all(&draining, taken);
-    for (size_t from = 0, to; from < taken->count; from = to) {
-        to = piece_end(&draining, from, taken->count);
-        TRY(change(tx, &draining.opened[from], error));
-        TRY(route(&draining, from, to, error));
-        for (size_t i = from; i < to; i++) {
-            TRY(poll(tx, &draining.opened[i], error));
-            TRY(do_row(&draining, &draining.opened[i], error));
-        }
+    const Opened *opened = &draining->opened[i], *before = opened - 1;
+    return i > 0 && !before->is_done && before->row->tenant == opened->row->tenant &&
+           str_eq(before->row->source, opened->row->source);
+}
+
+static Err do_rows(Draining *draining, size_t from, size_t to, Error *error)
+{
+    for (size_t i = from; i < to && !draining->is_full; i++) {
+        Opened *opened = &draining->opened[i];
+        if (is_behind(draining, i))
+            continue;
+        draining->is_full = has_enough(draining);
+        if (draining->is_full)
+            break;
+        TRY(poll(draining->tx, opened, error));
+        TRY(do_row(draining, opened, error));
     }
-    return flush(&draining, error);
+    return ERR_OK;
+}
+
+// keep_done keeps of what was taken the rows that something was done with.
+static void keep_done(const Draining *draining, InboxTaken *taken)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < taken->count; i++)
+        if (draining->opened[i].is_done || draining->asked == &taken->rows[i])
+            taken->rows[kept++] = taken->rows[i];
+    taken->has_more |= draining->is_full;
+    taken->count = kept;
+}
+
+static Err work(Draining *draining, InboxTaken *taken, Error *error)
+{
+    open_all(draining, taken);
+    for (size_t from = 0, to; from < taken->count && !draining->is_full; from = to) {
+        to = piece_end(draining, from, taken->count);
+        if (!is_behind(draining, from))
+            TRY(change(draining->tx, &draining->opened[from], error));
+        TRY(route(draining, from, to, error));
+        TRY(do_rows(draining, from, to, error));
+    }
+    TRY(flush(draining, error));
+    keep_done(draining, taken);
+    return ERR_OK;
+}
+
+// add_part writes the next events of a hook that was read.
+static Err add_part(Tx *tx, const EngineOptions *options, Unpacking *unpacking, InboxRow *row,
+                    Error *error)
+{
+    const UnpackingPlace *place = &unpacking->place;
+    size_t count = unpacking->unpacked.read.count, end = place->next + DRAIN_PART_EVENTS;
+    Draining draining = draining_of(tx, options, 1);
+    Opened *opened = &draining.opened[0];
+    *opened = (Opened){ .row = row,
+                        .unpacked = unpacking->unpacked,
+                        .from = place->next,
+                        .to = end < count ? end : count,
+                        .is_part = true,
+                        .is_again = unpacking->is_again };
+    row->status = place->status;
+    row->reason = place->reason;
+    row->error = place->error;
+    if (place->next == 0) {
+        TRY(change(tx, opened, error));
+        TRY(poll(tx, opened, error));
+    }
+    TRY(route(&draining, 0, 1, error));
+    TRY(add_hook(&draining, opened, error));
+    TRY(flush(&draining, error));
+    unpacking->is_over = row->status == INBOX_FAILED || opened->to == count;
+    unpacking_came(unpacking, opened->to, row);
+    return ERR_OK;
+}
+
+// settle_part: a hook of which something is left is pending, and known to have begun.
+static void settle_part(const Tx *tx, const Unpacking *unpacking, InboxRow *row)
+{
+    if (unpacking->is_over) {
+        row->attempts--; // that was this try, which has not failed
+        return;
+    }
+    row->status = INBOX_PENDING;
+    row->error = STR_NONE;
+    row->processed_at = tx->now;
+    hold(tx, row);
+}
+
+static Err write_part(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
+{
+    Unpacking *unpacking = ret->unpacking;
+    InboxRow *row = arena_copy(&tx->arena, &unpacking->row, sizeof *row);
+    InboxTaken taken = { .rows = row, .count = 1, .is_alone = true };
+    bool is_ours;
+    TRY(inbox_hold(tx, row, &is_ours, error));
+    ret->has_more = ret->is_pending = true;
+    ret->drained = 1;
+    unpacking->is_over = true;
+    if (!is_ours)
+        return ERR_OK;
+    TRY(tx_guard(tx, error));
+    row->reason = INBOX_REASON_NONE;
+    if (ret->fault) {
+        blame(tx, &taken, row->id, ret->fault);
+    } else if (unpacking->unpacked.is_long) {
+        row->error = S(NO_END);
+        fail_try(tx, row, INBOX_REASON_TIMEOUT, true);
+    } else {
+        TRY(add_part(tx, options, unpacking, row, error));
+        settle_part(tx, unpacking, row);
+    }
+    inbox_settle(tx, row, 1);
+    TRY(tx_sync(tx, error));
+    measure(tx, &taken);
+    return ERR_OK;
 }
 
 // measure counts what is about to be committed: figures for a graph, which a rare failure of that

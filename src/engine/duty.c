@@ -71,6 +71,7 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     const EngineOptions *options = &round->engine->options;
     *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
                          .trial = round->engine->trial,
+                         .unpacking = &round->engine->unpacking,
                          .firing = { .max = round->engine->fire_max,
                                      .carries_back = !round->engine->is_carried_back,
                                      .oldest = INSTANT_NONE },

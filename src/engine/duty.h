@@ -55,14 +55,16 @@ typedef struct FireReport {
 } FireReport;
 
 typedef struct PollClaims PollClaims;
+typedef struct Unpacking Unpacking;
 
 typedef struct DutyReport {
     bool has_more; // it came to its limit: there is more of it
     Tally tally;
-    int64_t drained;   // rows of the inbox
-    bool is_pending;   // it has, or had, rows
-    const char *fault; // given: why the last run, which was all of its round, failed; NULL
-    DrainTrial trial;  // of the drain: given as the last run left it
+    int64_t drained;      // rows of the inbox
+    bool is_pending;      // it has, or had, rows
+    const char *fault;    // given: why the last run, which was all of its round, failed; NULL
+    DrainTrial trial;     // of the drain: given as the last run left it
+    Unpacking *unpacking; // likewise: the engine's own (unpacking.h); NULL: all is read here
     FireReport firing;
     Sequenced sequenced; // whose numbers went on
     PollClaims *polling; // given: the engine's own (poll.h)

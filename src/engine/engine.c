@@ -18,6 +18,7 @@
 //   said.c      what commands say while they run goes there too
 //   flight.c    the life of one delivery from its claim to its settle; its lease is renewed
 //   poll.c      providers are asked what is new, and poll_write.c writes it
+//   drain.c     what waits in the inbox becomes events; unpacking.c has a thread read what is long
 //   duty.c      what else has to be done now and then, a row each: beat, sweep, operations, purge
 //
 // What a round does is asked for together, travels in one transaction (round.c), and is taken in
@@ -56,6 +57,7 @@ Instant engine_round(Engine *engine)
     pulls_take(engine);
     take_rounds(engine, now); // first: results free the room that claims need
     polls_go_on(engine);
+    unpacking_watch(engine);
     dispatch_late(engine);
     show(engine);
     command_tell_quiet(engine, quiets);
@@ -285,6 +287,7 @@ Engine *engine_new(const EngineOptions *options)
     engine->sweeps_until = engine_monotonic(engine) + SWEEP_FOR;
     engine->watch.has_peer = !options->is_only_node;
     engine->good_at = engine_monotonic(engine);
+    engine->unpacking.engine = engine;
     pthread_mutex_init(&engine->lock, NULL);
     return engine;
 }
@@ -308,6 +311,7 @@ void engine_free(Engine *engine)
     hosts_free(engine);
     said_free(&engine->said);
     polls_free(engine);
+    unpacking_empty(&engine->unpacking);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
@@ -358,7 +362,8 @@ bool engine_is_idle(Engine *engine)
     bool is_told = engine->note_count > 0 || engine->is_poked || engine->is_asked;
     pthread_mutex_unlock(&engine->lock);
     return engine->in_flight == 0 && engine->rounds_out == 0 && engine->said.count == 0 &&
-           engine->polls.count == 0 && !is_told;
+           engine->polls.count == 0 && unpacking_stage(&engine->unpacking) == UNPACKING_FREE &&
+           !is_told;
 }
 
 void engine_wait(Engine *engine, Instant until)

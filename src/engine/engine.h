@@ -37,7 +37,7 @@ typedef struct EngineOptions {
     const Transport *transport;       // outlives the engine
     const ChannelType *const *types;  // of channels; ends with NULL. NULL: those that Peal knows
     const Provider *const *providers; // by ProviderName; NULL: those that Peal knows
-    Pool *readers;                    // read what was polled; NULL: the engine's own thread does
+    Pool *readers; // two that read what was polled, and long hooks; NULL: the engine's own thread
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures, and no provider is polled
@@ -50,6 +50,8 @@ typedef struct EngineOptions {
     // (store/sequence.h). NULL: nobody is.
     void (*numbered)(void *with, const Sequenced *sequenced);
     void *numbered_with;
+    void (*hung)(void *with); // instead of ending the program (unpacking.h); NULL: it is ended
+    void *hung_with;
     Span kept;           // what has ended; 0: PURGE_KEPT (store/purge.h)
     Span kept_delivered; // what was delivered, where that is less; 0: as long
 } EngineOptions;

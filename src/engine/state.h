@@ -9,6 +9,7 @@
 #include "engine/duty.h"
 #include "engine/engine.h"
 #include "engine/poll.h"
+#include "engine/unpacking.h"
 #include "engine/watch.h"
 #include "engine/window.h"
 #include "store/health.h"
@@ -268,6 +269,7 @@ struct Engine {
     _Atomic int64_t other_nodes; // that live
     Instant drains_until;        // monotonic: rows come, so the inbox is looked at often (drain.c)
     DrainTrial trial;            // likewise
+    Unpacking unpacking;         // likewise
     bool is_carried_back;        // schedules are, since wall time was last believed anew (fire.c)
     size_t fire_max;      // schedules at a time, after a failure; 0: as many as ever (fire.c)
     Instant sweeps_until; // monotonic: leases are looked for at every beat (sweep.c)

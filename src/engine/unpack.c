@@ -1,6 +1,7 @@
 #include "engine/unpack.h"
 
 #include "base/gzip.h"
+#include "base/patience.h"
 
 static Unpacked failed(Arena *arena, InboxReason reason, const char *why)
 {
@@ -21,13 +22,13 @@ static void read_headers(Arena *arena, Str text, Hook *hook)
 }
 
 // open_body makes of what came what was meant.
-static Err open_body(Arena *arena, Hook *hook, Error *error)
+static Err open_body(Arena *arena, size_t max, Hook *hook, Error *error)
 {
     Str encoding = hook_header(hook, S("content-encoding"));
     if (encoding.len == 0 || str_eq_nocase(encoding, S("identity")))
         return ERR_OK;
     if (str_eq_nocase(encoding, S("gzip")) || str_eq_nocase(encoding, S("x-gzip")))
-        return gzip_open(arena, hook->body, UNPACK_OPENED_MAX, &hook->body, error);
+        return gzip_open(arena, hook->body, max, &hook->body, error);
     return fail(error, ERR_INVALID, "its Content-Encoding is not known here; gzip is");
 }
 
@@ -67,19 +68,26 @@ static const char *explain(Arena *arena, Str body, const char *said)
     return is_none ? why->detail : said;
 }
 
-Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *providers)
+static const Provider *provider_by(const Provider *const *providers, Str id)
 {
     ProviderName name;
+    if (!provider_name_parse(id, &name))
+        return NULL;
+    return providers ? providers[name] : provider_of(name);
+}
+
+static Unpacked read_row(Arena *arena, const InboxRow *row, const Unpack *with)
+{
     ProviderRead read = { 0 };
     Error error = { .arena = arena };
-    if (!provider_name_parse(row->provider, &name))
-        return failed(arena, INBOX_REASON_UNPARSABLE, "its provider is not known here");
-    const Provider *provider = providers ? providers[name] : provider_of(name);
+    const Provider *provider = provider_by(with->providers, row->provider);
     if (!provider || !provider->parse)
         return failed(arena, INBOX_REASON_UNPARSABLE, "its provider is not known here");
     Hook hook = { .method = S("POST"), .body = row->body, .at = row->received_at };
     read_headers(arena, row->headers, &hook);
-    Err err = open_body(arena, &hook, &error);
+    Err err = open_body(arena, with->opened_max, &hook, &error);
+    if (err == ERR_TOO_LARGE && with->opened_max < UNPACK_OPENED_MAX)
+        return (Unpacked){ .is_long = true };
     if (err == ERR_OK)
         err = parse(arena, provider, &hook, &read, &error);
     const char *why = err == ERR_INVALID ? explain(arena, hook.body, error.detail) : error.detail;
@@ -88,6 +96,52 @@ Unpacked unpack(Arena *arena, const InboxRow *row, const Provider *const *provid
                                           : failed(arena, INBOX_REASON_UNPARSABLE, why);
     ret.size = err == ERR_TOO_LARGE ? UNPACK_OPENED_MAX : hook.body.len;
     return ret;
+}
+
+bool unpack_has_type(const Unpacked *unpacked, size_t n)
+{
+    const ProviderEvent *event = &unpacked->read.events[n];
+    return provided_type(event->provider, event->type) != NULL;
+}
+
+InboxReason unpack_reason(Err err)
+{
+    return err == ERR_TOO_LARGE ? INBOX_REASON_TOO_LARGE : INBOX_REASON_UNPARSABLE;
+}
+
+// make_events makes all of them, one after the other: no more of it is kept than why one cannot be.
+static void make_events(Arena *arena, const InboxRow *row, size_t payload_max, Unpacked *unpacked)
+{
+    DEFER(arena_done) Arena scratch = { 0 };
+    for (size_t n = 0; n < unpacked->read.count && !unpacked->reason; n++) {
+        Event event;
+        Error why = { .arena = &scratch };
+        if (!unpack_has_type(unpacked, n))
+            continue;
+        Err err = unpack_event(&scratch, row, unpacked, n, STR_NONE, payload_max, &event, &why);
+        if (err != ERR_OK)
+            *unpacked = failed(arena, unpack_reason(err), why.detail);
+        arena_reset(&scratch);
+    }
+}
+
+static Unpacked unpack_as(Arena *arena, const InboxRow *row, const Unpack *with, bool is_whole)
+{
+    patience_begin(with->clock, clock_monotonic(with->clock) + with->time);
+    Unpacked ret = read_row(arena, row, with);
+    if (is_whole)
+        make_events(arena, row, with->payload_max, &ret);
+    return patience_end() ? ret : (Unpacked){ .is_long = true };
+}
+
+Unpacked unpack(Arena *arena, const InboxRow *row, const Unpack *with)
+{
+    return unpack_as(arena, row, with, false);
+}
+
+Unpacked unpack_whole(Arena *arena, const InboxRow *row, const Unpack *with)
+{
+    return unpack_as(arena, row, with, true);
 }
 
 Err unpack_event(Arena *arena, const InboxRow *row, const Unpacked *unpacked, size_t n,

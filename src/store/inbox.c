@@ -29,6 +29,8 @@ static const Statement put = {
 
 // A source is another's while that one's transaction lasts. The lock is by a hash: two sources that
 // share one wait for each other, and nothing worse.
+#define SOURCE_LOCK(tenant, source)                                                                \
+    "(7326, hashtext(CAST(" tenant " AS TEXT) || '/' || " source "))"
 #define NEXT_SOURCE                                                                                \
     "SELECT tenant, source FROM inbox WHERE status = 0 AND (tenant, source) > ($1, $2)"            \
     " ORDER BY tenant, source LIMIT 1"
@@ -37,9 +39,22 @@ static const Statement next_source = {
     .scope = STATEMENT_SYSTEM,
     .params = "it",
     .sql = "SELECT tenant, source, 1 FROM (" NEXT_SOURCE ")",
-    .postgres = "SELECT tenant, source, CAST(pg_try_advisory_xact_lock(7326,"
-                " hashtext(CAST(tenant AS TEXT) || '/' || source)) AS INTEGER)"
-                " FROM (" NEXT_SOURCE ") n",
+    .postgres = "SELECT tenant, source, CAST(pg_try_advisory_xact_lock" SOURCE_LOCK(
+        "tenant", "source") " AS INTEGER) FROM (" NEXT_SOURCE ") n",
+};
+static const Statement lock_source = {
+    .name = "inbox_lock_source",
+    .scope = STATEMENT_SYSTEM,
+    .params = "it",
+    .sql = "SELECT $1, $2",
+    .postgres = "SELECT 1 WHERE pg_advisory_xact_lock" SOURCE_LOCK("$1", "$2") " IS NOT NULL",
+};
+static const Statement held = {
+    .name = "inbox_held",
+    .scope = STATEMENT_TENANT,
+    .params = "iuii",
+    .sql = "SELECT 1 FROM inbox WHERE tenant = $1 AND id = $2 AND status = 0 AND reason = $3"
+           " AND attempts = $4",
 };
 
 static const Statement last_tenant = {
@@ -49,17 +64,19 @@ static const Statement last_tenant = {
     .sql = "SELECT tenant FROM inbox WHERE status = 0 ORDER BY tenant DESC, source DESC LIMIT 1",
 };
 
-// Sizes come first, so that no more is read than is taken. Nobody else changes a row that is
-// pending, and who holds its source's lock need not lock it. PostgreSQL is told of the source in a
-// way by which only the index of pending rows is in order: where it has counted the rows while many
-// wait, it thinks as well of the primary key, and walks there past all that are done.
+// Sizes come first, so that no more is read than is taken; what is leased is among them, for
+// nothing behind it is taken. Nobody else changes a row that is pending, and who holds its source's
+// lock need not lock it. PostgreSQL is told of the source in a way by which only the index of
+// pending rows is in order: where it has counted the rows while many wait, it thinks as well of the
+// primary key, and walks there past all that are done.
 #define PENDING(is_of_source, order)                                                               \
-    "SELECT id, LENGTH(body), attempts FROM inbox WHERE tenant = $1 AND " is_of_source             \
-    " AND status = 0 AND (next_at IS NULL OR next_at <= $3) ORDER BY " order " LIMIT $4"
+    "SELECT id, LENGTH(body), attempts, kind, CASE WHEN next_at > $3 THEN 1 ELSE 0 END"            \
+    " FROM inbox WHERE tenant = $1 AND " is_of_source " AND status = 0"                            \
+    " AND (next_at IS NULL OR next_at <= $3 OR reason = $5) ORDER BY " order " LIMIT $4"
 static const Statement pending = {
     .name = "inbox_pending",
     .scope = STATEMENT_TENANT,
-    .params = "itii",
+    .params = "itiii",
     .sql = PENDING("source = $2", "id"),
     .postgres = PENDING("source BETWEEN $2 AND $2", "source, id"),
 };
@@ -223,9 +240,9 @@ static const Statement many = {
 };
 
 const Statement *const inbox_statements[] = {
-    &put,  &last_tenant, &next_source, &pending, &bodies,  &settle,  &awake,  &opened,
-    &one,  &edge,        &find,        &many,    &edge_up, &find_up, &replay, &retell,
-    &head, &head_before, &heads,       &purge,   &depth,   NULL
+    &put,    &last_tenant, &next_source, &pending,     &bodies, &settle, &awake,   &opened,
+    &held,   &lock_source, &one,         &edge,        &find,   &many,   &edge_up, &find_up,
+    &replay, &retell,      &head,        &head_before, &heads,  &purge,  &depth,   NULL
 };
 
 static const Columns row_columns = COLUMNS(
@@ -274,7 +291,7 @@ void inbox_open(Tx *tx, Instant manual_now, size_t payload_max)
 typedef struct Source {
     int64_t tenant;
     Str name;
-    Rows pending; // id, size, attempts
+    Rows pending; // id, size, attempts, kind, whether it is leased
     size_t count; // of these, that are taken
 } Source;
 
@@ -310,11 +327,12 @@ static Err look(Tx *tx, Sources *sources, Error *error)
 {
     for (size_t i = 0; i < sources->count; i++) {
         Source *source = &sources->at[i];
-        Value *args = ARENA_ARRAY(&tx->arena, Value, 4);
+        Value *args = ARENA_ARRAY(&tx->arena, Value, 5);
         args[0] = value_i64(source->tenant);
         args[1] = value_text(source->name);
         args[2] = value_i64(tx->now);
         args[3] = value_i64(INBOX_ROWS_MAX);
+        args[4] = value_i64(INBOX_REASON_BEING_READ);
         db_send(tx->db, &tx->arena, &pending, args, &source->pending);
     }
     return tx_sync(tx, error);
@@ -330,13 +348,34 @@ static int64_t size_of(const Source *source, size_t row)
     return value_to_i64(&rows_at(&source->pending, row)[1]);
 }
 
+static Uuid id_of(const Source *source, size_t row)
+{
+    return value_to_uuid(rows_at(&source->pending, row));
+}
+
+// is_long: it is a hook that somebody has to read outside of the transaction.
+static bool is_long(const Source *source, size_t row)
+{
+    bool is_hook = value_to_i64(&rows_at(&source->pending, row)[3]) == INBOX_HOOK;
+    return is_hook && (has_failed(source, row) || size_of(source, row) > INBOX_LONG);
+}
+
+// waits: the next row of a source is being read, or cannot be yet.
+static bool waits(const Source *source, const InboxAsk *ask)
+{
+    bool is_leased = value_to_i64(&rows_at(&source->pending, 0)[4]) != 0;
+    if (uuid_cmp(id_of(source, 0), ask->read) == 0)
+        return true;
+    return (is_leased && !ask->breaks_hold) || (is_long(source, 0) && !uuid_is_none(ask->read));
+}
+
 // share says how many rows of a source are taken: as many as its part of the bytes allows, and none
-// behind one that failed before.
+// behind one that failed before, or that is long.
 static void share(Source *source, int64_t bytes)
 {
     for (size_t i = 0; i < source->pending.count; i++) {
         bytes -= size_of(source, i);
-        if (bytes < 0 || (i > 0 && has_failed(source, i)))
+        if (bytes < 0 || (i > 0 && (has_failed(source, i) || is_long(source, i))))
             return;
         source->count++;
     }
@@ -344,13 +383,15 @@ static void share(Source *source, int64_t bytes)
 
 // share_all shares the take among the sources. The next row of a source may be longer than its part
 // is: one such goes into a take, of any source, so that none is always the last.
-static void share_all(Sources *sources, size_t first, InboxTaken *ret)
+static void share_all(Sources *sources, size_t first, const InboxAsk *ask, InboxTaken *ret)
 {
     bool has_long = false;
     int64_t part = INBOX_BYTES_MAX / (int64_t) sources->count;
     for (size_t i = 0; i < sources->count; i++) {
         Source *source = &sources->at[(first + i) % sources->count];
-        if (source->pending.count > 0 && size_of(source, 0) > part) {
+        if (source->pending.count == 0 || waits(source, ask))
+            continue;
+        if (size_of(source, 0) > part || is_long(source, 0)) {
             source->count = !has_long;
             has_long = true;
         } else {
@@ -363,14 +404,14 @@ static void share_all(Sources *sources, size_t first, InboxTaken *ret)
 
 // find_failed is the source whose next row failed before: that of the row that was tried, else any;
 // NULL.
-static Source *find_failed(Sources *sources, Uuid tried)
+static Source *find_failed(Sources *sources, const InboxAsk *ask)
 {
     Source *found = NULL;
     for (size_t i = 0; i < sources->count; i++) {
         Source *source = &sources->at[i];
-        if (source->pending.count == 0 || !has_failed(source, 0))
+        if (source->pending.count == 0 || !has_failed(source, 0) || waits(source, ask))
             continue;
-        if (!found || uuid_cmp(value_to_uuid(rows_at(&source->pending, 0)), tried) == 0)
+        if (!found || uuid_cmp(id_of(source, 0), ask->tried) == 0)
             found = source;
     }
     return found;
@@ -378,14 +419,14 @@ static Source *find_failed(Sources *sources, Uuid tried)
 
 // choose says which rows are taken. One that failed before, and is the next of its source, is all
 // that is.
-static void choose(Tx *tx, Sources *sources, Uuid tried, InboxTaken *ret)
+static void choose(Tx *tx, Sources *sources, const InboxAsk *ask, InboxTaken *ret)
 {
-    Source *failed = find_failed(sources, tried);
+    Source *failed = find_failed(sources, ask);
     if (failed) {
         failed->count = ret->count = 1;
         ret->is_alone = ret->has_more = true;
     } else if (sources->count > 0) {
-        share_all(sources, random_u64(tx->random) % sources->count, ret);
+        share_all(sources, random_u64(tx->random) % sources->count, ask, ret);
     }
 }
 
@@ -409,7 +450,7 @@ static Err read_taken(Tx *tx, const Sources *sources, InboxTaken *ret, Error *er
     return ERR_OK;
 }
 
-Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
+Err inbox_take(Tx *tx, const InboxAsk *ask, InboxTaken *ret, Error *error)
 {
     Rows last;
     Sources *sources = ARENA_NEW(&tx->arena, Sources);
@@ -425,10 +466,23 @@ Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error)
     if (begin > 0)
         TRY(find_sources(tx, 0, begin, sources, error));
     TRY(look(tx, sources, error));
-    choose(tx, sources, tried, ret);
+    choose(tx, sources, ask, ret);
     ret->has_more |= sources->has_more;
     ret->is_pending = sources->count > 0;
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;
+}
+
+Err inbox_hold(Tx *tx, const InboxRow *row, bool *ret, Error *error)
+{
+    Rows locked, rows;
+    Value source[] = { value_i64(row->tenant), value_text(row->source) };
+    Value marked[] = { value_i64(row->tenant), value_uuid(&row->id),
+                       value_i64(INBOX_REASON_BEING_READ), value_i64(row->attempts) };
+    db_send(tx->db, &tx->arena, &lock_source, source, &locked);
+    db_send(tx->db, &tx->arena, &held, marked, &rows);
+    TRY(tx_sync(tx, error));
+    *ret = rows.count > 0;
+    return ERR_OK;
 }
 
 static bool is_of(const InboxRow *row, InboxSide side)

@@ -7,6 +7,11 @@
 // dies has done all of it or nothing.
 //
 // A row that was part of a failure has attempts, and is taken alone from then on.
+//
+// A hook that is long to read is leased after all: its node marks it (INBOX_REASON_BEING_READ),
+// counts the try, reads it outside of any transaction, and writes what it made of it in one or in
+// several. Until next_at nobody takes it, nor what its source brought behind it. Each that takes a
+// lease counts a try, so the attempts tell whether one is still whose it was.
 #pragma once
 
 #include "domain/field.h"
@@ -18,9 +23,12 @@ enum {
     INBOX_SOURCES_MAX = 64,    // that one take looks at
     INBOX_ROWS_MAX = 200,      // of a source, in one take
     INBOX_BYTES_MAX = 4 << 20, // of bodies, in one take; beside one that is longer by itself
+    INBOX_LONG = 256 << 10,    // bytes of a hook that is long to read
     INBOX_EXTERNAL_MAX = 200,  // bytes of a row's own id, where it came from
     INBOX_ERROR_MAX = 500,     // bytes of what is kept of an error
 };
+
+#define INBOX_LEASE ((Span) 30 * SPAN_SECOND) // of a hook that is being read
 
 typedef struct InboxRow {
     int64_t tenant;
@@ -55,9 +63,19 @@ typedef struct InboxTaken {
     bool is_pending; // there are rows here, though it may be that none is to be taken yet
 } InboxTaken;
 
-// inbox_take chooses them. Of those that are to be taken alone, the one that was tried is before
-// the others.
-Err inbox_take(Tx *tx, Uuid tried, InboxTaken *ret, Error *error) MUST_USE;
+// InboxAsk says what a take has to know of the taker.
+typedef struct InboxAsk {
+    Uuid tried;       // of the rows that are to be taken alone it is before the others; none
+    Uuid read;        // the hook that this node reads: it takes no other that is long; none
+    bool breaks_hold; // whoever had leases is gone
+} InboxAsk;
+
+// inbox_take chooses them.
+Err inbox_take(Tx *tx, const InboxAsk *ask, InboxTaken *ret, Error *error) MUST_USE;
+
+// inbox_hold takes the source of a leased row, waiting for who is at it, and says whether the row
+// is still as it was marked.
+Err inbox_hold(Tx *tx, const InboxRow *row, bool *ret, Error *error) MUST_USE;
 
 // inbox_settle writes status, reason, error, attempts, next_at, processed_at and external_id of
 // taken rows.

@@ -504,9 +504,10 @@ static void a_hook_that_ends_the_process_three_times_fails_alone(void)
     RIG(rig);
     Store *store = &rig.store;
     Uuid bad = put_with_poison(store);
-    Life life = {
-        .options = { .real = &rig.real, .providers = providers, .payload_max = EVENT_PAYLOAD_MAX }
-    };
+    Life life = { .options = { .clock = &store->clock,
+                               .real = &rig.real,
+                               .providers = providers,
+                               .payload_max = EVENT_PAYLOAD_MAX } };
     live(&rig, &life);
     CHECK(life.deaths == INBOX_TRIES);
     CHECK(is_ended(store, bad, INBOX_FAILED, INBOX_REASON_FATAL));

@@ -95,7 +95,7 @@ static Err apply_take(Tx *tx, void *with, Error *error)
 {
     InboxTaken taken;
     Putting *ret = with;
-    TRY(inbox_take(tx, (Uuid){ 0 }, &taken, error));
+    TRY(inbox_take(tx, &(InboxAsk){ 0 }, &taken, error));
     ret->count = taken.count;
     ret->rows = taken.rows;
     for (size_t i = 1; i < taken.count; i++)
@@ -141,7 +141,7 @@ static Err apply_tenants(Tx *tx, void *with, Error *error)
 {
     InboxTaken taken;
     bool *is_taken = with;
-    TRY(inbox_take(tx, (Uuid){ 0 }, &taken, error));
+    TRY(inbox_take(tx, &(InboxAsk){ 0 }, &taken, error));
     for (size_t i = 0; i < taken.count; i++)
         is_taken[taken.rows[i].tenant] = true;
     return ERR_OK;
@@ -291,7 +291,9 @@ static void a_row_that_ends_the_process_three_times_fails_alone(void)
     MUST(store, writer_run(store->writer, apply_poison, NULL, &store->error));
     put_many(store, "sql", 20); // the eighth is deadly
     put_many(store, "orders", 3);
-    Life life = { .options = { .real = &rig.real, .payload_max = EVENT_PAYLOAD_MAX } };
+    Life life = {
+        .options = { .clock = &store->clock, .real = &rig.real, .payload_max = EVENT_PAYLOAD_MAX }
+    };
     live(&rig, &life);
     CHECK(life.deaths == INBOX_TRIES);
     CHECK(with_status(store, INBOX_PUBLISHED) == 22 && with_status(store, INBOX_FAILED) == 1);

@@ -95,6 +95,11 @@ static int fault(void *with, const char *call)
     return rig->broken && strcmp(call, rig->broken) == 0; // SQLITE_ERROR
 }
 
+static void hung(void *with)
+{
+    ((Rig *) with)->hung++;
+}
+
 static void start_engine(Rig *rig)
 {
     rig->transport =
@@ -112,6 +117,9 @@ static void start_engine(Rig *rig)
         .host_max = rig->host_max,
         .types = rig->types,
         .providers = rig->providers,
+        .readers = rig->readers,
+        .hung = hung,
+        .hung_with = rig,
     };
     rig->engine = engine_new(&options);
     writer_follow(rig->store.writer, engine_moved, rig->engine);

@@ -37,6 +37,8 @@ typedef struct Rig {
     int host_max;                     // likewise
     const ChannelType *const *types;  // likewise; NULL: Peal's own
     const Provider *const *providers; // likewise
+    Pool *readers;                    // likewise; NULL: there are none
+    int hung;                         // how often the engine would have ended the program
     Carriers carriers;                // of programs, once there is one
     const char *broken;               // a statement that fails whenever it is sent; NULL
     const char *lost;        // where the connection is lost, once; "reply": of the COMMIT; NULL

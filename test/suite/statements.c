@@ -38,6 +38,7 @@ static const char *const system_statements[] = {
     "inbox_depth",
     "inbox_last_tenant",
     "inbox_next_source",
+    "inbox_lock_source",
     "inbox_open",
     "inbox_purge",
     "integration_at_connection",
@@ -493,7 +494,7 @@ static const struct {
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
     { "inbox_next_source",    "it",           "inbox USING [A-Z ]*INDEX inbox_pending \\(\\(tenant,source\\)>",
       "inbox_pending on inbox\n +Index Cond: " },
-    { "inbox_pending",        "itii",         "inbox USING INDEX inbox_pending \\(tenant=\\? AND source=\\?\\)",
+    { "inbox_pending",        "itiii",        "inbox USING INDEX inbox_pending \\(tenant=\\? AND source=\\?\\)",
       "inbox_pending on inbox\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(source [>=]" },
 };
 // clang-format on
