@@ -156,7 +156,16 @@ typedef struct JournalRow {
     int64_t writer, n;
     Instant at;
     Str facts;
+    Instant stands_at; // as at, but not before what it follows
 } JournalRow;
+
+// Mention is a move of a delivery that a row tells, and how far its life had come with that: what
+// is at a later stage came later, whatever the clocks say.
+typedef struct Mention {
+    Uuid delivery;
+    int64_t stage;
+    size_t row;
+} Mention;
 
 // Place is a tenant's share of one transaction, and the numbers that it gets.
 typedef struct Place {
@@ -168,6 +177,8 @@ typedef struct Slice {
     size_t line_count;
     JournalRow *rows;
     size_t row_count;
+    Mention *mentions;
+    size_t mention_count, mention_room;
     Place *places;
     size_t place_count, place_room;
 } Slice;
@@ -234,6 +245,98 @@ static void stand(Slice *slice, int limit)
     }
 }
 
+static int64_t stage_of(const Move *move)
+{
+    if (move->from == MOVE_NOWHERE)
+        return INT64_MIN;
+    bool is_over = move->to != MOVE_NOWHERE && delivery_is_final((DeliveryState) move->to);
+    return is_over ? INT64_MAX : move->attempt;
+}
+
+static void mention(Slice *slice, Arena *arena, const Move *move, size_t row)
+{
+    size_t size = sizeof *slice->mentions, room = slice->mention_room;
+    if (slice->mention_count == room) {
+        slice->mention_room = room ? room * 2 : 256;
+        slice->mentions =
+            arena_grow(arena, slice->mentions, room * size, slice->mention_room * size);
+    }
+    slice->mentions[slice->mention_count++] =
+        (Mention){ .delivery = move->delivery, .stage = stage_of(move), .row = row };
+}
+
+static int by_stage(const void *a, const void *b)
+{
+    const Mention *x = a, *y = b;
+    int order = uuid_cmp(x->delivery, y->delivery);
+    if (order == 0)
+        order = x->stage < y->stage ? -1 : x->stage > y->stage;
+    return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void mention_all(Slice *slice, Arena *arena)
+{
+    for (size_t i = 0; i < slice->row_count; i++) {
+        FactRead read = fact_read(slice->rows[i].facts, slice->rows[i].at);
+        Fact fact;
+        while (fact_next(&read, &fact))
+            if (fact_is_move(fact.kind))
+                mention(slice, arena, &fact.move, i);
+    }
+    if (slice->mention_count > 0)
+        qsort(slice->mentions, slice->mention_count, sizeof *slice->mentions, by_stage);
+}
+
+// follow_writers: no row stands before the one that its writer wrote before it. One that was given
+// up has no moment of its own, and stands with that.
+static void follow_writers(Slice *slice)
+{
+    for (size_t i = 0; i < slice->line_count; i++) {
+        Instant before = INT64_MIN;
+        for (size_t at = slice->lines[i].at; at < slice->lines[i].end; at++) {
+            JournalRow *row = &slice->rows[at];
+            bool is_lost = row->stands_at == INSTANT_NONE;
+            row->stands_at = before = is_lost ? before : later(before, row->stands_at);
+        }
+    }
+}
+
+// follow_deliveries: no row stands before one that tells of an earlier stage of the same delivery.
+// It says whether any had to be moved.
+static bool follow_deliveries(Slice *slice)
+{
+    bool has_moved = false;
+    const JournalRow *before = NULL, *latest = NULL; // of earlier stages; of this one too
+    for (size_t i = 0; i < slice->mention_count; i++) {
+        const Mention *now = &slice->mentions[i], *then = i > 0 ? now - 1 : NULL;
+        JournalRow *row = &slice->rows[now->row];
+        if (!then || uuid_cmp(then->delivery, now->delivery) != 0)
+            before = latest = NULL;
+        else if (then->stage != now->stage)
+            before = latest;
+        if (before && before != row && row->stands_at <= before->stands_at) {
+            row->stands_at = before->stands_at + 1;
+            has_moved = true;
+        }
+        if (!latest || row->stands_at >= latest->stands_at)
+            latest = row;
+    }
+    return has_moved;
+}
+
+// line_up says where each row stands among those of the other writers. What moved one may move
+// another; but a journal that contradicts itself is not looked at for ever.
+static void line_up(Slice *slice, Arena *arena)
+{
+    enum { LOOKS_MAX = 100 };
+    for (size_t i = 0; i < slice->row_count; i++)
+        slice->rows[i].stands_at = slice->rows[i].at;
+    mention_all(slice, arena);
+    follow_writers(slice);
+    for (int i = 0; i < LOOKS_MAX && follow_deliveries(slice); i++)
+        follow_writers(slice);
+}
+
 static int by_writer(const void *a, const void *b)
 {
     const Line *x = a, *y = b;
@@ -251,8 +354,7 @@ static Line *earliest(Slice *slice)
             return NULL;
         if (line->at == line->end)
             continue;
-        Instant at = slice->rows[line->at].at;
-        if (!found || at == INSTANT_NONE || at < slice->rows[found->at].at)
+        if (!found || slice->rows[line->at].stands_at < slice->rows[found->at].stands_at)
             found = line;
     }
     return found;
@@ -403,6 +505,7 @@ Err sequence_run(Tx *tx, int limit, bool *ret_more, Sequenced *ret, Error *error
     if (!is_ours)
         return ERR_OK;
     TRY(look(tx, limit, &slice, &is_wanted, error));
+    line_up(&slice, &tx->arena);
     for (Line *line; (line = earliest(&slice)) != NULL;) {
         const JournalRow *row = &slice.rows[line->at++];
         line->seen = row->n;

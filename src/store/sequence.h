@@ -6,7 +6,9 @@
 // seen, or it is as if nobody had looked. A row that is seen is never looked at again, and none can
 // appear before it: a writer commits in the order of its numbers. What one transaction saw of
 // another is not before it in any earlier slice, for all writers are read in one snapshot; within
-// one slice they stand by their clocks, and what one moment brought stands in any order.
+// one slice they stand by their clocks, and what one moment brought stands in any order. But clocks
+// of nodes differ, and a transaction has the moment of its start: so whatever they say, a delivery
+// is made first, its attempts follow each other, and its end is last.
 //
 // Rows are kept for JOURNAL_KEPT once they have their numbers, and until they are sealed into the
 // audit (audit.h). The last number of a tenant stays.

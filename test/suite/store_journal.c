@@ -123,6 +123,67 @@ static void moves_of_several_writers_get_one_order(void)
     check_order(&store, 1, first, 8);
 }
 
+// Stage is one move of a delivery, by a node whose clock is off by so much.
+typedef struct Stage {
+    int64_t node;
+    Span off;
+    int from, to, attempt;
+} Stage;
+
+static Err do_stage(Tx *tx, void *with, Error *error)
+{
+    const Stage *stage = with;
+    (void) error;
+    Move move = { .tenant = 1,
+                  .lane = 1,
+                  .delivery = { { 7 } },
+                  .from = stage->from,
+                  .to = stage->to,
+                  .attempt = stage->attempt,
+                  .due_at = INSTANT_NONE };
+    tx_move(tx, &move);
+    move.from = stage->to; // and back, lest the counters be wrong
+    move.to = stage->from;
+    move.is_quiet = true;
+    if (stage->from != stage->to)
+        tx_move(tx, &move);
+    return ERR_OK;
+}
+
+// What a node did to a delivery stands behind what it found, though its clock is behind the other's
+// or its transaction began before.
+static void the_life_of_a_delivery_is_in_order_whatever_clocks_say(void)
+{
+    enum { SENDING = DELIVERY_SENDING, PARKED = DELIVERY_PARKED };
+    static const Stage stages[] = {
+        { 5, 3 * SPAN_SECOND, MOVE_NOWHERE, DELIVERY_PENDING, 0 },
+        { 2, -2 * SPAN_SECOND, SENDING, DELIVERY_RETRYING, 1 },
+        { 4, 0, SENDING, PARKED, 2 },
+        { 4, 0, PARKED, DELIVERY_PENDING, 2 },
+        { 3, -5 * SPAN_SECOND, SENDING, PARKED, 3 },
+        { 2, -2 * SPAN_SECOND, PARKED, DELIVERY_COMPLETED, 3 },
+    };
+    STORE(store);
+    clear_start(&store);
+    int64_t first = last_number(&store, 1) + 1;
+    for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
+        Stage stage = stages[i];
+        writer_set_node(store.writer, stage.node);
+        pass(&store, SPAN_MILLISECOND + stage.off);
+        MUST(&store, writer_run(store.writer, do_stage, &stage, &store.error));
+        pass(&store, -stage.off);
+    }
+    CHECK(sequence(&store, SLICE) == 1);
+    JournalEntry *entries;
+    size_t count;
+    MUST(&store,
+         journal_read(store.db, &store.arena, 1, first - 1, SLICE, &entries, &count, &store.error));
+    CHECK(count == ARRAY_LEN(stages));
+    for (size_t i = 0; i < count; i++)
+        CHECK(entries[i].fact.move.to == stages[i].to &&
+              entries[i].fact.move.attempt == stages[i].attempt);
+}
+
 static void a_slice_that_is_too_small_loses_no_order(void)
 {
     STORE(store);
@@ -265,6 +326,7 @@ static void counters_of_the_gone_become_one(void)
 
 static const Test tests[] = {
     TEST(moves_of_several_writers_get_one_order),
+    TEST(the_life_of_a_delivery_is_in_order_whatever_clocks_say),
     TEST(a_slice_that_is_too_small_loses_no_order),
     TEST(who_dies_in_between_leaves_nothing),
     TEST(two_nodes_give_each_number_once),
