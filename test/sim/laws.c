@@ -257,6 +257,17 @@ static void i21_plan(Sim *sim, const Track *track, const Row *was, const Row *is
         broken(sim, "I21", "track %d: what follows is due at another time", name_of(sim, track));
 }
 
+// was_refused_on_record: that is what was settled. Who was told may have died before it could.
+static bool was_refused_on_record(Sim *sim, const Track *track, int attempt)
+{
+    size_t count;
+    const Tried *tried = look_attempts(sim, &count);
+    for (size_t i = 0; i < count; i++)
+        if (uuid_cmp(tried[i].delivery, track->id) == 0 && tried[i].number == attempt)
+            return tried[i].verdict == VERDICT_PERMANENT;
+    return false;
+}
+
 // I10, I16: what an attempt came to is what the far side said.
 static void i16_outcome(Sim *sim, Track *track, const Row *was, const Row *is)
 {
@@ -284,8 +295,9 @@ static void i16_outcome(Sim *sim, Track *track, const Row *was, const Row *is)
         track->permanent = was->attempt;
     Lane *lane = &sim->lanes[send->lane];
     bool is_gone = is->state == DELIVERY_PARKED && is->reason == REASON_GONE;
-    if (is_gone || (is->state == DELIVERY_EXPIRED &&
-                    send->answer == ANSWER_GONE)) { // parked, and expired at once
+    bool is_gone_and_over = is->state == DELIVERY_EXPIRED && send->answer == ANSWER_GONE &&
+                            was_refused_on_record(sim, track, was->attempt);
+    if (is_gone || is_gone_and_over) { // parked, and expired at once
         lane->was_off = true;
         lane->gone_at = lane->changed_at != sim->now ? sim->now : INSTANT_NONE;
     }
