@@ -116,10 +116,13 @@ static void wait_for(Sim *sim, Shadow *shadow, const Send *send, Span wait)
 }
 
 // A node that sees its clock before the moment in which a circuit opened does not wait on; what it
-// claims then may be sent later.
-void care_on_jump(Node *node)
+// claims then may be sent later. A pause that was over before the jump is over.
+void care_on_jump(Node *node, Span jump)
 {
     Instant now = clock_now(&node->clock);
+    for (int i = 0; i < LANES_MAX; i++)
+        if (node->paused_until[i] <= now - jump)
+            node->paused_until[i] = 0;
     for (int i = 0; i < HOSTS_MAX; i++)
         node->shadows[i].is_set_back |= now < node->shadows[i].probe_at - node->shadows[i].wait;
 }

@@ -610,7 +610,7 @@ static void jump_clock(Sim *sim, Node *node)
     clock_set(&node->clock, clock_now(&node->clock) + jump);
     doubt_clock(sim, node, node->skew - jump);
     node->jumped_at = sim->now;
-    care_on_jump(node);
+    care_on_jump(node, jump);
     trace(sim, "n%d: its clock jumps by %lld s", node->index, (long long) (jump / SPAN_SECOND));
 }
 

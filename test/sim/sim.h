@@ -454,7 +454,7 @@ void list_often(Sim *sim);
 // care.c
 void care_on_send(Sim *sim, const Send *send);
 void care_on_told(Sim *sim, const Send *send);
-void care_on_jump(Node *node);            // its clock has jumped
+void care_on_jump(Node *node, Span jump);            // its clock has jumped
 void care_on_channel(Sim *sim, int lane); // it was published
 // care_holds: its circuit keeps the lane of this node from sending, or did since then.
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since);
