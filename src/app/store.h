@@ -10,7 +10,7 @@
 
 // Connections of a node: those that write (SQLite has one), that read, that look for metrics.
 enum {
-    STORE_PENS = 2,
+    STORE_PENS = 3, // one of them is for what takes long
     STORE_QUICK_READERS = 1,
     STORE_SLOW_READERS = 2,
     STORE_WATCHERS = 1,

@@ -18,7 +18,8 @@ static const Duty duties[DUTY_COUNT] = {
                     .failed = METRIC_AUDIT_FAILURES },
     [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
-                     .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5 },
+                     .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5,
+                     .is_long = true },
     [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
                     .failed_alone = fire_failed },
     [DUTY_POLL] = { "poll", SPAN_SECOND, 0, true, poll_run, poll_take, .is_shared = true },
@@ -45,22 +46,45 @@ static bool is_due(const Engine *engine, DutyName name, Instant now)
     return state->is_wanted || state->due_at <= now || is_time || is_news;
 }
 
+static void ask(Engine *engine, Round *round, DutyName name)
+{
+    DutyState *state = &engine->duties[name];
+    round->duties |= 1u << name;
+    state->is_wanted = state->has_news = false;
+    state->is_out = true;
+    state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
+    state->ran_at = engine_monotonic(engine);
+    if (name == DUTY_POLL)
+        polls_prepare(engine);
+}
+
+// is_alone: it has a round of its own, because there is something for it to do; a mere look goes
+// along with whatever else is done. Where the store is a file there is one pen, and a round more
+// would only be a commit more.
+static bool is_alone(const Engine *engine, DutyName name)
+{
+    const DutyState *state = &engine->duties[name];
+    bool has_work = state->is_wanted || state->has_news;
+    return duties[name].is_long && has_work && !engine->options.is_only_node;
+}
+
 bool duty_ask(Engine *engine, Round *round, Instant now, bool one)
 {
     for (DutyName name = 0; name < DUTY_COUNT; name++) {
-        DutyState *state = &engine->duties[name];
-        if (!is_due(engine, name, now))
+        if (is_alone(engine, name) || !is_due(engine, name, now))
             continue;
-        round->duties |= 1u << name;
-        state->is_wanted = state->has_news = false;
-        state->is_out = true;
-        state->due_at = INSTANT_NONE; // it says, or the probe does, when it is due again
-        state->ran_at = engine_monotonic(engine);
-        if (name == DUTY_POLL)
-            polls_prepare(engine);
+        ask(engine, round, name);
         if (one)
             break;
     }
+    return round->duties != 0;
+}
+
+bool duty_ask_alone(Engine *engine, Round *round, Instant now)
+{
+    for (DutyName name = 0; name < DUTY_COUNT && round->duties == 0; name++)
+        if (is_alone(engine, name) && is_due(engine, name, now))
+            ask(engine, round, name);
     return round->duties != 0;
 }
 

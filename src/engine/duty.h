@@ -83,6 +83,7 @@ typedef struct Duty {
     bool is_deaf;   // soon is for what take() asks, not for what was done here
     Span retry;     // after a failure that was its own; 0: DUTY_RETRY
     void (*failed_alone)(Engine *engine); // and not by the store's fault; NULL: nothing follows
+    bool is_long;  // it has a round, and where it can a pen, of its own: nothing waits for that
     bool is_fresh; // not in a round that waited: what it knows of this node's flights is old
     Metric failed; // counts failures that were its own; 0: none does
     Span hurried;  // instead of soon, while somebody waits for it (engine_hurry); 0: nobody does

@@ -41,6 +41,8 @@ static void take_round(Engine *engine, Round *round, Instant now);
 static void note_health(Engine *engine, const Round *round);
 static void take_failed(Engine *engine, Round *round, Instant now);
 static void show(Engine *engine);
+static bool has_room(const Engine *engine);
+static void begin_long(Engine *engine, Instant now);
 static bool begin_round(Engine *engine, Instant now);
 static bool ask_all(Engine *engine, Round *round, Instant now);
 static bool ask_narrowly(Engine *engine, Round *round, Instant now);
@@ -63,7 +65,8 @@ Instant engine_round(Engine *engine)
     command_tell_quiet(engine, quiets);
     lanes_wake(engine, now);
     pulls_end(engine, now);
-    while (engine->rounds_out < ROUNDS_MAX && begin_round(engine, now))
+    begin_long(engine, now);
+    while (has_room(engine) && begin_round(engine, now))
         ;
     if (command_run(engine, now))
         return now;
@@ -121,7 +124,8 @@ static void take_rounds(Engine *engine, Instant now)
 static void take_round(Engine *engine, Round *round, Instant now)
 {
     engine->rounds_out--;
-    assert(engine->rounds_out >= 0);
+    engine->long_out -= round->op.is_long;
+    assert(engine->rounds_out >= 0 && engine->long_out >= 0);
     note_health(engine, round);
     if (round->err != ERR_OK) {
         take_failed(engine, round, now);
@@ -163,7 +167,7 @@ static void take_failed(Engine *engine, Round *round, Instant now)
     log_warn("round.failed", "error=%s detail=%s", err_code(round->err),
              log_quote(str_from(round->detail)));
     engine->failures++;
-    if (!is_the_stores(round->err))
+    if (!is_the_stores(round->err) && !round->op.is_long)
         engine->wary_until = monotonic + WARY_FOR;
     else if (engine->failures >= FAILURES_MAX)
         engine->wary_until = monotonic + RETRY_STORE_EVERY * 8;
@@ -191,6 +195,25 @@ static void show(Engine *engine)
     engine->health.circuits_opened = engine->circuits_opened;
     engine->health.pauses = engine->pauses;
     pthread_mutex_unlock(&engine->lock);
+}
+
+// has_room: one that takes long keeps no other from being sent, unless the store fails them all.
+static bool has_room(const Engine *engine)
+{
+    int beside = engine->failures == 0 ? engine->long_out : 0;
+    return engine->rounds_out - beside < ROUNDS_MAX;
+}
+
+// begin_long sends a round for what takes long, if there is any.
+static void begin_long(Engine *engine, Instant now)
+{
+    if (engine_monotonic(engine) < engine->store_retry_at)
+        return;
+    Round *round = round_new(engine);
+    if (duty_ask_alone(engine, round, now))
+        round_submit_long(round);
+    else
+        round_release(round);
 }
 
 // begin_round sends a round if there is anything to do, and says whether it did.
@@ -239,7 +262,7 @@ static bool ask_narrowly(Engine *engine, Round *round, Instant now)
 static Instant wake_at(const Engine *engine, Instant now)
 {
     Instant wake = now + POLL_EVERY;
-    if (engine->rounds_out >= ROUNDS_MAX)
+    if (!has_room(engine))
         return wake;
     Instant monotonic = engine_monotonic(engine);
     if (engine->ends_at != INSTANT_NONE)

@@ -11,7 +11,9 @@
 //                    └─▶ flights: one attempt each, over the channel ─▶ finished ─▶ next round
 //
 // A claim takes no more than its lane has free, and no more than its fair share of the window; two
-// rounds may be at the writer at once, so that one commits while the other is filled.
+// rounds may be at the writer at once, so that one commits while the other is filled. What takes
+// long, as the drain of the inbox does, has a round beside them on PostgreSQL, and a pen: no claim
+// and no settle waits for its end.
 #pragma once
 
 #include "base/clock.h"

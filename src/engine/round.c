@@ -8,7 +8,9 @@
 static Err apply(Tx *tx, Op **ops, size_t count, Error *error);
 static void done(Op *op, Err err, const Error *error);
 
+// They are kinds of their own: where a lock keeps the one from going on, the other does.
 static const OpKind round_kind = { .name = "round", .apply = apply };
+static const OpKind long_kind = { .name = "long round", .apply = apply };
 
 Round *round_new(Engine *engine)
 {
@@ -30,12 +32,21 @@ Round *round_new(Engine *engine)
 void round_submit(Round *round)
 {
     Engine *engine = round->engine;
-    assert(engine->rounds_out < ROUNDS_MAX);
+    assert(engine->rounds_out - engine->long_out < ROUNDS_MAX);
     engine->rounds_out++;
     round->news = engine->news;
     round->asked_at = engine_monotonic(engine);
     round->op.weight = round->settles.count + 1;
     writer_submit(engine->options.writer, &round->op);
+}
+
+void round_submit_long(Round *round)
+{
+    round->op.kind = &long_kind;
+    round->op.is_long = true;
+    round->is_narrow = true;
+    round->engine->long_out++;
+    round_submit(round);
 }
 
 // do_duties: they move what was just settled on, so that is noted first. What happened is told in

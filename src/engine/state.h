@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 
 enum {
-    ROUNDS_MAX = 2,             // at the writer at once
+    ROUNDS_MAX = 2,             // at the writer at once, but for one that takes long
     CLAIM_MAX = 1000,           // deliveries in one round
     WINDOW_ROWS = 8192,         // deliveries claimed and not yet settled
     WINDOW_BYTES = 64 << 20,    // of their payloads …
@@ -253,7 +253,7 @@ struct Engine {
     FlightList running, finished, settling, free_flights;
     size_t settle_max; // in one round; fewer while the store refuses one of them
     Round *free_rounds;
-    int rounds_out;
+    int rounds_out, long_out; // at the writer; those of them that take long
     DutyState duties[DUTY_COUNT];
     uint64_t news; // counts what was learnt, so that an older probe does not overwrite it
     bool wants_probe, is_probing;
@@ -402,6 +402,7 @@ void renew_take(Engine *engine, const Round *round);
 // round.c
 Round *round_new(Engine *engine);
 void round_submit(Round *round);
+void round_submit_long(Round *round); // others do not wait for it
 void round_release(Round *round);
 
 // claim.c
@@ -453,6 +454,7 @@ void settle_failed(Engine *engine, Round *round);
 
 // duty.c
 bool duty_ask(Engine *engine, Round *round, Instant now, bool one);
+bool duty_ask_alone(Engine *engine, Round *round, Instant now); // one that has its own
 Err duty_apply(Tx *tx, Round *round, Error *error) MUST_USE;
 void duty_take(Engine *engine, const Round *round);
 void duty_failed(Engine *engine, const Round *round);

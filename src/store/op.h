@@ -22,6 +22,7 @@ struct Op {
     Span patience;  // how long it waits for a store that is away or locked; 0: OP_PATIENCE
     bool is_urgent; // goes ahead of those that are not, and is never refused
     bool is_alone;  // may well fail: no other shares its transaction, but the few that are urgent
+    bool is_long;   // it goes to the pen for that, where there is one
     size_t weight;  // rows it writes, roughly; 0 counts as 1
     size_t bytes;   // memory it holds while it waits, roughly
     Op *next;       // the writer's own from here on

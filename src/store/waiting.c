@@ -6,9 +6,9 @@ static void list_init(OpList *list)
     list->last = &list->first;
 }
 
-void waiting_init(Waiting *waiting)
+void waiting_init(Waiting *waiting, int pens)
 {
-    *waiting = (Waiting){ 0 };
+    *waiting = (Waiting){ .slow_pen = pens > 1 ? pens - 1 : -1 };
     list_init(&waiting->urgent);
     list_init(&waiting->others);
 }
@@ -75,6 +75,11 @@ bool waiting_is_left_alone(const Waiting *waiting, int pen, const OpKind *kind)
     return false;
 }
 
+bool waiting_is_for(const Waiting *waiting, int pen, const Op *op)
+{
+    return waiting->slow_pen < 0 || op->is_long == (pen == waiting->slow_pen);
+}
+
 typedef struct Batch {
     Op **ops;
     size_t count, weight;
@@ -86,7 +91,8 @@ static void take_from(Waiting *waiting, OpList *list, int pen, size_t weight_max
     bool is_alone = false;
     for (Op **link = &list->first;
          *link && batch->count < BATCH_OPS_MAX && batch->weight < weight_max && !is_alone;) {
-        if (waiting_is_left_alone(waiting, pen, (*link)->kind)) {
+        if (!waiting_is_for(waiting, pen, *link) ||
+            waiting_is_left_alone(waiting, pen, (*link)->kind)) {
             link = &(*link)->next;
             continue;
         }

@@ -6,6 +6,9 @@
 // that the others have their turn in between. A batch that holds an urgent one is kept short. One
 // that goes alone ends the batch before it, and is one.
 //
+// Where there are several pens the last is for what takes long, and for nothing else: whatever went
+// into one transaction with that, or stood behind it, would wait for its end.
+//
 // What waits is bounded by number, weight and bytes; beyond that an operation is refused, unless it
 // is urgent or nothing else waits.
 //
@@ -37,9 +40,13 @@ typedef struct Waiting {
     _Atomic size_t count;
     size_t weight, bytes;
     const OpKind *stuck[PENS_MAX]; // by pen; NULL: it is not
+    int slow_pen;                  // that is for what takes long; -1: there is none
 } Waiting;
 
-void waiting_init(Waiting *waiting);
+void waiting_init(Waiting *waiting, int pens);
+
+// waiting_is_for says whether an operation is for a pen, be it stuck or not.
+bool waiting_is_for(const Waiting *waiting, int pen, const Op *op);
 
 bool waiting_is_full(const Waiting *waiting);
 void waiting_add(Waiting *waiting, Op *op);

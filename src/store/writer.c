@@ -40,14 +40,14 @@ struct Writer {
     _Atomic bool is_up;
 
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    Waiting waiting;          // guarded by lock
-    int idle;                 // guarded by lock: pens asleep
-    bool is_closing;          // guarded by lock
-    WriterFollower *follower; // guarded by lock
-    void *follower_with;      // guarded by lock
-    void (*taker)(void *);    // guarded by lock
-    void *taker_with;         // guarded by lock
+    pthread_cond_t wake, wake_slow; // of the pen for what takes long
+    Waiting waiting;                // guarded by lock
+    int idle;                       // guarded by lock: pens asleep, but for that one
+    bool is_closing;                // guarded by lock
+    WriterFollower *follower;       // guarded by lock
+    void *follower_with;            // guarded by lock
+    void (*taker)(void *);          // guarded by lock
+    void *taker_with;               // guarded by lock
 
     pthread_mutex_t load_lock;  // of whoever reads definitions; taken before registry_lock
     _Atomic bool has_been_away; // the store, since definitions were read
@@ -147,17 +147,24 @@ size_t writer_waiting(const Writer *writer)
     return writer->waiting.count;
 }
 
+static void wake_all(Writer *writer)
+{
+    pthread_cond_broadcast(&writer->wake);
+    pthread_cond_broadcast(&writer->wake_slow);
+}
+
 Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
 {
     Writer *writer = memory_new(sizeof *writer);
     writer->options = *options;
     writer->versions = versions_new();
     writer->surveys = surveys_new();
-    waiting_init(&writer->waiting);
+    waiting_init(&writer->waiting, options->pen_count);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
     pthread_mutex_init(&writer->load_lock, NULL);
     pthread_cond_init(&writer->wake, NULL);
+    pthread_cond_init(&writer->wake_slow, NULL);
     for (int i = 0; i < PENS_MAX; i++) {
         writer->pens[i].writer = writer;
         writer->pens[i].index = i;
@@ -167,7 +174,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
         writer_close(writer);
         return err;
     }
-    for (int i = 0; i < options->pen_count; i++)
+    for (int i = 0; i < options->pen_count && !options->is_stepped; i++)
         if (pthread_create(&writer->pens[i].thread, NULL, pen_main, &writer->pens[i]) != 0)
             abort();
     *ret = writer;
@@ -178,7 +185,7 @@ void writer_close(Writer *writer)
 {
     pthread_mutex_lock(&writer->lock);
     writer->is_closing = true;
-    pthread_cond_broadcast(&writer->wake);
+    wake_all(writer);
     pthread_mutex_unlock(&writer->lock);
     for (int i = 0; i < PENS_MAX; i++) {
         Pen *pen = &writer->pens[i];
@@ -194,6 +201,7 @@ void writer_close(Writer *writer)
     pthread_mutex_destroy(&writer->registry_lock);
     pthread_mutex_destroy(&writer->load_lock);
     pthread_cond_destroy(&writer->wake);
+    pthread_cond_destroy(&writer->wake_slow);
     free(writer);
 }
 
@@ -231,10 +239,11 @@ void writer_submit(Writer *writer, Op *op)
     bool is_refused = !op->is_urgent && waiting_is_full(&writer->waiting);
     if (!is_refused)
         waiting_add(&writer->waiting, op);
-    bool wake = !is_refused && writer->idle > 0;
+    bool is_slow = op->is_long && writer->waiting.slow_pen >= 0;
+    bool wake = !is_refused && (is_slow || writer->idle > 0);
     pthread_mutex_unlock(&writer->lock);
     if (wake)
-        pthread_cond_signal(&writer->wake);
+        pthread_cond_signal(is_slow ? &writer->wake_slow : &writer->wake);
     if (is_refused) {
         Error error = { 0 };
         op->done(op, fail(&error, ERR_BUSY, "too many requests are waiting already"), &error);
@@ -244,12 +253,17 @@ void writer_submit(Writer *writer, Op *op)
 bool writer_step(Writer *writer)
 {
     assert(writer->options.is_stepped);
-    if (writer->waiting.count == 0)
-        return false;
-    Pen *pen = &writer->pens[0];
-    run_batch(pen, pen->batch, take_batch(pen));
-    come_free(pen);
-    return true;
+    bool has_worked = false;
+    for (int i = 0; i < writer->options.pen_count; i++) {
+        Pen *pen = &writer->pens[i];
+        size_t count = waiting_take(&writer->waiting, i, pen->batch);
+        if (count == 0)
+            continue;
+        run_batch(pen, pen->batch, count);
+        come_free(pen);
+        has_worked = true;
+    }
+    return has_worked;
 }
 
 // Errand is an operation whose submitter waits for it.
@@ -323,13 +337,14 @@ static void *pen_main(void *with)
 static size_t take_batch(Pen *pen)
 {
     Writer *writer = pen->writer;
+    bool is_slow = pen->index == writer->waiting.slow_pen;
     size_t count;
     pthread_mutex_lock(&writer->lock);
     while ((count = waiting_take(&writer->waiting, pen->index, pen->batch)) == 0 &&
            !writer->is_closing) {
-        writer->idle++;
-        pthread_cond_wait(&writer->wake, &writer->lock);
-        writer->idle--;
+        writer->idle += !is_slow;
+        pthread_cond_wait(is_slow ? &writer->wake_slow : &writer->wake, &writer->lock);
+        writer->idle -= !is_slow;
     }
     pthread_mutex_unlock(&writer->lock);
     return count;
@@ -344,7 +359,7 @@ static void come_free(Pen *pen)
     pthread_mutex_lock(&writer->lock);
     pen->is_stuck = false;
     writer->waiting.stuck[pen->index] = NULL;
-    pthread_cond_broadcast(&writer->wake);
+    wake_all(writer);
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -664,7 +679,7 @@ static void keep_kind(Run *run, const OpKind *kind)
     else
         kept = 0;
     waiting_return(&writer->waiting, run->ops + kept, run->count - kept);
-    pthread_cond_broadcast(&writer->wake);
+    wake_all(writer);
     pthread_mutex_unlock(&writer->lock);
     run->count = kept;
 }

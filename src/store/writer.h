@@ -4,17 +4,18 @@
 // reason that is not the store's, it is rolled back and replayed one by one, and only the guilty
 // one fails.
 //
-// SQLite has one pen, PostgreSQL has two: while one waits for its commit the other works. A
-// COMMIT whose reply is lost is resolved on a new connection by the row it left in the journal.
-// When the store is away, operations wait until their patience ends and then fail with
-// ERR_UNAVAILABLE. A failed fsync ends the program.
+// SQLite has one pen, PostgreSQL has three: while one waits for its commit another works, and the
+// last is for what takes long, so that nothing waits for that. A COMMIT whose reply is lost is
+// resolved on a new connection by the row it left in the journal. When the store is away,
+// operations wait until their patience ends and then fail with ERR_UNAVAILABLE. A failed fsync ends
+// the program.
 //
 // Where somebody else holds a lock on a table, or a statement runs out of its time, the batch is
 // parted: what is of another kind goes to the other pen, the rest is tried again in halves, and
 // whoever's patience has ended by then fails with ERR_BUSY.
 //
 // A simulation runs the writer by hand (is_stepped): writer_submit() only queues, writer_step()
-// does one batch, and what the writer would ask of the system it asks of WriterSeams.
+// does a batch of each pen, and what the writer would ask of the system it asks of WriterSeams.
 #pragma once
 
 #include "base/clock.h"
@@ -33,8 +34,8 @@ typedef struct WriterSeams {
 typedef struct WriterOptions {
     Str url;
     Str name;        // of the node; may be none
-    int pen_count;   // 0: no threads, writer_submit() does the work at once (tests)
-    bool is_stepped; // without threads: writer_step() does it
+    int pen_count;   // of several the last is for what takes long. 0: writer_submit() does the work
+    bool is_stepped; // they have no threads: writer_step() does it
     WriterSeams seams;
     Clock *clock;
     Random *random;
@@ -63,7 +64,7 @@ void writer_follow_events(Writer *writer, void (*took)(void *with), void *with);
 // writer_submit hands the operation over; ERR_BUSY through done() when too many wait.
 void writer_submit(Writer *writer, Op *op);
 
-// writer_step does one batch of what was submitted, as a pen would; false: there was none.
+// writer_step does one batch of what was submitted for each pen; false: there was none.
 bool writer_step(Writer *writer);
 
 // writer_run does one thing in a transaction and waits for it: start-up, tests. Not from the

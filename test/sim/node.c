@@ -76,6 +76,7 @@ static Err open_writer(Node *node)
              node->index);
     WriterOptions options = {
         .url = str_dup(&sim->arena, str_from(url)),
+        .pen_count = sim->node_count > 1 ? 2 : 1, // as one on a server has, and one with a file
         .is_stepped = true,
         .seams = { node, pause_writer, stop_program },
         .clock = &node->clock,

@@ -128,8 +128,10 @@ static void start_engine(Rig *rig)
 void rig_open(Rig *rig)
 {
     rig->said = buf_new(NULL, RIG_SAID_MAX);
-    store_open_with(&rig->store,
-                    (WriterOptions){ .is_stepped = true, .fault = fault, .fault_with = rig });
+    store_open_with(&rig->store, (WriterOptions){ .pen_count = suite_is_postgres() ? 2 : 1,
+                                                  .is_stepped = true,
+                                                  .fault = fault,
+                                                  .fault_with = rig });
     clock_init_simulated(&rig->store.clock, BEGINNING);
     rig->node = NODE;
     start_engine(rig);

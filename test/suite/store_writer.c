@@ -626,7 +626,7 @@ static void a_locked_table_stops_only_who_needs_it(void)
     if (!suite_is_postgres())
         return; // nobody else writes to a file
     DEFER(store_close) Store store = { 0 };
-    store_open_with(&store, (WriterOptions){ .pen_count = 2 });
+    store_open_with(&store, (WriterOptions){ .pen_count = 3 });
     Db *holder = lock_event(&store);
     Job needy[6], free_of_it[3];
     for (size_t i = 0; i < ARRAY_LEN(needy); i++) {
@@ -670,7 +670,7 @@ static void a_locked_table_holds_one_pen_only(void)
     if (!suite_is_postgres())
         return; // there is one pen
     DEFER(store_close) Store store = { 0 };
-    store_open_with(&store, (WriterOptions){ .pen_count = 2 });
+    store_open_with(&store, (WriterOptions){ .pen_count = 3 });
     Db *holder = lock_event(&store);
     Job first, second, free_of_it = job_of(&other_kind, 1);
     submit_needy(&store, &first);
@@ -685,6 +685,35 @@ static void a_locked_table_holds_one_pen_only(void)
     CHECK(job_await(&first) == ERR_OK && job_await(&second) == ERR_OK);
 }
 
+// What takes long has a pen of its own: while that stands still, everybody else's go on, and what
+// stands in line behind it waits alone.
+static void what_takes_long_holds_nobody_up(void)
+{
+    if (!suite_is_postgres())
+        return; // there is one pen
+    DEFER(store_close) Store store = { 0 };
+    store_open_with(&store, (WriterOptions){ .pen_count = 3 });
+    Db *holder = lock_event(&store);
+    Job slow[2], others[2];
+    for (size_t i = 0; i < ARRAY_LEN(slow); i++) {
+        slow[i] = job_of(&job_kind, 1);
+        slow[i].statement = &needs_event;
+        slow[i].op.patience = SPAN_HOUR;
+        slow[i].op.is_long = slow[i].op.is_urgent = true;
+        writer_submit(store.writer, &slow[i].op);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        others[i] = job_of(&other_kind, 1);
+        others[i].statement = &needs_meta;
+        writer_submit(store.writer, &others[i].op);
+        CHECK(job_await(&others[i]) == ERR_OK);
+    }
+    CHECK(!job_is_done(&slow[0]) && !job_is_done(&slow[1]));
+    db_rollback(holder);
+    db_close(holder);
+    CHECK(job_await(&slow[0]) == ERR_OK && job_await(&slow[1]) == ERR_OK);
+}
+
 static const Test tests[] = {
     TEST(calls_of_one_batch_share_their_keys),    TEST(only_the_guilty_one_fails),
     TEST(a_publish_ahead_in_the_line_decides),    TEST(a_publish_of_another_node_decides),
@@ -694,5 +723,6 @@ static const Test tests[] = {
     TEST(work_survives_a_lost_connection),        TEST(a_number_tells_what_became_of_a_transaction),
     TEST(an_urgent_operation_goes_next),          TEST(what_waits_is_bounded_by_rows_and_by_bytes),
     TEST(a_locked_table_stops_only_who_needs_it), TEST(a_locked_table_holds_one_pen_only),
+    TEST(what_takes_long_holds_nobody_up),
 };
 PART(writer_part, tests);

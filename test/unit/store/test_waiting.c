@@ -28,7 +28,7 @@ static void they_go_in_the_order_in_which_they_came(void)
 {
     Waiting waiting;
     Op ops[3] = { op_of(&plain, 1), op_of(&other, 1), op_of(&plain, 1) };
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     add_all(&waiting, ops, 3);
     takes(&waiting, 0, (Op *[]){ &ops[0], &ops[1], &ops[2] }, 3);
     CHECK(waiting.count == 0 && waiting.weight == 0 && waiting.bytes == 0);
@@ -41,7 +41,7 @@ static void urgent_ones_go_first_and_few_go_along(void)
     Op heavy = op_of(&plain, BATCH_WEIGHT_URGENT), more = op_of(&plain, 1),
        urgent = op_of(&plain, 1);
     urgent.is_urgent = true;
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     waiting_add(&waiting, &heavy);
     waiting_add(&waiting, &more);
     waiting_add(&waiting, &urgent);
@@ -54,7 +54,7 @@ static void what_comes_after_the_last_was_taken_is_not_lost(void)
 {
     Waiting waiting;
     Op stays = op_of(&other, 1), last = op_of(&plain, 1), next = op_of(&plain, 1);
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     waiting.stuck[1] = &other; // the first is left to the second pen
     waiting_add(&waiting, &stays);
     waiting_add(&waiting, &last);
@@ -72,7 +72,7 @@ static void what_is_returned_stands_at_the_head_in_its_order(void)
 {
     Waiting waiting;
     Op ops[3] = { op_of(&plain, 1), op_of(&plain, 2), op_of(&plain, 3) };
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     waiting_add(&waiting, &ops[2]);
     waiting_return(&waiting, (Op *[]){ &ops[0], &ops[1] }, 2);
     CHECK(waiting.count == 3 && waiting.weight == 6);
@@ -88,7 +88,7 @@ static void only_the_impatient_of_the_kind_are_taken_out(void)
     Waiting waiting;
     Op ops[4] = { op_of(&plain, 1), op_of(&other, 1), op_of(&plain, 1), op_of(&plain, 1) };
     Instant until[4] = { 5, 5, 11, 10 };
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     for (int i = 0; i < 4; i++)
         ops[i].waits_until = until[i];
     add_all(&waiting, ops, 4);
@@ -104,7 +104,7 @@ static void a_line_is_full_by_number_weight_or_bytes(void)
     Waiting waiting;
     Op heavy = op_of(&plain, WAITING_WEIGHT_MAX), long_one = op_of(&plain, 1);
     long_one.bytes = WAITING_BYTES_MAX;
-    waiting_init(&waiting);
+    waiting_init(&waiting, PENS_MAX);
     CHECK(!waiting_is_full(&waiting));
     waiting_add(&waiting, &heavy);
     CHECK(waiting_is_full(&waiting));
@@ -117,12 +117,28 @@ static void a_line_is_full_by_number_weight_or_bytes(void)
     CHECK(waiting_is_full(&waiting));
 }
 
+static void what_takes_long_goes_to_the_pen_for_that(void)
+{
+    Waiting waiting;
+    Op ops[4] = { op_of(&plain, 1), op_of(&plain, 1), op_of(&plain, 1), op_of(&plain, 1) };
+    ops[0].is_urgent = ops[1].is_urgent = ops[2].is_urgent = ops[1].is_long = true;
+    waiting_init(&waiting, 3);
+    add_all(&waiting, ops, 4);
+    takes(&waiting, 1, (Op *[]){ &ops[0], &ops[2], &ops[3] }, 3);
+    takes(&waiting, 0, NULL, 0);
+    takes(&waiting, 2, (Op *[]){ &ops[1] }, 1);
+    waiting_init(&waiting, 1); // where there is one pen it is for all
+    add_all(&waiting, ops, 4);
+    takes(&waiting, 0, (Op *[]){ &ops[0], &ops[1], &ops[2], &ops[3] }, 4);
+}
+
 static const Test tests[] = {
     TEST(they_go_in_the_order_in_which_they_came),
     TEST(urgent_ones_go_first_and_few_go_along),
     TEST(what_comes_after_the_last_was_taken_is_not_lost),
     TEST(what_is_returned_stands_at_the_head_in_its_order),
     TEST(only_the_impatient_of_the_kind_are_taken_out),
+    TEST(what_takes_long_goes_to_the_pen_for_that),
     TEST(a_line_is_full_by_number_weight_or_bytes),
 };
 TEST_MAIN(tests)
