@@ -130,32 +130,48 @@ static bool has_its_share(const PollClaims *claims, int64_t tenant)
     return count >= POLLS_TENANT_MAX;
 }
 
+// parts: nobody is to be asked any more, and the provider still tells by itself what was
+// registered. It is told to stop where that can be said: with a token that works, as far as is
+// known.
+static bool parts(const PollGroup *group, const PollAsked *asked, PollClaim *claim)
+{
+    const IntegrationOpened *opened = &claim->integration;
+    bool is_unasked = asked->triggers == 0 || !opened->is_enabled;
+    claim->is_parting = claim->provider && claim->provider->watch_ask && group->registered.at &&
+                        opened->name.id.at && opened->status == INTEGRATION_ACTIVE && is_unasked &&
+                        group->failures < POLL_PARTING_TRIES;
+    if (claim->is_parting)
+        claim->integration.watch = (IntegrationWatch){ 0 };
+    return claim->is_parting;
+}
+
 // look decides what becomes of a group that was taken.
 static void look(Tx *tx, const EngineOptions *options, PollClaims *claims, PollGroup *group)
 {
-    ProviderName name;
+    ProviderName name = PROVIDERS;
     const Provider *provider = provider_by(options, group->provider, &name);
     PollAsked asked = { 0 };
     if (provider && provider->poll_ask)
         asked = poll_group_asked(tx->registry, &tx->arena, group->tenant, name, group->integration,
                                  provider->poll_scope ? str_from(provider->poll_scope) : STR_NONE);
-    if (asked.triggers == 0) {
+    PollClaim *made = &claims->at[claims->count];
+    *made = (PollClaim){ .provider = provider, .emits_first = asked.emits_first };
+    Str why = open_integration(tx, name, group, made);
+    bool is_parting = !options->is_dev && parts(group, &asked, made);
+    if (asked.triggers == 0 && !is_parting) {
+        arena_wipe(&made->arena);
         poll_group_remove(tx, group);
         return;
     }
-    Span interval = asked.interval ? asked.interval : provider->poll_every;
-    Instant at = due_at(group, interval, tx->now);
-    PollClaim *made = &claims->at[claims->count];
-    *made =
-        (PollClaim){ .provider = provider, .interval = interval, .emits_first = asked.emits_first };
+    made->interval = asked.interval ? asked.interval : provider->poll_every;
+    Instant at = due_at(group, is_parting ? 0 : made->interval, tx->now);
     if (options->is_dev) { // where nothing leaves this machine
-        put_off(tx, group, tx->now + interval, S("peal dev asks nothing of providers"));
-        return;
+        at = tx->now + made->interval;
+        why = S("peal dev asks nothing of providers");
     }
-    Str why = open_integration(tx, name, group, made);
-    if (why.at || at > tx->now) {
+    if ((why.at && !is_parting) || at > tx->now) {
         arena_wipe(&made->arena);
-        put_off(tx, group, why.at ? INSTANT_NONE : at, why);
+        put_off(tx, group, why.at && !is_parting && !options->is_dev ? INSTANT_NONE : at, why);
         return;
     }
     claim(tx, options, group, made);
@@ -216,6 +232,7 @@ static void start(Engine *engine, PollClaim *claim)
                     .note = claim->note,
                     .provider = claim->provider,
                     .interval = claim->interval,
+                    .is_parting = claim->is_parting,
                     .has_integration = claim->has_integration,
                     .integration = claim->integration,
                     .turn = { .cursor = claim->group.cursor,
@@ -351,10 +368,22 @@ void poll_request(Poll *poll, const ProviderRequest *request, Span timeout, size
     transport_start(poll->engine->options.transport, &transfer, done, with);
 }
 
+// part ends a poll that was to ask nothing.
+static void part(Poll *poll)
+{
+    poll->page = (PollPage){ .verdict = POLL_GOOD };
+    poll->is_last = true;
+    poll_write(poll);
+}
+
 void poll_ask(Poll *poll)
 {
     ProviderRequest asked = { 0 };
     Error error = { .arena = &poll->page_arena };
+    if (poll->is_parting) {
+        part(poll);
+        return;
+    }
     poll->stage = POLL_ASKING;
     poll->turn.now = clock_now(poll->engine->options.clock);
     if (poll->provider->poll_ask(&poll->page_arena, &poll->turn, &asked, &error) == ERR_OK)

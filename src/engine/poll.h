@@ -29,6 +29,7 @@ enum {
     POLL_TOKEN_MAX = 64 << 10,
     POLLS_MAX = 32,                               // under way at a node …
     POLLS_TENANT_MAX = POLLS_MAX / POLL_FULL_MAX, // … and of one tenant
+    POLL_PARTING_TRIES = 3,                       // of a token to tell a provider to stop with
     POLL_NOTE_MAX = 500,                          // characters of what is shown of a failure
 };
 
@@ -52,6 +53,7 @@ typedef struct PollClaim {
     Span interval;
     bool emits_first;  // as its triggers ask
     const Json *scope; // likewise
+    bool is_parting;   // nobody asks any more: the provider is told to stop telling, and no more
     bool has_integration;
     IntegrationOpened integration;
 } PollClaim;
@@ -102,6 +104,7 @@ struct Poll {
     const Provider *provider;
     PollTurn turn;
     Span interval;
+    bool is_parting;
     bool has_integration, has_refreshed; // refreshed: its token was asked for anew
     IntegrationOpened integration;
     Instant began_at; // monotonic

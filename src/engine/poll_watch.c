@@ -10,8 +10,8 @@
 //
 // It is asked for where the integration names something that was not asked for yet, and again when
 // half of its time is over: what fails then is tried many times before it ends. It never stops a
-// poll, which finds whatever nobody told of. Where the integration names nothing any more, the
-// provider is told so, once.
+// poll, which finds whatever nobody told of. Where the integration names nothing any more, is
+// disabled, or has no trigger left that polls it, the provider is told so, once.
 
 // is_due: what is had is not what is wanted, or its time has come.
 static bool is_due(const PollGroup *group, Str wanted, Instant now)

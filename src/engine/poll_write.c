@@ -136,7 +136,7 @@ static PollGroup ended(Tx *tx, const Poll *poll)
     group.last_error = note_of(&tx->arena, poll);
     group.backoff_until = INSTANT_NONE;
     group.told = poll->is_cut ? POLL_TOLD_POLL : POLL_TOLD_NOTHING;
-    group.next_at = poll->is_cut ? tx->now : tx->now + poll->interval;
+    group.next_at = poll->is_cut || poll->is_parting ? tx->now : tx->now + poll->interval;
     if (page->verdict == POLL_GOOD) {
         group.failures = 0;
         if (page->backoff > 0) {

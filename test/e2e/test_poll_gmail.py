@@ -1,6 +1,6 @@
 """W7, W5: Gmail's history is polled, its messages are fetched, and its watch is registered and renewed."""
-from harness import equal, like, main
-from poll_steps import all_events, gmail, group, mail_trigger, mails, ms, oauth, status
+from harness import equal, eventually, like, main
+from poll_steps import all_events, gmail, group, groups, mail_trigger, mails, ms, oauth, status
 from steps import advance, moment, tick
 
 
@@ -218,6 +218,43 @@ def test_a_watch_follows_its_integration(ctx):
     advance(ctx.peal, "10m")
     equal((len(peer.watches), peer.stops), (2, 1))
     equal(peer.wrongs, [])
+
+
+def test_a_watch_ends_with_those_who_want_it(ctx):
+    """Disabled, or polled by nobody: the mailbox is told to stop, once, and asked for nothing."""
+    peer = gmail(ctx, watch={"topic": TOPIC})
+    peer.watch_expires = ms(days=7)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    asked = len(peer.requests)
+    ctx.peal.patch("/v1/integrations/box", {"enabled": False}, expect=200)
+    eventually(lambda: tick(ctx.peal) and peer.stops == 1)
+    advance(ctx.peal, "1d")
+    equal([name for name, _ in peer.requests[asked:]], ["stop"])
+    equal(status(ctx.peal, "box")["registration"], None)
+    like(group(ctx.peal), {"nextPollAt": None, "lastError": "its integration is not enabled"})
+    ctx.peal.patch("/v1/integrations/box", {"enabled": True}, expect=200)
+    peer.watch_expires = ms(days=8)
+    advance(ctx.peal, "1m")
+    like(status(ctx.peal, "box")["registration"], {"status": "active"})
+    equal(len(peer.watches), 2)
+    peer.answer_error("stop", 500, "backendError")  # what it says to that changes nothing
+    ctx.peal.delete("/v1/triggers/mails", expect=204)
+    eventually(lambda: tick(ctx.peal) and groups(ctx.peal) == [])
+    advance(ctx.peal, "1d")
+    equal((peer.stops, len(peer.watches), peer.wrongs), (2, 2, []))
+
+
+def test_a_watch_of_a_refused_token_is_left_to_its_own_end(ctx):
+    peer = gmail(ctx, watch={"topic": TOPIC})
+    peer.watch_expires = ms(days=7)
+    mail_trigger(ctx.peal)
+    tick(ctx.peal)
+    peer.token = "another"
+    ctx.peal.delete("/v1/triggers/mails", expect=204)
+    eventually(lambda: tick(ctx.peal) and groups(ctx.peal) == [])
+    like(status(ctx.peal, "box"), {"status": "failed"})
+    equal((peer.stops, len(peer.watches)), (0, 1))
 
 
 def test_a_watch_has_a_fresh_token(ctx):
