@@ -143,13 +143,14 @@ static bool joins(const Sieve *sieve, const Run *run, const Rest *next)
 static void find_runs(Sieve *sieve)
 {
     for (uint32_t i = 0; i < sieve->rest_count; i++) {
-        Run *run = sieve->run_count > 0 ? &sieve->runs[sieve->run_count - 1] : NULL;
+        Run *next = &sieve->runs[sieve->run_count];
         sieve->rest_at[sieve->rest[i].at] = i + 1;
-        if (run && joins(sieve, run, &sieve->rest[i])) {
-            run->gap = sieve->rest[i].rule - sieve->rest[i - 1].rule;
-            run->count++;
+        if (i > 0 && joins(sieve, next - 1, &sieve->rest[i])) {
+            next[-1].gap = sieve->rest[i].rule - sieve->rest[i - 1].rule;
+            next[-1].count++;
         } else {
-            sieve->runs[sieve->run_count++] = (Run){ .from = i, .count = 1 };
+            *next = (Run){ .from = i, .count = 1 };
+            sieve->run_count++;
         }
     }
 }
