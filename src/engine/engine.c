@@ -42,7 +42,7 @@ static void note_health(Engine *engine, const Round *round);
 static void take_failed(Engine *engine, Round *round, Instant now);
 static void show(Engine *engine);
 static bool has_room(const Engine *engine);
-static void begin_long(Engine *engine, Instant now);
+static bool begin_long(Engine *engine, Instant now);
 static bool begin_round(Engine *engine, Instant now);
 static bool ask_all(Engine *engine, Round *round, Instant now);
 static bool ask_narrowly(Engine *engine, Round *round, Instant now);
@@ -65,7 +65,8 @@ Instant engine_round(Engine *engine)
     command_tell_quiet(engine, quiets);
     lanes_wake(engine, now);
     pulls_end(engine, now);
-    begin_long(engine, now);
+    while (begin_long(engine, now))
+        ;
     while (has_room(engine) && begin_round(engine, now))
         ;
     if (command_run(engine, now))
@@ -204,16 +205,18 @@ static bool has_room(const Engine *engine)
     return engine->rounds_out - beside < ROUNDS_MAX;
 }
 
-// begin_long sends a round for what takes long, if there is any.
-static void begin_long(Engine *engine, Instant now)
+// begin_long sends a round for what takes long, if there is any, and says whether it did.
+static bool begin_long(Engine *engine, Instant now)
 {
     if (engine_monotonic(engine) < engine->store_retry_at)
-        return;
+        return false;
     Round *round = round_new(engine);
-    if (duty_ask_alone(engine, round, now))
+    bool asks = duty_ask_alone(engine, round, now);
+    if (asks)
         round_submit_long(round);
     else
         round_release(round);
+    return asks;
 }
 
 // begin_round sends a round if there is anything to do, and says whether it did.
