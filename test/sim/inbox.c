@@ -79,7 +79,6 @@ void inbox_on_answer(Sim *sim, const Call *call)
     for (size_t i = 0; i < call->row_count && call->err == ERR_OK; i++) {
         Emit *emit = &sim->emits[call->first_emit + i];
         emit->is_sent = true;
-        emit->came = sim->commits;
         emit->deaths = sim->deaths;
     }
     if (node_hears(call->node) && call->node->life == call->life)
@@ -91,14 +90,14 @@ static int number_of(const Sim *sim, const Emit *emit)
     return (int) (emit - sim->emits);
 }
 
-// overtook: a row of its source that stands before it, and was there, still waits.
+// overtook: a row of its source that stands before it, and was seen to be there, still waits. One
+// that was committed with what did the other, or by the node's other pen, came too late for that.
 static const Emit *overtook(const Sim *sim, const Emit *emit)
 {
     for (size_t i = sim->emits_done; i < sim->emit_count; i++) {
         const Emit *other = &sim->emits[i];
         if (other->is_sent && !other->is_done && other->attempts == 0 &&
-            other->source == emit->source && other->came < sim->commits - 1 &&
-            uuid_cmp(other->id, emit->id) < 0)
+            other->source == emit->source && other->is_seen && uuid_cmp(other->id, emit->id) < 0)
             return other;
     }
     return NULL;
@@ -145,6 +144,8 @@ void inbox_look(Sim *sim)
             on_done(sim, &sim->emits[i]);
         sim->emits[i].is_new = false;
     }
+    for (size_t i = sim->emits_done; i < sim->emit_count; i++)
+        sim->emits[i].is_seen = sim->emits[i].is_sent;
     while (sim->emits_done < sim->emit_count && sim->emits[sim->emits_done].is_done)
         sim->emits_done++;
 }

@@ -269,8 +269,8 @@ typedef struct Emit {
     int source;
     bool is_bad;  // no event can become of it
     bool is_sent; // it was committed
-    int came;     // the commit …
-    int deaths;   // … and how many there had been
+    bool is_seen; // … and seen to be there
+    int deaths;   // that there had been then
     bool is_done; // as it is stored: it is published or failed …
     bool is_good; // … published
     bool is_new;  // that is just found
@@ -454,7 +454,7 @@ void list_often(Sim *sim);
 // care.c
 void care_on_send(Sim *sim, const Send *send);
 void care_on_told(Sim *sim, const Send *send);
-void care_on_jump(Node *node, Span jump);            // its clock has jumped
+void care_on_jump(Node *node, Span jump); // its clock has jumped
 void care_on_channel(Sim *sim, int lane); // it was published
 // care_holds: its circuit keeps the lane of this node from sending, or did since then.
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since);
