@@ -63,8 +63,8 @@ const Shape apply_body_shape = { "ApplyBody", SHAPE_ROWS(body_fields), .size = s
 static const Field difference_fields[] = {
     { "path",   FIELD_TEXT, FIELD_SHOWN | FIELD_NEEDED, .help = "JSON Pointer of what differs" },
     { "secret", FIELD_BOOL, FIELD_SHOWN, .help = "it is a secret: its values are not told" },
-    { "old",    FIELD_ANY,  FIELD_SHOWN, .help = "absent where there is none" },
-    { "new",    FIELD_ANY,  FIELD_SHOWN, .help = "absent where there is none any more" },
+    { "old",    FIELD_ANY,  FIELD_SHOWN, .help = "any JSON; absent where there is none" },
+    { "new",    FIELD_ANY,  FIELD_SHOWN, .help = "any JSON; absent where there is none any more" },
 };
 static const Shape difference_shape = { "ApplyDifference", SHAPE_ROWS(difference_fields) };
 static const Field difference = { NULL, FIELD_OBJECT, .inside = &difference_shape };

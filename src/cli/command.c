@@ -51,8 +51,8 @@ static const Command *const client_rows[] = {
 };
 
 static const Command *const offline_rows[] = {
-    &command_filter, &command_dedup,      &command_template,
-    &command_cron,   &command_completion, &command_version,
+    &command_init,     &command_schema, &command_filter,     &command_dedup,
+    &command_template, &command_cron,   &command_completion, &command_version,
 };
 
 // The options that have a letter.

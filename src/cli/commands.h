@@ -60,6 +60,10 @@ extern const Command command_apply;
 extern const Command command_diff;
 extern const Command command_export;
 
+// init.c, schema.c
+extern const Command command_init;
+extern const Command command_schema;
+
 // jobs.c
 extern const Command command_jobs;
 extern const Command command_automations;

@@ -123,13 +123,6 @@ static const Shape *inner_shape(const DefinitionKind *kind, const Json *body, St
     return of ? of->config : NULL;
 }
 
-// may_be: a text may be a reference, and so may each that a list or a map has.
-static bool may_be(const Field *field)
-{
-    return field && (field->kind == FIELD_TEXT || field->kind == FIELD_URL ||
-                     field->kind == FIELD_TEXT_OR_NUMBER);
-}
-
 static Str below(Arena *arena, Str pointer, Str name)
 {
     return str_format(arena, "%.*s/%.*s", STR_ARG(pointer), STR_ARG(name));
@@ -138,15 +131,16 @@ static Str below(Arena *arena, Str pointer, Str name)
 static void put_value(Referring *referring, const Field *field, bool is_secret, const Json *value,
                       Str pointer)
 {
-    bool is_list = field && field->kind == FIELD_LIST;
-    bool is_text = may_be(field) || (is_list && field->flags & FIELD_ALONE && may_be(field->of));
-    if (is_text && is_reference(value))
+    const Field *alone = field && field->flags & FIELD_ALONE ? field->of : field;
+    if (alone && field_may_refer(alone) && is_reference(value))
         put_reference(referring, value, is_secret, pointer);
+    else if (field && field->inside && json_type(value) == JSON_OBJECT)
+        put_object(referring, field->inside, value, pointer);
     else
         json_add_raw(referring->out, json_text(referring->arena, value));
 }
 
-// put_all writes a list or a map, each of whose values may be a reference.
+// put_all writes a list or a map, each of whose values may be a reference, or have one.
 static void put_all(Referring *referring, const Field *field, const Json *value, Str pointer)
 {
     bool is_map = json_type(value) == JSON_OBJECT, is_secret = field->flags & FIELD_SECRET;
@@ -166,7 +160,7 @@ static void put_member(Referring *referring, const Shape *shape, Str name, const
 {
     const Field *field = shape ? fields_find(shape, name) : NULL;
     JsonType type = json_type(value);
-    bool has_many = field && field->of && may_be(field->of) &&
+    bool has_many = field && field->of &&
                     ((field->kind == FIELD_MAP && type == JSON_OBJECT) ||
                      (field->kind == FIELD_LIST && type == JSON_ARRAY));
     if (has_many)

@@ -120,11 +120,15 @@ void fields_write(JsonOut *out, Arena *arena, const Shape *shape, const Json *so
 // fields_schema writes the JSON Schema (2020-12) of what is taken, what a merge patch may hold, or
 // what is shown. It refers to #/components/schemas/Filter and Secret; fields_components writes
 // these, as members of an object. A row's own component is referred to by its name and the suffix
-// of the use: Body for what is taken, Patch for a patch, nothing for what is shown.
-typedef enum FieldUse { FIELDS_TAKEN, FIELDS_PATCHED, FIELDS_SHOWN } FieldUse;
+// of the use: Body for what is taken, Patch for a patch, File for what a file may say (as it is
+// taken, but that a text may be a reference to it, field_may_refer()), nothing for what is shown.
+typedef enum FieldUse { FIELDS_TAKEN, FIELDS_PATCHED, FIELDS_FILED, FIELDS_SHOWN } FieldUse;
 const char *fields_suffix(FieldUse use);
 void fields_schema(JsonOut *out, const Shape *shape, FieldUse use);
 void field_schema(JsonOut *out, const Field *field, FieldUse use); // of one value
 
 bool field_is_key(Str text); // it is made as a FIELD_KEY is
+
+// field_may_refer: in a file, {"env":…} or {"file":…} may stand for its text (docs/as-code.md).
+bool field_may_refer(const Field *field);
 void fields_components(JsonOut *out);

@@ -12,6 +12,7 @@ const char *fields_suffix(FieldUse use)
     static const char *const suffixes[] = {
         [FIELDS_TAKEN] = "Body",
         [FIELDS_PATCHED] = "Patch",
+        [FIELDS_FILED] = "File",
         [FIELDS_SHOWN] = "",
     };
     return suffixes[use];
@@ -97,7 +98,7 @@ static bool is_required(const Shape *shape, size_t i, FieldUse use)
     bool has_other_name = i + 1 < shape->count && shape->fields[i + 1].flags & FIELD_ALSO;
     if (use == FIELDS_SHOWN)
         return shape->fields[i].flags & (FIELD_NEEDED | FIELD_ALWAYS);
-    return use == FIELDS_TAKEN && shape->fields[i].flags & FIELD_NEEDED && !has_other_name;
+    return use != FIELDS_PATCHED && shape->fields[i].flags & FIELD_NEEDED && !has_other_name;
 }
 
 static void put_required(JsonOut *out, const Shape *shape, FieldUse use)
@@ -234,16 +235,22 @@ static void put_choice(JsonOut *out, const Field *field, FieldUse use)
     json_close(out, '}');
 }
 
-static void put_secret_choice(JsonOut *out)
+static void put_ref_choice(JsonOut *out, const char *component)
 {
     json_open(out, '{');
-    put_ref(out, "Secret", "");
+    put_ref(out, component, "");
     json_close(out, '}');
+}
+
+bool field_may_refer(const Field *field)
+{
+    return field->kind == FIELD_TEXT || field->kind == FIELD_URL ||
+           field->kind == FIELD_TEXT_OR_NUMBER;
 }
 
 // Choices says what a value may be beside what its kind says.
 typedef struct Choices {
-    bool has_kind, has_mark, has_null, has_alone;
+    bool has_kind, has_mark, has_null, has_alone, has_reference;
 } Choices;
 
 static Choices choices_of(const Field *field, FieldUse use)
@@ -251,9 +258,11 @@ static Choices choices_of(const Field *field, FieldUse use)
     bool is_secret = field->flags & FIELD_SECRET && field->kind != FIELD_MAP;
     return (Choices){
         .has_kind = !is_secret || use != FIELDS_SHOWN || field->flags & FIELD_RAW,
-        .has_mark = is_secret,
+        .has_mark = is_secret && use != FIELDS_FILED,
+        .has_reference = use == FIELDS_FILED && field_may_refer(field),
         // null takes away what a patch names; what a list is of, it cannot name.
-        .has_null = field->flags & FIELD_NULLABLE || (is_secret && use == FIELDS_TAKEN) ||
+        .has_null = field->flags & FIELD_NULLABLE ||
+                    (is_secret && (use == FIELDS_TAKEN || use == FIELDS_FILED)) ||
                     (use == FIELDS_PATCHED && (field->name || is_secret)),
         .has_alone = field->flags & FIELD_ALONE && (!is_secret || use != FIELDS_SHOWN),
     };
@@ -268,7 +277,9 @@ static void put_choices(JsonOut *out, const Field *field, FieldUse use, Choices 
     if (choices.has_kind)
         put_choice(out, field, use);
     if (choices.has_mark)
-        put_secret_choice(out);
+        put_ref_choice(out, "Secret");
+    if (choices.has_reference)
+        put_ref_choice(out, "Reference");
     if (choices.has_null)
         json_add_raw(out, S("{\"type\":\"null\"}"));
     json_close(out, ']');
@@ -280,7 +291,7 @@ void field_schema(JsonOut *out, const Field *field, FieldUse use)
     json_open(out, '{');
     if (field->help && field->kind != FIELD_ANY)
         put_text(out, "description", field->help);
-    if (choices.has_mark || choices.has_null || choices.has_alone)
+    if (choices.has_mark || choices.has_null || choices.has_alone || choices.has_reference)
         put_choices(out, field, use, choices);
     else
         put_kind(out, field, use);
