@@ -3,6 +3,7 @@
 #include "api/noun.h"
 #include "base/crypto.h"
 #include "domain/difference.h"
+#include "store/survey.h"
 #include "store/tenant.h"
 
 // A call passes through this file from top to bottom: its definitions are read and checked by the
@@ -25,6 +26,7 @@ typedef struct ApplyItem {
     Str id, file; // file: none
     const Json *body;
     ListSave *members;
+    bool publishes; // of a survey: its draft is to be the version that counts
 
     // What became of it, in this try.
     ApplyAction action;
@@ -150,14 +152,28 @@ static Str place_of(Arena *arena, const ApplyItem *item, Str inside)
     return str_format(arena, "/definitions/%zu%.*s", item->index, STR_ARG(inside));
 }
 
-// bare is a definition without what says only where it is from and what it is.
-static Err bare(Arena *arena, const Json *given, const Json **ret, Error *error)
+static bool is_survey(const ApplyItem *item)
+{
+    return kind_of(item) == &definition_survey;
+}
+
+// is_about: a member that is not the definition's own, but says what it is, where it is from and
+// what is to become of it.
+static bool is_about(const ApplyItem *item, Str member)
+{
+    return str_eq(member, S("kind")) || str_eq(member, S("origin")) ||
+           (is_survey(item) && str_eq(member, S("published")));
+}
+
+// bare is the definition alone.
+static Err bare(Arena *arena, const ApplyItem *item, const Json *given, const Json **ret,
+                Error *error)
 {
     Buf text = buf_new(arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
     for (JsonIter it = json_each(given); json_next(&it);)
-        if (!str_eq(it.key, S("kind")) && !str_eq(it.key, S("origin")))
+        if (!is_about(item, it.key))
             json_put_raw(&out, it.key, json_text(arena, it.value));
     json_close(&out, '}');
     return json_parse(arena, buf_str(&text), ret, error);
@@ -196,7 +212,8 @@ static void read_item(const Call *call, const Json *given, ApplyItem *item, Erro
     if (!read_kind(call, given, item, error))
         return;
     item->file = str_head(json_str(json_get(given, S("origin"))), ORIGIN_FILE_MAX);
-    Err err = bare(arena, given, &item->body, &wrong);
+    item->publishes = is_survey(item) && json_bool(json_get(given, S("published")));
+    Err err = bare(arena, item, given, &item->body, &wrong);
     if (err == ERR_OK)
         err = read_members(call, item, &wrong);
     if (err == ERR_OK)
@@ -305,6 +322,33 @@ static bool is_to_go(Call *call, const Apply *apply, size_t rank, const Definiti
     return apply->body.prunes_all || (has_origin && str_eq(origin.set, apply->body.origin));
 }
 
+// is_owned: a survey's trigger goes with the survey, and with nothing else.
+static Err is_owned(Call *call, Tx *tx, size_t rank, Str id, bool *ret, Error *error)
+{
+    Definition row;
+    const Json *body;
+    *ret = false;
+    if (definition_kinds[rank] != &definition_trigger)
+        return ERR_OK;
+    TRY(definition_get(tx->db, &tx->arena, call->tenant, DEFINITION_TRIGGER, id, &row, error));
+    TRY(json_parse(&tx->arena, row.body, &body, error));
+    *ret = survey_owns(body).at != NULL;
+    return ERR_OK;
+}
+
+static Err add_gone(Call *call, Tx *tx, Apply *apply, const ApplyItem *item, Error *error)
+{
+    bool is_anothers;
+    TRY(is_owned(call, tx, item->rank, item->id, &is_anothers, error));
+    if (is_anothers)
+        return ERR_OK;
+    if (apply->gone_count == APPLY_MAX)
+        return fail(error, ERR_TOO_LARGE, "more than %d would be deleted", APPLY_MAX);
+    apply->gone[apply->gone_count] = *item;
+    apply->gone[apply->gone_count++].id = str_dup(call->arena, item->id);
+    return ERR_OK;
+}
+
 // find_gone_of finds what is to be deleted of a kind.
 static Err find_gone_of(Call *call, Tx *tx, Apply *apply, size_t rank, Error *error)
 {
@@ -316,16 +360,10 @@ static Err find_gone_of(Call *call, Tx *tx, Apply *apply, size_t rank, Error *er
         TRY(definition_heads(tx, call->tenant, str_from(definition_kinds[rank]->kind), after, PAGE,
                              &rows, &count, error));
         for (size_t i = 0; i < count; i++) {
-            bool has_drifted;
+            ApplyItem item = { .rank = rank, .id = rows[i].id, .action = APPLY_DELETE };
             after = rows[i].id;
-            if (!is_to_go(call, apply, rank, &rows[i], &has_drifted))
-                continue;
-            if (apply->gone_count == APPLY_MAX)
-                return fail(error, ERR_TOO_LARGE, "more than %d would be deleted", APPLY_MAX);
-            apply->gone[apply->gone_count++] = (ApplyItem){ .rank = rank,
-                                                            .id = str_dup(call->arena, rows[i].id),
-                                                            .action = APPLY_DELETE,
-                                                            .has_drifted = has_drifted };
+            if (is_to_go(call, apply, rank, &rows[i], &item.has_drifted))
+                TRY(add_gone(call, tx, apply, &item, error));
         }
     }
     return ERR_OK;
@@ -409,6 +447,24 @@ static void mark(Edit *edit, const Apply *apply, const ApplyItem *item, const De
                         origin_text(edit->call->arena, &origin));
 }
 
+// publish makes the draft of a survey the version that counts, where it is not.
+static Err publish(const Edit *edit, ApplyItem *item, Error *error)
+{
+    SurveyPublished published;
+    Arena *arena = edit->call->arena;
+    if (!item->publishes)
+        return ERR_OK;
+    TRY(survey_publish(edit->tx, edit->call->tenant, item->id, DEFINITION_ANY_VERSION, &published,
+                       error));
+    if (!published.is_new || item->action == APPLY_CREATE)
+        return ERR_OK;
+    item->action = APPLY_UPDATE;
+    item->difference.arena = arena;
+    difference_add(&item->difference, S("/published"), STR_NONE,
+                   str_format(arena, "\"version %lld\"", (long long) published.version));
+    return ERR_OK;
+}
+
 static void note_drift(Edit *edit, ApplyItem *item)
 {
     DefinitionOrigin origin;
@@ -438,6 +494,7 @@ static Err save_item(Call *call, Tx *tx, const Apply *apply, ApplyItem *item, Er
     row = edit.stored;
     if (item->action != APPLY_NONE)
         TRY(edit_write(&edit, is_new, &row, error));
+    TRY(publish(&edit, item, error));
     mark(&edit, apply, item, &row);
     item->warnings = edit.warnings;
     item->warning_count = edit.warning_count;
@@ -490,18 +547,22 @@ static Str name_plan(Call *call, const Apply *apply)
     return hex_text(call->arena, (const char *) hash.b, 16);
 }
 
-static void put_warnings(JsonOut *out, const ApplyItem *item)
+static void put_warnings(JsonOut *out, Arena *arena, const ApplyItem *item)
 {
     if (item->warning_count == 0)
         return;
     json_key(out, S("warnings"));
     json_open(out, '[');
-    for (size_t i = 0; i < item->warning_count; i++)
-        json_add_str(out, item->warnings[i].message);
+    for (size_t i = 0; i < item->warning_count; i++) {
+        Str name = item->warnings[i].placeholder, message = item->warnings[i].message;
+        json_add_str(
+            out, name.at ? str_format(arena, "{{%.*s}} is %.*s", STR_ARG(name), STR_ARG(message))
+                         : message);
+    }
     json_close(out, ']');
 }
 
-static void put_change(JsonOut *out, const ApplyItem *item, bool is_dry)
+static void put_change(JsonOut *out, Arena *arena, const ApplyItem *item, bool is_dry)
 {
     size_t count = item->difference.count;
     json_open(out, '{');
@@ -518,7 +579,7 @@ static void put_change(JsonOut *out, const ApplyItem *item, bool is_dry)
         json_put_i64(out, S("more"), (int64_t) (count - DIFFERENCE_ROWS_MAX));
     if (item->secret.at && !is_dry)
         json_put_str(out, S("secret"), item->secret);
-    put_warnings(out, item);
+    put_warnings(out, arena, item);
     json_close(out, '}');
 }
 
@@ -548,7 +609,7 @@ static Err tell_plan(Call *call, Error *error)
         const ApplyItem *item = item_at(apply, i);
         if (item->secret.at && !apply->body.is_dry)
             call_secret(call);
-        put_change(out, item, apply->body.is_dry);
+        put_change(out, call->arena, item, apply->body.is_dry);
     }
     json_close(out, ']');
     json_close(out, '}');

@@ -3,6 +3,7 @@
 #include "api/noun.h"
 #include "domain/source.h"
 #include "store/secret.h"
+#include "store/survey.h"
 
 // What is stored, as apply takes it. Whoever may write a kind may read it so: the URLs of channels
 // are whole, and secrets are references to variables that whoever applies it sets, or leaves out.
@@ -12,6 +13,7 @@ static const Field fields[] = {
     { "kind",    FIELD_TEXT,   FIELD_SHOWN | FIELD_NEEDED },
     { "id",      FIELD_TEXT,   FIELD_SHOWN | FIELD_NEEDED },
     { "version", FIELD_COUNT,  FIELD_SHOWN | FIELD_NEEDED },
+    { "published", FIELD_BOOL, FIELD_SHOWN, .help = "of a survey: its draft is the version that counts" },
     { "origin",  FIELD_OBJECT, FIELD_SHOWN, .inside = &origin_shape, .help = "the files that it was applied from" },
     { "definition", FIELD_OBJECT, FIELD_SHOWN | FIELD_NEEDED, .help = "as it was given; the members of a list are at its own route" },
 };
@@ -77,18 +79,40 @@ static void put_definition(Call *call, const DefinitionKind *kind, Str id, const
     json_close(out, '}');
 }
 
-static Err put_row(Call *call, const DefinitionKind *kind, const Definition *row, Error *error)
+// is_published: the version of a survey that counts is its draft.
+static Err is_published(Call *call, Db *db, const DefinitionKind *kind, const Definition *row,
+                        bool *ret, Error *error)
+{
+    Walk walk = { .limit = 1 };
+    Seen seen;
+    SurveyRow *versions;
+    *ret = false;
+    if (kind != &definition_survey)
+        return ERR_OK;
+    TRY(survey_page(db, call->arena, call->tenant, row->id, &walk, &versions, &seen, error));
+    *ret = seen.count > 0 && versions[0].draft == row->version;
+    return ERR_OK;
+}
+
+static Err put_row(Call *call, Db *db, const DefinitionKind *kind, const Definition *row,
+                   Error *error)
 {
     JsonOut *out = &call->json;
     const Json *body;
+    bool is_out;
     Error unreadable = { 0 };
     if (json_parse(call->arena, row->body, &body, &unreadable) != ERR_OK)
         return fail(error, ERR_CORRUPT, "%s %.*s: %s", kind->kind, STR_ARG(row->id),
                     unreadable.detail);
+    if (kind == &definition_trigger && survey_owns(body).at)
+        return ERR_OK; // which says it
+    TRY(is_published(call, db, kind, row, &is_out, error));
     json_open(out, '{');
     json_put_str(out, S("kind"), str_from(kind->kind));
     json_put_str(out, S("id"), row->id);
     json_put_i64(out, S("version"), row->version);
+    if (kind == &definition_survey)
+        json_put_bool(out, S("published"), is_out);
     origin_put(out, call->arena, row->origin, row->version);
     json_key(out, S("definition"));
     put_definition(call, kind, row->id, body);
@@ -108,7 +132,7 @@ Err export_list(Call *call, Db *db, Error *error)
                         error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
-        TRY(put_row(call, kind, &rows[i], error));
+        TRY(put_row(call, db, kind, &rows[i], error));
     page_close(call, &seen);
     return ERR_OK;
 }

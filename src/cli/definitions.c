@@ -18,16 +18,25 @@ static const Column trigger_columns[] = {
     { "CHANNEL", "channel" },
     { "AUTOMATION", "automation" },
     { "VERSION", "version" },
+    { "ORIGIN", "origin.file" },
 };
 
 static const Column template_columns[] = {
-    { "ID", "id" },           { "NAME", "name" },         { "ACTIVE", "active" },
-    { "CHANNEL", "channel" }, { "LANGUAGE", "language" }, { "EVENT TYPE", "eventType" },
+    { "ID", "id" },
+    { "NAME", "name" },
+    { "ACTIVE", "active" },
+    { "CHANNEL", "channel" },
+    { "LANGUAGE", "language" },
+    { "EVENT TYPE", "eventType" },
+    { "ORIGIN", "origin.file" },
 };
 
-static const Column list_columns[] = { { "ID", "id" },
-                                       { "NAME", "name" },
-                                       { "VERSION", "version" } };
+static const Column list_columns[] = {
+    { "ID", "id" },
+    { "NAME", "name" },
+    { "VERSION", "version" },
+    { "ORIGIN", "origin.file" },
+};
 
 static const Column channel_columns[] = {
     { "KEY", "key" },
@@ -39,6 +48,7 @@ static const Column channel_columns[] = {
     { "NEXT PROBE", "health.nextProbeAt" },
     { "PAUSED UNTIL", "health.pausedUntil" },
     { "LAST ERROR", "health.lastError" },
+    { "ORIGIN", "origin.file" },
 };
 
 static const Column key_columns[] = {
@@ -58,8 +68,13 @@ typedef struct Noun {
 } Noun;
 
 static const Column source_columns[] = {
-    { "ID", "id" },   { "PROVIDER", "provider" }, { "INTEGRATION", "integration" },
-    { "URL", "url" }, { "ENABLED", "enabled" },   { "VERSION", "version" },
+    { "ID", "id" },
+    { "PROVIDER", "provider" },
+    { "INTEGRATION", "integration" },
+    { "URL", "url" },
+    { "ENABLED", "enabled" },
+    { "VERSION", "version" },
+    { "ORIGIN", "origin.file" },
 };
 static const Column integration_columns[] = {
     { "ID", "id" },
@@ -69,6 +84,7 @@ static const Column integration_columns[] = {
     { "REASON", "statusReason" },
     { "CONNECTION", "connectionId" },
     { "INSTALLATION", "installationId" },
+    { "ORIGIN", "origin.file" },
 };
 static const Column automation_columns[] = {
     { "ID", "id" },
@@ -79,12 +95,14 @@ static const Column automation_columns[] = {
     { "LAST RUN", "lastRunAt" },
     { "NEXT RUN", "nextRunAt" },
     { "DEAD", "dead" },
+    { "ORIGIN", "origin.file" },
 };
 
 static const Column job_columns[] = {
     { "NAME", "name" },          { "ENABLED", "enabled" },    { "CRON", "cron" },
     { "ZONE", "zone" },          { "HANDLER", "handler" },    { "LAST RESULT", "lastResult" },
     { "LAST RUN", "lastRunAt" }, { "NEXT RUN", "nextRunAt" }, { "DEAD", "dead" },
+    { "ORIGIN", "origin.file" },
 };
 // clang-format off
 static const Noun nouns[] = {

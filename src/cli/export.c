@@ -52,6 +52,8 @@ static int document_of(const Export *export, const DefinitionKind *kind, const J
     json_put_str(&out, S("kind"), str_from(kind->kind));
     for (JsonIter it = json_each(definition); json_next(&it);)
         json_put_raw(&out, it.key, json_text(arena, it.value));
+    if (json_bool(json_get(item, S("published"))))
+        json_put_bool(&out, S("published"), true);
     if (kind == &definition_list)
         status = put_targets(export, definition, &out);
     json_close(&out, '}');

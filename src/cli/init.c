@@ -49,17 +49,17 @@ static const InitFile files[] = {
       "id: sign-up\n"
       "eventKind: user.signed-up\n"
       "channel: http:crm\n"
-      "filter: {path: payload.country, op: in, value: [no, se, dk]} # no is Norway: YAML 1.2\n"
-      "dedup: [payload.name]\n" },
+      "filter: {path: candidate.country, op: in, value: [no, se, dk]} # no is Norway: YAML 1.2\n"
+      "dedupRecipe: [candidate.name]\n" },
     { "templates.yaml", FOR_EDITORS "kind: template\n"
                                     "id: welcome\n"
                                     "eventType: user.signed-up\n"
                                     "channel: memory:mail\n"
-                                    "language: en\n"
                                     "subject: Welcome, {{name}}\n"
                                     "body: |\n"
                                     "  Hello {{name}},\n"
-                                    "  it is good to have you here.\n" },
+                                    "  it is good to have you here.\n"
+                                    "declares: [name] # who uses another placeholder is warned\n" },
     { "lists.yaml", FOR_EDITORS "# peal notify ops --body 'It is hot'\n"
                                 "kind: list\n"
                                 "id: ops\n"
@@ -73,6 +73,28 @@ static const InitFile files[] = {
                                "zone: Europe/Oslo\n"
                                "handler: http:crm\n"
                                "payload: {report: sign-ups}\n" },
+    { "surveys.yaml", FOR_EDITORS
+      "# Who came is asked how it was, and reminded once; who was not content is told to the CRM.\n"
+      "kind: survey\n"
+      "id: visit\n"
+      "published: true\n"
+      "languages: [en, nb]\n"
+      "title: {en: Your visit, nb: Besøket ditt}\n"
+      "questions:\n"
+      "  - id: rate\n"
+      "    type: rating\n"
+      "    min: 1\n"
+      "    max: 5\n"
+      "    required: true\n"
+      "    text: {en: How was it?, nb: Hvordan var det?}\n"
+      "triggers:\n"
+      "  - id: closed\n"
+      "    eventKind: visit.closed\n"
+      "    channel: memory:mail\n"
+      "    schedule: {reminders: [2d]}\n"
+      "subscribers:\n"
+      "  - key: http:crm\n"
+      "    filter: {questionId: rate, op: <=, value: 2}\n" },
     { "peal.schema.json", NULL },
 };
 
@@ -136,11 +158,11 @@ const Command command_init = {
     .name = "init",
     .usage = "init [DIR]",
     .summary = "Write an example project of definitions as files",
-    .details =
-        "Two channels, a trigger, a template, a list and a job that work as they are, and the\n"
-        "schema that editors check them by. Nothing is written over.\n"
-        "\n"
-        "  peal init shop\n"
-        "  peal apply -f shop",
+    .details = "Two channels, a trigger, a template, a list, a job and a survey that work as they "
+               "are, and the\n"
+               "schema that editors check them by. Nothing is written over.\n"
+               "\n"
+               "  peal init shop\n"
+               "  peal apply -f shop",
     .run = init,
 };

@@ -21,6 +21,8 @@ static int refuse(const Project *project, const char *path, Str why)
 
 static bool is_definitions(Str name)
 {
+    if (str_ends(name, S(".schema.json"))) // which is for editors
+        return false;
     return str_ends(name, S(".yaml")) || str_ends(name, S(".yml")) || str_ends(name, S(".json"));
 }
 

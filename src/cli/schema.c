@@ -87,12 +87,14 @@ static void put_kind(JsonOut *out, Arena *arena, const DefinitionKind *kind)
 {
     const Shape *rows = kind->shape;
     const char *words[] = { kind->kind, NULL };
-    Field *fields = ARENA_ARRAY(arena, Field, rows->count + 1);
+    Field *fields = ARENA_ARRAY(arena, Field, rows->count + 2);
     size_t count = 0;
     fields[count++] = (Field){ "kind", FIELD_WORD, FIELD_NEEDED, .words = words };
     for (size_t i = 0; i < rows->count; i++)
         if (strcmp(rows->fields[i].name, "kind") != 0)
             fields[count++] = rows->fields[i];
+    if (kind == &definition_survey)
+        fields[count++] = (Field){ "published", FIELD_BOOL, .help = "publish its draft" };
     json_open(out, '{');
     open_member(out, S("allOf"), '[');
     fields_schema(out, &(Shape){ rows->name, .fields = fields, .count = count }, FIELDS_FILED);

@@ -11,7 +11,7 @@ from datetime import datetime
 PROBLEM = "application/problem+json"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
          "number": (int, float), "null": type(None)}
-SAID_ONLY = {"title", "description", "example", "default"}
+SAID_ONLY = {"title", "description", "example", "default", "$schema", "components", "then"}
 
 
 class Drift(AssertionError):
@@ -81,6 +81,17 @@ class Schemas:
         found = [list(self.problems(value, each, at)) for each in wanted]
         if all(found):
             yield f"{at} fits none of {len(wanted)}: " + "; or ".join(each[0] for each in found)
+
+    def check_allOf(self, value, wanted, _, at):
+        for each in wanted:
+            yield from self.problems(value, each, at)
+
+    def check_if(self, value, wanted, schema, at):
+        if not list(self.problems(value, wanted, at)):
+            yield from self.problems(value, schema["then"], at)
+
+    def check_minProperties(self, value, wanted, _, at):
+        yield from self.check_size(value, dict, wanted, None, at)
 
     def check_properties(self, value, wanted, _, at):
         if isinstance(value, dict):
