@@ -49,6 +49,23 @@ static void urgent_ones_go_first_and_few_go_along(void)
     takes(&waiting, 0, (Op *[]){ &more }, 1);
 }
 
+static void who_goes_alone_is_joined_by_urgent_ones_only(void)
+{
+    Waiting waiting;
+    Op before = op_of(&plain, 1), alone = op_of(&plain, 1), after = op_of(&plain, 1),
+       urgent = op_of(&plain, 1);
+    alone.is_alone = true;
+    urgent.is_urgent = true;
+    waiting_init(&waiting, PENS_MAX);
+    waiting_add(&waiting, &before);
+    waiting_add(&waiting, &alone);
+    waiting_add(&waiting, &after);
+    takes(&waiting, 0, (Op *[]){ &before }, 1);
+    waiting_add(&waiting, &urgent);
+    takes(&waiting, 0, (Op *[]){ &urgent, &alone }, 2);
+    takes(&waiting, 0, (Op *[]){ &after }, 1);
+}
+
 // The end of the line is found again after its last operation was taken out, wherever that lay.
 static void what_comes_after_the_last_was_taken_is_not_lost(void)
 {
@@ -135,6 +152,7 @@ static void what_takes_long_goes_to_the_pen_for_that(void)
 static const Test tests[] = {
     TEST(they_go_in_the_order_in_which_they_came),
     TEST(urgent_ones_go_first_and_few_go_along),
+    TEST(who_goes_alone_is_joined_by_urgent_ones_only),
     TEST(what_comes_after_the_last_was_taken_is_not_lost),
     TEST(what_is_returned_stands_at_the_head_in_its_order),
     TEST(only_the_impatient_of_the_kind_are_taken_out),
