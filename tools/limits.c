@@ -47,6 +47,7 @@
 #include "store/registry.h"
 #include "store/ring.h"
 #include "store/site.h"
+#include "store/surveys.h"
 #include "store/tenant.h"
 #include "store/versions.h"
 #include "store/waiting.h"
@@ -304,6 +305,14 @@ static void print_definitions(void)
         "%s; a run is deferred up to %s ahead",
         count(JOB_NAME_MAX), count(AUTOMATION_SCHEDULES_MAX), count(JOB_RETRIES_MAX),
         span(JOB_TIMEOUT_MAX), span(DEFERRAL_AHEAD_MAX));
+    row("a survey",
+        "%s; %s questions with %s choices and %s `goTo` each, %s languages, texts %s bytes; %s "
+        "triggers, %s subscribers of its own and of each trigger; an id %s characters; %s versions "
+        "are kept compiled, up to %s of them",
+        bytes(BODY_SURVEY), count(SURVEY_QUESTIONS_MAX), count(QUESTION_CHOICES_MAX),
+        count(QUESTION_GO_TO_MAX), count(SURVEY_LANGUAGES_MAX), count(SURVEY_TEXT_MAX),
+        count(SURVEY_TRIGGERS_MAX), count(SURVEY_SUBSCRIBERS_MAX), count(SURVEY_ID_MAX),
+        count(SURVEYS_MAX), bytes(SURVEYS_BYTES_MAX));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",

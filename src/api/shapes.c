@@ -270,6 +270,7 @@ static const Field decision_rows[] = {
     { "triggerId",      FIELD_TEXT,  OR_NULL },
     { "triggerVersion", FIELD_COUNT, ALWAYS },
     { "rule",           FIELD_OBJECT, ALWAYS, .inside = &rule_shape },
+    { "surveyId",       FIELD_TEXT,  SOMETIMES, .help = "Of a survey's trigger" },
     WORDS("outcome", ALWAYS, decision_words),
     WORDS("reason", ALWAYS, decision_reasons),
     { "deliveryId",     FIELD_ID,    SOMETIMES },

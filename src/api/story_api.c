@@ -180,22 +180,23 @@ static void put_reason(Call *call, JsonOut *json, const Trigger *trigger, int le
 static Err put_decisions(Call *call, Db *db, JsonOut *json, const Event *event,
                          const Decided *decisions, size_t count, Error *error)
 {
-    size_t held = 0;
     const Trigger **triggers;
     VersionKey *keys = ARENA_ARRAY(call->arena, VersionKey, count + 1);
     for (size_t i = 0; i < count; i++)
-        if (decisions[i].kind == DECISION_FILTERED)
-            keys[held++] = decisions[i].by;
-    TRY(hold_versions(call, db, keys, held, &triggers, error));
-    for (size_t i = 0, at = 0; i < count; i++) {
+        keys[i] = decisions[i].by;
+    TRY(hold_versions(call, db, keys, count, &triggers, error));
+    for (size_t i = 0; i < count; i++) {
+        const Decided *decision = &decisions[i];
+        bool is_filtered = decision->kind == DECISION_FILTERED && decision->leaf >= 0;
         json_open(json, '{');
-        put_decision(call, json, &decisions[i]);
-        const Trigger *trigger = decisions[i].kind == DECISION_FILTERED ? triggers[at++] : NULL;
-        if (trigger && trigger->filter && decisions[i].leaf >= 0)
-            put_reason(call, json, trigger, decisions[i].leaf, event);
+        put_decision(call, json, decision);
+        if (triggers[i] && triggers[i]->survey.at)
+            json_put_str(json, S("surveyId"), triggers[i]->survey);
+        if (is_filtered && triggers[i] && triggers[i]->filter)
+            put_reason(call, json, triggers[i], decision->leaf, event);
         json_close(json, '}');
     }
-    drop_versions(triggers, held);
+    drop_versions(triggers, count);
     return ERR_OK;
 }
 

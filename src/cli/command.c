@@ -45,9 +45,9 @@ static const Command *const client_rows[] = {
     &command_audit,        &command_kpi,         &command_triggers,   &command_templates,
     &command_lists,        &command_channels,    &command_jobs,       &command_automations,
     &command_integrations, &command_sources,     &command_keys,       &command_tenants,
-    &command_apply,        &command_diff,        &command_export,     &command_hold,
-    &command_release,      &command_clock,       &command_tick,       &command_health,
-    &command_top,
+    &command_surveys,      &command_apply,       &command_diff,       &command_export,
+    &command_hold,         &command_release,     &command_clock,      &command_tick,
+    &command_health,       &command_top,
 };
 
 static const Command *const offline_rows[] = {

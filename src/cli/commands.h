@@ -68,6 +68,9 @@ extern const Command command_schema;
 extern const Command command_jobs;
 extern const Command command_automations;
 
+// surveys.c
+extern const Command command_surveys;
+
 // system.c
 extern const Command command_hold;
 extern const Command command_release;

@@ -1,5 +1,5 @@
-// Definitions: triggers, templates, lists, channels, jobs, keys and tenants. They share their
-// verbs; a row of nouns[] is what tells them apart.
+// Definitions: triggers, templates, lists, channels, jobs, surveys, keys and tenants. They share
+// their verbs; a row of nouns[] is what tells them apart.
 
 #include "base/json.h"
 #include "cli/client.h"
@@ -98,6 +98,13 @@ static const Column automation_columns[] = {
     { "ORIGIN", "origin.file" },
 };
 
+static const Column survey_columns[] = {
+    { "ID", "id" },
+    { "DRAFT", "version" },
+    { "PUBLISHED", "publishedVersion" },
+    { "AT", "publishedAt" },
+};
+
 static const Column job_columns[] = {
     { "NAME", "name" },          { "ENABLED", "enabled" },    { "CRON", "cron" },
     { "ZONE", "zone" },          { "HANDLER", "handler" },    { "LAST RESULT", "lastResult" },
@@ -112,6 +119,7 @@ static const Noun nouns[] = {
     { "integrations", "integration", "/v1/integrations", "id", integration_columns, ARRAY_LEN(integration_columns) },
     { "sources",  "source",  "/v1/sources",  "id",  source_columns,  ARRAY_LEN(source_columns) },
     { "templates", "template", "/v1/templates", "id", template_columns, ARRAY_LEN(template_columns) },
+    { "surveys",  "survey",  "/v1/surveys",  "id",  survey_columns,  ARRAY_LEN(survey_columns) },
     { "lists",    "list",    "/v1/lists",    "id",  list_columns,    ARRAY_LEN(list_columns) },
     { "channels", "channel", "/v1/channels", "key", channel_columns, ARRAY_LEN(channel_columns) },
     { "keys",     "key",     "/v1/keys",     "id",  key_columns,     ARRAY_LEN(key_columns) },

@@ -156,6 +156,30 @@ static Err hide_others(Tx *tx, int64_t tenant, const Json *old, const SurveyRule
     return ERR_OK;
 }
 
+// sorted is a body in one form, in whatever order its members were given.
+static Err sorted(Tx *tx, Str body, Str *ret, Error *error)
+{
+    const Json *json;
+    Buf text = buf_new(&tx->arena, BUF_WHOLE);
+    TRY(json_parse(&tx->arena, body, &json, error));
+    json_write(&text, json, true);
+    *ret = buf_str(&text);
+    return ERR_OK;
+}
+
+// differs says whether a draft is another than the last version was.
+static Err differs(Tx *tx, const Last *last, Str body, bool *ret, Error *error)
+{
+    Str before, after;
+    *ret = last->version == 0;
+    if (*ret || str_eq(last->body, body))
+        return ERR_OK;
+    TRY(sorted(tx, last->body, &before, error));
+    TRY(sorted(tx, body, &after, error));
+    *ret = !str_eq(before, after);
+    return ERR_OK;
+}
+
 // read_draft compiles the draft and sees that nothing is missing.
 static Err read_draft(Tx *tx, int64_t tenant, Str id, int64_t expected, Definition *ret,
                       Survey *ret_survey, Error *error)
@@ -188,9 +212,10 @@ Err survey_publish(Tx *tx, int64_t tenant, Str id, int64_t expected, SurveyPubli
     Survey survey;
     Last last;
     SurveyRule *rules;
+    bool is_new;
     TRY(read_draft(tx, tenant, id, expected, &draft, &survey, error));
     TRY(read_last(tx, tenant, id, &last, error));
-    bool is_new = last.version == 0 || !str_eq(last.body, draft.body);
+    TRY(differs(tx, &last, draft.body, &is_new, error));
     *ret = (SurveyPublished){ .version = last.version + is_new,
                               .at = is_new ? tx->now : last.at,
                               .is_new = is_new };

@@ -51,7 +51,7 @@ class Operation:
         body = self.example
         if self.method == "PUT" and body and self.noun in ("triggers", "channels", "templates",
                                                           "sources", "lists", "jobs", "integrations",
-                                                          "automations") and "schedules" not in self.path:
+                                                          "automations", "surveys") and "schedules" not in self.path:
             name = {"channels": "key", "jobs": "name"}.get(self.noun, "id")
             body = {**body, name: id}
             if self.noun == "channels":
@@ -78,6 +78,8 @@ def rows_of(who):
     make_trigger(who, "own")
     who.post("/v1/templates", {"id": "own", "eventType": "none", "channel": "memory:own", "body": "x"}, expect=201)
     who.post("/v1/automations", {"id": "own", "handler": "memory:own"}, expect=201)
+    who.post("/v1/surveys", {"id": "own", "questions": [{"id": "q", "type": "text", "text": {"en": "?"}}]}, expect=201)
+    who.post("/v1/surveys/own/publish", expect=200)
     who.post("/v1/integrations", {"id": "own", "provider": "linear"}, expect=201)
     who.post("/v1/jobs", {"name": "own", "handler": "memory:own"}, expect=201)
     who.post("/v1/jobs", {"name": "dead", "handler": "http:nowhere"}, expect=201)
@@ -94,7 +96,7 @@ def rows_of(who):
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
     who.post("/v1/sources", {"id": "own", "provider": "github"}, expect=201)
     made = who.get("/v1/triggers/own/events", expect=200).json["items"][0]["id"]
-    return {"trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "integrations": "own", "dead": dead, "notifications": told,
+    return {"trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "surveys": "own", "integrations": "own", "dead": dead, "notifications": told,
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}

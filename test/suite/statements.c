@@ -335,7 +335,8 @@ static bool is_purge(const Statement *statement)
 static void wide_rows_are_not_updated(void)
 {
     static const char wide[] =
-        "(UPDATE|DELETE FROM) (event|delivery|attempt|definition_version|dedup|decision)( |$)";
+        "(UPDATE|DELETE FROM) (event|delivery|attempt|definition_version|survey_version|"
+        "dedup|decision)( |$)";
     static const char *const may_end[] = { "ended_change", "ended_delete", "ended_tell",
                                            "ended_untry", "purge_ended" };
     static const char *const may_change[] = { "notification_rename", "handover_promise",

@@ -79,6 +79,12 @@ static const Rule rules[] = {
          "SELECT COUNT(*) FROM definition d WHERE NOT EXISTS (SELECT 1 FROM definition_version v"
          " WHERE v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
          " AND v.version = d.version)"),
+    RULE("a version of a survey follows another, and names its draft",
+         "SELECT COUNT(*) FROM survey_version s WHERE (s.version > 1 AND NOT EXISTS (SELECT 1"
+         " FROM survey_version b WHERE b.tenant = s.tenant AND b.survey = s.survey"
+         " AND b.version = s.version - 1)) OR NOT EXISTS (SELECT 1 FROM definition_version v"
+         " WHERE v.tenant = s.tenant AND v.kind = 'survey' AND v.id = s.survey"
+         " AND v.version = s.draft AND v.body = s.body)"),
     RULE("what was drained has its event, and nothing else has",
          "SELECT COUNT(*) FROM inbox i WHERE i.provider IS NULL AND (i.status = 1) <> EXISTS "
          "(SELECT 1 FROM event e"
@@ -129,6 +135,7 @@ static const Statement tables[] = {
     TABLE("api_key", "tenant, id"),
     TABLE("definition", "tenant, kind, id"),
     TABLE("definition_version", "tenant, kind, id, version"),
+    TABLE("survey_version", "tenant, survey, version"),
     TABLE("lane", "lane"),
     TABLE("health", "lane"),
     TABLE("rate", "lane"),
