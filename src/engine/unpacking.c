@@ -9,7 +9,7 @@ void unpacking_empty(Unpacking *unpacking)
     unpacking->row = (InboxRow){ 0 };
     unpacking->unpacked = (Unpacked){ 0 };
     unpacking->place = (UnpackingPlace){ 0 };
-    unpacking->has_run = false;
+    unpacking->has_run = unpacking->runs = false;
     atomic_store(&unpacking->stage, UNPACKING_FREE);
 }
 
@@ -89,6 +89,7 @@ void unpacking_go_on(Engine *engine)
         start(unpacking);
         break;
     case UNPACKING_READ:
+        unpacking->has_run = unpacking->runs;
         unpacking->place = unpacking->after;
         if (unpacking->is_over)
             unpacking_empty(unpacking);

@@ -65,7 +65,8 @@ typedef struct Unpacking {
     Unpacked unpacked; // is_long: it came to no end
     Instant began_at;  // monotonic: the thread
     UnpackingPlace place;
-    bool has_run;               // the last run of the drain was for it …
+    bool has_run;               // the last run of the drain that was committed was for it
+    bool runs;                  // the last one is, or was …
     UnpackingPlace after;       // … and came here …
     bool is_over;               // … where nothing is left to do
     _Atomic Instant here_since; // monotonic: a pen reads a hook in its transaction; 0: none does
