@@ -112,9 +112,24 @@ static void end_if_hung(const Engine *engine, Instant since, const char *where)
         abort();
 }
 
+// excuse begins the time anew where nobody ran, the engine's own thread no more than a parser: the
+// process was stopped, or its machine.
+static void excuse(Unpacking *unpacking, Instant monotonic)
+{
+    Instant here_since = atomic_load(&unpacking->here_since);
+    bool stood_still = monotonic - unpacking->looked_at > UNPACK_LOOKS_WITHIN;
+    unpacking->looked_at = monotonic;
+    if (!stood_still)
+        return;
+    unpacking->began_at = monotonic;
+    if (here_since)
+        atomic_compare_exchange_strong(&unpacking->here_since, &here_since, monotonic);
+}
+
 void unpacking_watch(Engine *engine)
 {
     Unpacking *unpacking = &engine->unpacking;
+    excuse(unpacking, engine_monotonic(engine));
     Instant here_since = atomic_load(&unpacking->here_since);
     UnpackingStage stage = unpacking_stage(unpacking);
     if (here_since)

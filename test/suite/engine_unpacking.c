@@ -223,6 +223,21 @@ static void a_parser_that_hangs_for_good_ends_the_process(void)
     let_go(&rig);
 }
 
+// Whoever was stopped with everything else is no parser that hangs.
+static void a_process_that_stood_still_does_not_end_itself(void)
+{
+    RIG_WITH_THREAD(rig);
+    put_long(&rig, "a", "'events':1,'hangs':true");
+    turn(&rig);
+    sem_wait(&far_side.has_begun);
+    clock_pass(&rig.store.clock, SPAN_HOUR);
+    lapse(&rig, UNPACK_TIME + UNPACK_TIME_GRACE - SPAN_SECOND);
+    CHECK(rig.hung == 0);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.hung > 0);
+    let_go(&rig);
+}
+
 static const Statement take_over = {
     .name = "test_take_over",
     .scope = STATEMENT_SYSTEM,
@@ -417,8 +432,8 @@ static Err apply_statement(Tx *tx, void *with, Error *error)
 
 static void do_statement(Store *store, const Statement *statement)
 {
-    MUST(store, writer_run(store->writer, apply_statement, (void *) (uintptr_t) statement,
-                           &store->error));
+    MUST(store,
+         writer_run(store->writer, apply_statement, (void *) (uintptr_t) statement, &store->error));
 }
 
 // A part that fails by its own fault is a try. What was written before it is known to the next.
@@ -478,6 +493,7 @@ static void an_event_of_any_part_counts(void)
 static const Test tests[] = {
     TEST(while_a_long_hook_is_read_others_go_on_and_its_source_waits),
     TEST(a_parser_that_hangs_for_good_ends_the_process),
+    TEST(a_process_that_stood_still_does_not_end_itself),
     TEST(what_another_node_took_over_is_let_go),
     TEST(a_parser_without_end_is_given_up_after_three_tries),
     TEST(a_hook_that_nobody_lives_to_read_fails),
