@@ -410,6 +410,7 @@ static Err find_stored(Edit *edit, Error *error)
 {
     Error missing = { 0 };
     Err err = edit_find(edit, &missing);
+    edit->is_known = true;
     if (err == ERR_NOT_FOUND)
         return ERR_OK;
     return err == ERR_OK ? ERR_OK : fail(error, err, "%s", missing.detail);

@@ -121,6 +121,7 @@ Err edit_find(Edit *edit, Error *error)
     TRY(definition_get(edit->tx->db, &edit->tx->arena, edit->call->tenant,
                        str_from(edit->kind->kind), edit->id, &old, error));
     edit->stored = old;
+    edit->is_known = true;
     return parse_of(edit->call, edit->kind, &old, &edit->old, error);
 }
 

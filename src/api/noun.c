@@ -93,8 +93,12 @@ static Err may_save_trigger(const Edit *edit, Error *error)
     Str given = survey_owns(edit->body);
     if (given.at)
         return refuse_owned(given, error);
-    TRY(refuse_surveys(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("id"))),
-                       error));
+    Str owner = survey_owns(edit->old);
+    if (owner.at)
+        return refuse_owned(owner, error);
+    if (!edit->is_known)
+        TRY(refuse_surveys(edit->tx, edit->call->tenant, json_str(json_get(edit->body, S("id"))),
+                           error));
     Str provider = json_str(json_get(edit->body, S("provider")));
     if (!str_eq(json_str(json_get(edit->body, S("way"))), S("polling")) ||
         !provider_name_parse(provider, &name))

@@ -25,6 +25,7 @@ typedef struct Edit {
     const Json *body;         // valid, and under the names of its shape's rows
     Str text;                 // the same as it is to be stored, once it is ready
     const Json *old;          // as it is stored; NULL for a new one
+    bool is_known;            // whether one is stored, and what, was looked at: old says it
     Definition stored;        // that row, where it was looked for
     struct ListSave *members; // of a list, where its call did not bring them by itself; NULL
     const EditWarning *warnings;

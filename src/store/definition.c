@@ -129,11 +129,14 @@ static Err not_found(Str kind, Str id, Error *error)
 Err definition_lock(Tx *tx, Error *error)
 {
     Rows rows;
+    if (tx->has_lock)
+        return ERR_OK;
     TRY(tx_query(tx, &generation_lock, NULL, &rows, error));
     if (rows.count != 1)
         return fail(error, ERR_CORRUPT, "the generation is missing");
     // Another node may have changed something while this one waited for the lock.
-    if (value_to_i64(&rows.values[0]) == tx->registry->generation)
+    tx->has_lock = value_to_i64(&rows.values[0]) == tx->registry->generation;
+    if (tx->has_lock)
         return ERR_OK;
     tx->is_outdated = true;
     return fail(error, ERR_BUSY, "definitions changed meanwhile");

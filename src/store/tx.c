@@ -7,7 +7,7 @@ void tx_begin(Tx *tx)
 {
     arena_reset(&tx->arena);
     tx->was_too_trusting = tx->is_outdated = tx->changes_definitions = tx->is_guarded = false;
-    tx->wakes = false;
+    tx->wakes = tx->has_lock = false;
     tx->counters = (Counters){ 0 };
     tx->moves = NULL;
     tx->move_count = tx->move_room = 0;

@@ -25,6 +25,7 @@ typedef struct Tx {
     bool is_outdated;         // the registry's generation has moved: roll back, reload, replay
     bool changes_definitions; // set by apply(): the generation is raised at commit
     bool is_guarded;          // the generation was checked
+    bool has_lock;            // of definitions: who changes ten thousand asks for it once
     bool wakes;               // set by apply(): something fell due that no move tells of
     Rows generation;
     Uuid actor; // set by apply() for what follows: the key of who does it; zero: Peal itself
