@@ -15,7 +15,48 @@ typedef struct Export {
     const char *folder; // NULL: standard output
     size_t count;       // of definitions
     JsonOut json;       // with --json: all of them
+    Str *variables;     // that stand for secrets
+    size_t variable_count, variable_room;
 } Export;
+
+static void add_variable(Export *export, Str name)
+{
+    if (export->variable_count == export->variable_room) {
+        size_t room = export->variable_room ? export->variable_room * 2 : 64, size = sizeof name;
+        export->variables = arena_grow(export->client.arena, export->variables,
+                                       export->variable_count * size, room * size);
+        export->variable_room = room;
+    }
+    export->variables[export->variable_count++] = name;
+}
+
+// note_variables finds the references in what the server wrote.
+static void note_variables(Export *export, const Json *value)
+{
+    Str name = json_str(json_get(value, S("env")));
+    if (json_count(value) == 1 && str_starts(name, S("PEAL_")))
+        add_variable(export, name);
+    for (JsonIter it = json_each(value); json_next(&it);)
+        note_variables(export, it.value);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const Str *x = a, *y = b;
+    return str_cmp(*x, *y);
+}
+
+// warn_of_twins: the names of http:bi and http-bi are the same variable's.
+static void warn_of_twins(Export *export)
+{
+    if (export->variable_count > 1)
+        qsort(export->variables, export->variable_count, sizeof(Str), by_bytes);
+    for (size_t i = 1; i < export->variable_count; i++)
+        if (str_eq(export->variables[i], export->variables[i - 1]))
+            fprintf(stderr,
+                    "Warning: %.*s stands for more than one secret; rename it in one place\n",
+                    STR_ARG(export->variables[i]));
+}
 
 // put_targets writes the members of a list, which lie at a route of their own.
 static int put_targets(const Export *export, const Json *definition, JsonOut *out)
@@ -109,6 +150,7 @@ static int export_kind(Export *export, const DefinitionKind *kind)
         status = document_of(export, kind, pages.items[i], &document);
         if (status == EXIT_DONE)
             status = put_document(export, &yaml, document);
+        note_variables(export, json_get(pages.items[i], S("definition")));
     }
     return status == EXIT_DONE ? write_out(export, kind, &yaml) : status;
 }
@@ -143,6 +185,7 @@ static int export_all(CommandArgs *args)
     json_close(&export.json, ']');
     if (status == EXIT_DONE && export.client.json)
         output_json(buf_str(&json));
+    warn_of_twins(&export);
     if (status == EXIT_DONE && export.folder)
         fprintf(stderr, "Wrote %zu definitions to %s.\n", export.count, export.folder);
     return status;

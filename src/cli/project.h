@@ -51,8 +51,9 @@ typedef struct Project {
 // was told.
 int project_read(Arena *arena, const char *path, Project *ret);
 
-// project_place says where a path of the server's, such as /definitions/3/config/url, leads to.
-Str project_place(void *project, Arena *arena, Str path);
+// project_place says where a path of the server's, such as /definitions/3/config/url, leads to;
+// with is the Project.
+Str project_place(void *with, Arena *arena, Str path);
 
 // project_write writes the definitions as the server takes them, a list, with what their references
 // stand for.

@@ -183,11 +183,10 @@ static void compare(Difference *found, Str path, const Json *from, const Json *t
     JsonType type = json_type(from);
     if (is_same(from, to))
         return;
-    if (type != json_type(to) || is_sealed(from) || is_sealed(to))
-        note(found, path, from, to);
-    else if (type == JSON_OBJECT)
+    bool is_alike = type == json_type(to) && !is_sealed(from) && !is_sealed(to);
+    if (is_alike && type == JSON_OBJECT)
         compare_members(found, path, from, to);
-    else if (type == JSON_ARRAY)
+    else if (is_alike && type == JSON_ARRAY)
         compare_elements(found, path, from, to);
     else
         note(found, path, from, to);

@@ -192,6 +192,14 @@ def test_what_is_exported_is_applied_without_a_change(ctx):
     equal(len(json.loads(as_json.out)), 9)
 
 
+def test_variables_of_one_name_are_told(ctx):
+    for key in ("http:a.b", "http:a-b"):
+        ctx.peal.post("/v1/channels", {"key": key, "type": "http", "config": {"url": "https://x.example", "authorization": key}},
+                      expect=201)
+    told = cli(ctx, "export", env={})
+    assert "PEAL_CHANNEL_HTTP_A_B_AUTHORIZATION stands for more than one secret" in told.err, told
+
+
 def test_each_kind_takes_the_right_that_its_routes_take(ctx):
     folder = project(ctx)
     author, operator = make_user(ctx.peal, "author"), make_user(ctx.peal, "operator")
