@@ -241,19 +241,50 @@ Err event_parse(Arena *arena, Event *event, Error *error)
     return ERR_OK;
 }
 
+// find_answer looks up a path that begins with a question's id.
+static const Json *find_answer(const Event *event, Str path)
+{
+    Str rest = path, question = str_cut(&rest, '.');
+    for (size_t i = 0; i < event->answer_count; i++)
+        if (str_eq(event->answers[i].question, question))
+            return look_up(event->answers[i].value, rest);
+    return NULL;
+}
+
+// find_member looks up a path in the payload; of a response, then in that of the event which it
+// stems from.
+static const Json *find_member(const Event *event, Str path)
+{
+    const Json *found = look_up(event->payload_json, path);
+    if (!found && str_eq(event->kind, EVENT_KIND_RESPONSE))
+        found = look_up(json_get(event->payload_json, S("payload")), path);
+    return found;
+}
+
+// find_bare looks up a path that has none of the roots.
+static const Json *find_bare(const Event *event, Str path)
+{
+    const Json *found = NULL;
+    if (event->is_answering)
+        return find_answer(event, path);
+    if (str_eq(event->kind, EVENT_KIND_RESPONSE))
+        found = look_up(json_get(event->payload_json, S("answers")), path);
+    return found ? found : find_member(event, path);
+}
+
 Found event_find(const Event *event, Str template_id, Str path)
 {
     Str rest = path;
     Str root = str_cut(&rest, '.');
     if (str_eq(root, S("candidate")))
-        return found_json(look_up(event->payload_json, rest));
+        return found_json(find_member(event, rest));
     if (str_eq(root, S("recipient")))
         return found_json(look_up(event->recipient_json, rest));
     if (str_eq(root, S("event")))
         return find_fact(event, rest);
     if (str_eq(root, S("templateId")))
         return found_text(rest.len == 0 ? template_id : STR_NONE);
-    return found_json(look_up(event->payload_json, path));
+    return found_json(find_bare(event, path));
 }
 
 Str found_str(const Found *found)

@@ -26,6 +26,15 @@ enum {
     EVENT_RECIPIENT_MAX = 64 * 1024,
 };
 
+// EVENT_KIND_RESPONSE is the kind of what says that somebody answered a survey.
+#define EVENT_KIND_RESPONSE S("response-completed")
+
+// EventAnswer is an answer to a question of a survey that is being answered (answer.h).
+typedef struct EventAnswer {
+    Str question;
+    const Json *value;
+} EventAnswer;
+
 typedef struct Event {
     Uuid id;
     int64_t tenant;
@@ -43,8 +52,11 @@ typedef struct Event {
     Str recipient;       // compact JSON; none
     const Json *payload_json;
     const Json *recipient_json;
-    int64_t site; // that it came from (store/site.h); 0: none
-    int depth;    // how many events it stems from, one by the other; 0: it came from outside
+    int64_t site;      // that it came from (store/site.h); 0: none
+    int depth;         // how many events it stems from, one by the other; 0: it came from outside
+    bool is_answering; // no event yet: somebody answers a survey, and has answered this much of it
+    const EventAnswer *answers;
+    size_t answer_count;
 } Event;
 
 // event_build reads a body by the rows of event_shape. It fills all but id, tenant,
@@ -72,8 +84,9 @@ Err event_parse(Arena *arena, Event *event, Error *error) MUST_USE;
 // trigger's), "recipient.*", "candidate.*" (the payload), "event.kind|id|source|entity|
 // correlationId|occurredAt|receivedAt", or a bare payload member. The four roots are reserved: a
 // payload member of such a name is reached by "candidate.". Objects go by member, arrays by index;
-// a member whose name contains dots is found too, after plain nesting. Returns a view whose type is
-// JSON_ABSENT if none.
+// a member whose name contains dots is found too, after plain nesting. Of a response, a bare path
+// is a question's id first, and what its payload lacks is looked for in that of the event which was
+// answered. Returns a view whose type is JSON_ABSENT if none.
 enum { FOUND_MADE_MAX = 40 };
 
 typedef struct Found {
