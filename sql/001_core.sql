@@ -557,6 +557,24 @@ CREATE TABLE awaiting (
     delivery {ID} NOT NULL
 ) {STRICT_KEYED};
 
+-- What a delivery was answered with; each is once. id is that of the event that told of it; answers
+-- is a JSON object by question. Insert-only, and goes with its delivery.
+CREATE TABLE response (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    delivery {ID} NOT NULL,
+    survey TEXT NOT NULL,
+    version {I64} NOT NULL,
+    rule {I64} NOT NULL,
+    completed_at {I64} NOT NULL,
+    locale TEXT,
+    agent_id TEXT,
+    answers TEXT NOT NULL,
+    PRIMARY KEY (tenant, id)
+) {STRICT};
+CREATE UNIQUE INDEX response_delivery ON response (tenant, delivery);
+CREATE INDEX response_survey ON response (tenant, survey, id);
+
 -- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its
 -- lock through the fsync.
 CREATE TABLE counter (

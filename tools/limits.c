@@ -2,6 +2,7 @@
 
 #include "api/api.h"
 #include "api/feed.h"
+#include "api/responses.h"
 #include "api/shapes.h"
 #include "api/work.h"
 #include "app/config.h"
@@ -12,6 +13,7 @@
 #include "base/time.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
+#include "domain/answer.h"
 #include "domain/automation.h"
 #include "domain/cause.h"
 #include "domain/channel.h"
@@ -313,6 +315,11 @@ static void print_definitions(void)
         count(QUESTION_GO_TO_MAX), count(SURVEY_LANGUAGES_MAX), count(SURVEY_TEXT_MAX),
         count(SURVEY_TRIGGERS_MAX), count(SURVEY_SUBSCRIBERS_MAX), count(SURVEY_ID_MAX),
         count(SURVEYS_MAX), bytes(SURVEYS_BYTES_MAX));
+    row("answers to a survey",
+        "%s, of %s questions at most; an `agentId` %s bytes. An event that tells of them may be "
+        "longer than others, by the answers and the recipient",
+        bytes(BODY_USUAL), count(ANSWERS_MAX),
+        count(member(member(&response_body_shape, "meta")->inside, "agentId")->max));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",

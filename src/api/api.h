@@ -1,13 +1,13 @@
 // api.h - one request being served: who asks, what row of the route table answers, and how.
 //
 // A route's work says where its handler runs. READ handlers run on a reader's thread with a
-// connection; one that ends without an answer goes on with its route's write(). WRITE handlers run
-// inside the writer's transaction, may be replayed, and are answered after the commit; they check
-// before they write, so that a refusal leaves nothing behind. Calls of a WRITE route with a
-// RouteSet are written together, as many as one transaction holds. START handlers must not block
-// and answer later by themselves, or end with call_write(), which does the route's write() as for a
-// WRITE route. POUR handlers write an answer that may be of any length, piece by piece, on the
-// streamer's thread (pour.c).
+// connection; one that ends without an answer goes on with its route's write(), or its set. WRITE
+// handlers run inside the writer's transaction, may be replayed, and are answered after the commit;
+// they check before they write, so that a refusal leaves nothing behind. Calls of a WRITE route
+// with a RouteSet are written together, as many as one transaction holds. START handlers must not
+// block and answer later by themselves, or end with call_write(), which does the route's write() as
+// for a WRITE route. POUR handlers write an answer that may be of any length, piece by piece, on
+// the streamer's thread (pour.c).
 //
 // What a stranger wrote is read, and events are decided, by the thinkers, never on the server's
 // thread; what is large or much has thinkers of its own, so that nobody else waits for it. The
@@ -177,6 +177,7 @@ struct Call {
     void *with;                            // what its route's handlers share
     const void *known;                     // what a noun shows beside definitions; NULL
     void *thought;                         // what its think() left for its write()
+    void (*let_go)(Call *call);            // of what its handlers hold, when it ends; NULL: nothing
     Err (*tell)(Call *call, Error *error); // of a write that went well; see call_later()
     size_t weight;                         // see Op
     union {

@@ -332,12 +332,18 @@ static bool has_no_answer(const Served *served)
     return served->call.reply.status == 0 && served->refused == ERR_OK;
 }
 
+// goes_on: what a read found is written then.
+static bool goes_on(const Route *route)
+{
+    return route->run.write || route->run.set;
+}
+
 static void read_done(Read *read, Err err, const Error *error)
 {
     Served *served = (Served *) call_of_read(read);
     if (served->is_across)
         across_note(served, err, error);
-    else if (err == ERR_OK && served->call.route->run.write && has_no_answer(served))
+    else if (err == ERR_OK && goes_on(served->call.route) && has_no_answer(served))
         call_write(&served->call);
     else
         reply_finish(&served->call, err, error);

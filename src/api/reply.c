@@ -100,6 +100,8 @@ void reply_let_go(Call *call)
     Registry *registry = call->registry;
     call->registry = NULL;
     call->key = NULL;
+    if (call->let_go)
+        call->let_go(call);
     registry_drop(registry);
     once_release((Served *) call);
 }

@@ -1,5 +1,6 @@
 #include "api/apply.h"
 #include "api/handlers.h"
+#include "api/responses.h"
 #include "api/shapes.h"
 #include "api/surveys.h"
 #include "api/trigger_events.h"
@@ -42,6 +43,7 @@
 #define TAKES(reader) { .work = WORK_WRITE, .think = reader, .set = &event_set }
 #define REPORTS(reader) { .work = WORK_WRITE, .think = reader, .set = &report_set }
 #define DEFERS(reader) { .work = WORK_WRITE, .think = reader, .set = &deferral_set }
+#define ANSWERS { .work = WORK_READ, .think = response_read, .read = response_look, .set = &response_set }
 #define HOOKS { .work = WORK_WRITE, .think = hook_read, .set = &hook_set }
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
@@ -132,6 +134,10 @@ const Route routes[] = {
       "Answer a provider's handshake; 405 where it has none", HOOK_SHAKE },
     { "OPTIONS", "/hooks/{tenant}/{path}",      ANYONE,    HOOKS,
       "The same, at a path that was chosen", HOOK_SHAKE },
+
+    { "POST",   "/s/{publicId}/responses",      ANYONE,    ANSWERS,
+      "Answer a survey, once; the public id is the key", .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &response_body_shape,
+      GIVES(200, response_taken_shape), .example = "{\"answers\":{\"rate\":9},\"meta\":{\"agentId\":\"a7\"}}" },
 
     { "POST",   "/v1/ingest",                   SENDERS,   TAKES(ingest_read),
       "Post many items of one event kind", EVENTS_IN(MEDIA_JSON, batch_body_shape), GIVES(200, batch_shape),
@@ -258,6 +264,10 @@ const Route routes[] = {
       "List a survey's versions, newest first; also of one that was deleted", PAGE(survey_version_shape) },
     { "GET",    "/v1/surveys/{id}/versions/{version}", READERS, READS(survey_version_show),
       "Show a survey as it was published", GIVES(200, survey_version_whole_shape) },
+    { "GET",    "/v1/surveys/{id}/responses",   READERS,   READS(response_list),
+      "List what a survey was answered with, newest first; also one that was deleted", PAGE(response_shape) },
+    { "GET",    "/v1/responses/{id}",           READERS,   READS(response_show),
+      "Show a response", GIVES(200, response_shape) },
     { "GET",    "/v1/triggers/{id}/events",     LOOKERS,   READS(trigger_event_list),
       "List what a trigger made of events, newest first", PAGE(trigger_event_shape) },
     { "GET",    "/v1/trigger-events/{id}",      LOOKERS | WORKERS, READS(trigger_event_show),

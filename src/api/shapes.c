@@ -73,6 +73,7 @@ static const Field mistake_rows[] = {
     { "path",    FIELD_TEXT, ALWAYS, .help = "A JSON Pointer into the body, or / and a query parameter" },
     { "code",    FIELD_TEXT, ALWAYS },
     { "message", FIELD_TEXT, ALWAYS },
+    { "questionId", FIELD_TEXT, SOMETIMES, .help = "Of an answer to a survey: what it should have answered" },
 };
 static const Shape mistake_shape = SHAPE("Mistake", mistake_rows);
 static const Field mistake_row = { NULL, FIELD_OBJECT, .inside = &mistake_shape };

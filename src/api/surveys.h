@@ -9,6 +9,9 @@ Err survey_publish_post(Call *call, Tx *tx, Error *error);
 Err survey_version_list(Call *call, Db *db, Error *error);
 Err survey_version_show(Call *call, Db *db, Error *error);
 
+// survey_exists answers for whatever was ever a survey: what a deleted one asked is still answered.
+Err survey_exists(const Call *call, Db *db, Str id, Error *error) MUST_USE;
+
 // For its noun.
 Err survey_touch(Edit *edit, Error *error);
 Err survey_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,

@@ -105,8 +105,7 @@ static void put_version(JsonOut *json, const SurveyRow *row)
     json_close(json, '}');
 }
 
-// exists answers for whatever was ever a survey: versions of a deleted one are still asked.
-static Err exists(const Call *call, Db *db, Str id, Error *error)
+Err survey_exists(const Call *call, Db *db, Str id, Error *error)
 {
     SurveyHead head = { .survey = id };
     Definition unused;
@@ -123,7 +122,7 @@ Err survey_version_list(Call *call, Db *db, Error *error)
     SurveyRow *rows;
     Str id = call->params[0];
     TRY(call_walk(call, &walk, error));
-    TRY(exists(call, db, id, error));
+    TRY(survey_exists(call, db, id, error));
     TRY(survey_page(db, call->arena, call->tenant, id, &walk, &rows, &seen, error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++)

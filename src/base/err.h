@@ -25,6 +25,7 @@
     X(CONFLICT,            409, 5, "conflict",             "The current state does not allow it") \
     X(EXISTS,              409, 5, "already-exists",       "The id is taken")                     \
     X(KEY_REUSED,          409, 5, "idempotency-key-reused", "The idempotency key came before with another request") \
+    X(GONE,                410, 5, "gone",                 "It is over, and takes nothing any more") \
     X(STALE,               412, 5, "stale",                "It changed since it was read")        \
     X(TOO_LARGE,           413, 2, "too-large",            "The request is too large")            \
     X(MEDIA_TYPE,          415, 2, "media-type",           "The content type is not understood")  \
@@ -37,6 +38,7 @@
     X(JOB_INVALID,         422, 2, "job-invalid",          "The job is not valid")                \
     X(AUTOMATION_INVALID,  422, 2, "automation-invalid",   "The automation is not valid")         \
     X(SURVEY_INVALID,      422, 2, "survey-invalid",       "The survey is not valid")             \
+    X(ANSWERS_INVALID,     422, 2, "answers-invalid",      "The answers are not valid")           \
     X(TOO_MANY,            429, 6, "too-many-requests",    "Too many requests")                   \
     X(HEADERS_TOO_LARGE,   431, 2, "headers-too-large",    "The request's headers are too large") \
     X(INTERNAL,            500, 1, "internal",             "Peal failed")                         \

@@ -33,6 +33,7 @@ Err subscriber_parse(Arena *arena, Str body, Trigger *ret, Error *error)
     Stored stored = { .trigger = trigger_usual(RULE_SUBSCRIBER) };
     TRY(json_parse(arena, body, &json, error));
     TRY(fields_read(arena, json, S(""), &stored_shape, &stored, error));
+    stored.trigger.address_path = STR_NONE; // who answered is not who is told of it
     *ret = stored.trigger;
     return ERR_OK;
 }

@@ -74,6 +74,13 @@ static const Statement lines = {
     .sql = ORPHANS("progress"),
 };
 
+static const Statement responses = {
+    .name = "purge_response",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    GOES_WITH("response", "delivery"),
+};
 static const Statement results = {
     .name = "purge_trigger_result",
     .scope = STATEMENT_TENANT,
@@ -89,8 +96,8 @@ static const Statement actions = {
 };
 
 // What goes with a delivery. The public id is asked of the promise, which therefore goes last.
-static const Statement *const with_delivery[] = { &attempts, &recalls, &awaiting, &results,
-                                                  &promises };
+static const Statement *const with_delivery[] = { &attempts, &recalls,   &awaiting,
+                                                  &results,  &responses, &promises };
 static const Statement *const with_event[] = { &decisions, &resends };
 
 // An event's deliveries are a range of ids.
@@ -108,8 +115,8 @@ static const Statement event = {
 };
 
 const Statement *const purge_delivery_statements[] = {
-    &attempts, &targets,  &lines,     &results, &actions, &recalls,
-    &awaiting, &promises, &decisions, &resends, &event,   NULL,
+    &attempts, &targets,   &lines,   &results, &actions,   &recalls, &awaiting,
+    &promises, &decisions, &resends, &event,   &responses, NULL,
 };
 
 // Gone is a delivery that is gone from ended.

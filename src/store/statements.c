@@ -51,6 +51,7 @@
 #include "store/recall.h"
 #include "store/registry.h"
 #include "store/report.h"
+#include "store/response.h"
 #include "store/rule.h"
 #include "store/run.h"
 #include "store/sample.h"
@@ -122,6 +123,7 @@ const Statement *const *const all_statements[] = {
     recall_statements,
     registry_statements,
     report_statements,
+    response_statements,
     rule_statements,
     run_statements,
     sample_statements,

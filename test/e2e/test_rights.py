@@ -36,8 +36,9 @@ class Operation:
 
     @property
     def is_hook(self):
-        """Webhooks have no key: what they bring is signed (test_hooks.py)."""
-        return self.path.startswith("/hooks/")
+        """Webhooks have no key: what they bring is signed (test_hooks.py). Nor has who answers a survey:
+        the public id that he was sent is his (test_responses.py)."""
+        return self.path.startswith(("/hooks/", "/s/"))
 
     @property
     def is_system(self):
@@ -100,6 +101,17 @@ def rows_of(who):
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
+
+
+def response_row(who):
+    """What somebody answered."""
+    body = {"id": "own-asked", "questions": [{"id": "q", "type": "text", "text": {"en": "?"}}],
+            "triggers": [{"id": "own", "eventKind": "own-asked", "channel": "memory:own"}]}
+    who.post("/v1/surveys", body, expect=201)
+    who.post("/v1/surveys/own-asked/publish", expect=200)
+    [made] = ingest(who, visit(), kind="own-asked")["items"][0]["deliveries"]
+    answer = who.with_key(None).post(f"/s/{made['publicId']}/responses", {"answers": {"q": "own"}}, expect=200)
+    return answer.json["responseId"]
 
 
 def inbox_row(who):
@@ -182,7 +194,7 @@ def test_system_routes_need_the_system_right(ctx):
 
 def test_another_tenants_row_looks_as_if_there_were_none(ctx):
     owner, other = make_tenant(ctx.peal, "acme"), make_tenant(ctx.peal, "other")
-    rows = {**rows_of(owner), "outbox": outbox_row(ctx), "inbox": inbox_row(owner)}
+    rows = {**rows_of(owner), "outbox": outbox_row(ctx), "inbox": inbox_row(owner), "responses": response_row(owner)}
     rows["work"] = rows["deliveries"]
     settle(ctx.peal)
     path = f"/v1/operations/{rows['operations']}"

@@ -14,6 +14,7 @@ static const char *const system_statements[] = {
     "audit_behind",
     "audit_heads",
     "audit_mend_next",
+    "awaiting_find",
     "counter_add",
     "counter_take_gone",
     "definition_forgettable",

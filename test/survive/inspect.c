@@ -85,6 +85,9 @@ static const Rule rules[] = {
          " AND b.version = s.version - 1)) OR NOT EXISTS (SELECT 1 FROM definition_version v"
          " WHERE v.tenant = s.tenant AND v.kind = 'survey' AND v.id = s.survey"
          " AND v.version = s.draft AND v.body = s.body)"),
+    RULE("what has a response is completed",
+         "SELECT COUNT(*) FROM response r WHERE NOT EXISTS (SELECT 1 FROM ended n"
+         " WHERE n.tenant = r.tenant AND n.id = r.delivery AND n.state = 6)"),
     RULE("what was drained has its event, and nothing else has",
          "SELECT COUNT(*) FROM inbox i WHERE i.provider IS NULL AND (i.status = 1) <> EXISTS "
          "(SELECT 1 FROM event e"
@@ -163,6 +166,7 @@ static const Statement tables[] = {
     TABLE("decision", "tenant, event"),
     TABLE("dedup", "tenant, key"),
     TABLE("awaiting", "public_id"),
+    TABLE("response", "tenant, id"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, rule, lane, site, state"),
     TABLE("purge", "one"),

@@ -1,0 +1,16 @@
+// responses.h - answers to surveys: how they come in, and how responses are shown
+// (responses_api.c).
+#pragma once
+
+#include "api/api.h"
+
+extern const Shape response_body_shape, response_taken_shape, response_shape;
+
+// Somebody answers: read by a thinker, held against the survey with a reader's connection, written
+// in sets.
+Err response_read(Call *call, Error *error);
+Err response_look(Call *call, Db *db, Error *error);
+extern const RouteSet response_set;
+
+Err response_show(Call *call, Db *db, Error *error);
+Err response_list(Call *call, Db *db, Error *error);
