@@ -772,17 +772,23 @@ static Err add_part(Tx *tx, const EngineOptions *options, Unpacking *unpacking, 
     return ERR_OK;
 }
 
-// settle_part: a hook of which something is left is pending, and known to have begun.
-static void settle_part(const Tx *tx, const Unpacking *unpacking, InboxRow *row)
+// settle_part: a hook of which something is left is pending, and known to have begun. It says so
+// anew only where its lease grows short: SQLite writes the whole body with each change of its row.
+// Returns whether there is anything to write.
+static bool settle_part(const Tx *tx, Unpacking *unpacking, InboxRow *row)
 {
+    Instant held_until = unpacking->place.held_until;
     if (unpacking->is_over) {
         row->attempts--; // that was this try, which has not failed
-        return;
+        return true;
     }
     row->status = INBOX_PENDING;
     row->error = STR_NONE;
     row->processed_at = tx->now;
     hold(tx, row);
+    bool is_short = held_until - tx->now < INBOX_LEASE / 2;
+    unpacking->after.held_until = is_short ? row->next_at : held_until;
+    return is_short;
 }
 
 static Err write_part(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
@@ -798,6 +804,7 @@ static Err write_part(Tx *tx, const EngineOptions *options, DutyReport *ret, Err
     if (!is_ours)
         return ERR_OK;
     TRY(tx_guard(tx, error));
+    bool has_news = true;
     row->reason = INBOX_REASON_NONE;
     if (ret->fault) {
         blame(tx, &taken, row->id, ret->fault);
@@ -806,9 +813,10 @@ static Err write_part(Tx *tx, const EngineOptions *options, DutyReport *ret, Err
         fail_try(tx, row, INBOX_REASON_TIMEOUT, true);
     } else {
         TRY(add_part(tx, options, unpacking, row, error));
-        settle_part(tx, unpacking, row);
+        has_news = settle_part(tx, unpacking, row);
     }
-    inbox_settle(tx, row, 1);
+    if (has_news)
+        inbox_settle(tx, row, 1);
     TRY(tx_sync(tx, error));
     measure(tx, &taken);
     return ERR_OK;

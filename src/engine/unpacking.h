@@ -51,6 +51,7 @@ typedef struct UnpackingPlace {
     int status;  // InboxStatus; pending: there was none yet
     int reason;  // InboxReason
     Str error;
+    Instant held_until; // as the row says since the first part; 0: there was none
 } UnpackingPlace;
 
 // Unpacking is that place. It is the drain's while that runs, and the thread's while that reads;
