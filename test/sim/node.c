@@ -258,8 +258,10 @@ void node_reap(Node *node)
         take_down(node);
 }
 
+// wait_for_writer: what the engine submitted last, as its grace ended, is written too.
 static void wait_for_writer(Node *node)
 {
+    node_plan_write(node);
     world_run(node->sim, node->sim->now + 10 * SPAN_MILLISECOND);
     node->is_dead |= node->sim->has_failed;
 }
