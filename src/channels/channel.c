@@ -24,6 +24,7 @@ const ChannelType *const channel_types[] = {
     &vendor_whatsapp.type,
     &vendor_360dialog.type,
     &vendor_sendgrid.type,
+    &vendor_servicebus.type,
     NULL,
 };
 // clang-format on

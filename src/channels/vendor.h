@@ -16,7 +16,8 @@
 //        not say what the row asks for is unclassified
 //
 // To add a vendor, add its row, its settings and its body, and a line to channel_types[] in
-// channel.c. docs/channels.md describes each.
+// channel.c. docs/channels.md describes each. One that is asked in a way that no row tells has a
+// request of its own, and a row for its answers (servicebus.h).
 #pragma once
 
 #include "channels/channel.h"
@@ -101,4 +102,4 @@ void body_whatsapp(const Letter *letter, JsonOut *out);
 void body_sendgrid(const Letter *letter, JsonOut *out);
 
 extern const Vendor vendor_slack, vendor_teams, vendor_twilio, vendor_msg91, vendor_infobip,
-    vendor_interakt, vendor_whatsapp, vendor_360dialog, vendor_sendgrid;
+    vendor_interakt, vendor_whatsapp, vendor_360dialog, vendor_sendgrid, vendor_servicebus;

@@ -1,6 +1,8 @@
 #include "channels/vendor.h"
 
+#include "base/time.h"
 #include "channels/mailbox.h"
+#include "channels/servicebus.h"
 #include "domain/members.h"
 #include "net/url.h"
 
@@ -11,6 +13,7 @@ enum { URL_MAX = 2000, WORD_MAX = 200, SECRET_MAX = 1000, TEXT_MAX = 500 };
 static void check_place(const Members *members, void *value);
 static void check_twilio(const Members *members, void *value);
 static void check_sender(const Members *members, void *value);
+static void check_bus(const Members *members, void *value);
 
 #define PROVIDER_TYPE(name, shape, moved_by, max)                                                  \
     {                                                                                              \
@@ -212,6 +215,36 @@ const Vendor vendor_sendgrid = {
     .recipient = RECIPIENT_EMAIL, .says = SAYS_EITHER, .takes_html = true, .body = body_sendgrid,
     .has_id_header = true, .statuses = sendgrid_statuses,
 };
+
+// Queues.
+
+static const Field bus_fields[] = {
+    { "namespace", FIELD_TEXT, FIELD_NEEDED, .max = SERVICEBUS_NAMESPACE_MAX, .help = "its name, or its host where it is not of servicebus.windows.net" },
+    { "queue", FIELD_TEXT, FIELD_NEEDED, .max = SERVICEBUS_QUEUE_MAX, .help = "a queue or a topic" },
+    { "keyName", FIELD_TEXT, FIELD_NEEDED, .max = SERVICEBUS_KEY_NAME_MAX, .help = "the shared access policy: it needs the right to send" },
+    { "key", FIELD_TEXT, FIELD_NEEDED | FIELD_SECRET, .max = SECRET_MAX, .help = "the policy's key, as Azure shows it" },
+    { "ttl", FIELD_SPAN, .min = SPAN_SECOND, .max = DURATION_MAX, .help = "how long a message may wait in the queue; as the queue has it unless said" },
+    BASE_URL,
+};
+static const Shape bus_shape = { "ServicebusConfig", SHAPE_ROWS(bus_fields), .invalid = ERR_CHANNEL_INVALID, .check = check_bus };
+
+// A queue that is full and a message that is too large get 403 too, and say so.
+static const VendorPhrase bus_phrases[] = {
+    { "maximum entity size", REASON_UNWELL }, { "QuotaExceeded", REASON_UNWELL }, { "QuotaType", REASON_UNWELL },
+    { "too large", REASON_REFUSED }, { "exceeds the limit", REASON_REFUSED },
+    { NULL },
+};
+static const VendorAnswer bus_statuses[] = {
+    { 403, 403, REASON_LOGIN_REFUSED },
+    { 404, 404, REASON_GONE }, // there is no such queue; documented as 410
+    { 0 },
+};
+
+const Vendor vendor_servicebus = {
+    .type = { .type = "servicebus", .carrier = CARRIER_TRANSFER, .parcel_max = 1, .config = &bus_shape, .url = "baseUrl",
+              .request = servicebus_request, .judge = vendor_judge },
+    .phrases = bus_phrases, .statuses = bus_statuses,
+};
 // clang-format on
 
 static void check_url(const Members *members, const char *name, bool is_base)
@@ -252,4 +285,21 @@ static void check_sender(const Members *members, void *value)
     Str from = json_str(members_get(members, "from"));
     if (from.len && !mailbox_parse(&arena, from, &sender))
         members_note(members, S("from"), "bad-value", "must be an address, or Name <address>");
+}
+
+static void check_name(const Members *members, const char *name, bool (*is_one)(Str),
+                       const char *rule)
+{
+    Str text = json_str(members_get(members, name));
+    if (text.len && !is_one(text))
+        members_note(members, str_from(name), "bad-value", "%s", rule);
+}
+
+static void check_bus(const Members *members, void *value)
+{
+    check_place(members, value);
+    check_name(members, "namespace", servicebus_is_namespace,
+               "must be a name such as acme, or a host such as acme.servicebus.windows.net");
+    check_name(members, "queue", servicebus_is_queue,
+               "must be of letters, digits, and between them . - _ /");
 }

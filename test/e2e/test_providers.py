@@ -3,6 +3,7 @@ documentation, with the errors that it documents."""
 import json
 import re
 
+from bus_peer import ServiceBus
 from harness import equal, like, main
 from providers import (Dialog, Infobip, Interakt, Msg91, Sendgrid, Slack, Teams, Twilio, Whatsapp,
                        told)
@@ -322,6 +323,8 @@ EVERY = [  # and what of its settings is secret
     (Whatsapp, "whatsapp", {"phoneNumberId": "1070", "token": Whatsapp.token}, Whatsapp.token),
     (Dialog, "360dialog", {"apiKey": Dialog.key}, Dialog.key),
     (Sendgrid, "sendgrid", {"apiKey": Sendgrid.key, "from": "peal@example.org"}, Sendgrid.key),
+    (ServiceBus, "servicebus", {"namespace": "acme", "queue": "answers", "keyName": "send", "key": ServiceBus.key},
+     ServiceBus.key),
 ]
 
 
@@ -433,7 +436,8 @@ def peer_of(ctx, kind, config):
     if "url" in config:
         peer.path = "/" + config["url"].split("/", 3)[3]
     peer.path = peer.path.replace("AC1", config.get("accountSid", "")).replace("1070", config.get("phoneNumberId", ""))
-    peer.key = peer.token = config.get("apiKey") or config.get("authKey") or config.get("authToken") or config.get("token")
+    peer.key = peer.token = config.get("apiKey") or config.get("authKey") or config.get("authToken") or config.get("token") or \
+        config.get("key")
     peer.account = config.get("accountSid")
     return peer
 
