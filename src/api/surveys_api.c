@@ -29,15 +29,21 @@ static const Field version_whole_rows[] = {
 const Shape survey_version_whole_shape = { .name = "SurveyVersionWhole", SHAPE_ROWS(version_whole_rows) };
 // clang-format on
 
-// warn_of_channels warns of the channels of rules that are not there, of each once.
-static Err warn_of_channels(Edit *edit, const SurveyRule *rules, size_t count, Error *error)
+// Keys are those of the channels that a survey names.
+typedef struct Keys {
+    Str *all;
+    size_t count;
+} Keys;
+
+// warn_of_channels warns of those that are not there, of each once.
+static Err warn_of_channels(Edit *edit, const Keys *keys, Error *error)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < keys->count; i++) {
         size_t first = 0;
-        while (!str_eq(rules[first].channel, rules[i].channel))
+        while (!str_eq(keys->all[first], keys->all[i]))
             first++;
-        if (first == i && rules[i].channel.at)
-            TRY(edit_warn_of_missing(edit, &definition_channel, rules[i].channel, error));
+        if (first == i && keys->all[i].at)
+            TRY(edit_warn_of_missing(edit, &definition_channel, keys->all[i], error));
     }
     return ERR_OK;
 }
@@ -79,15 +85,17 @@ Err survey_publish_post(Call *call, Tx *tx, Error *error)
     SurveyPublished *published = &told->published;
     Edit edit = edit_of(call, tx);
     TRY(survey_publish(tx, call->tenant, edit.id, edit.expected, published, error));
-    TRY(warn_of_channels(&edit, published->rules, published->rule_count, error));
-    told->warnings = edit.warnings;
-    told->warning_count = edit.warning_count;
     // The transaction's arena is gone when it is told.
     SurveyRule *rules = ARENA_ARRAY(call->arena, SurveyRule, published->rule_count + 1);
+    Keys keys = { ARENA_ARRAY(call->arena, Str, published->rule_count + 1), published->rule_count };
     for (size_t i = 0; i < published->rule_count; i++) {
+        keys.all[i] = published->rules[i].channel;
         rules[i].kind = published->rules[i].kind;
         rules[i].id = str_dup(call->arena, published->rules[i].id);
     }
+    TRY(warn_of_channels(&edit, &keys, error));
+    told->warnings = edit.warnings;
+    told->warning_count = edit.warning_count;
     published->rules = rules;
     call->with = told;
     call_later(call, tell_published);
@@ -142,14 +150,24 @@ Err survey_version_show(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+static void add_keys(Keys *keys, const Json *list, Str member)
+{
+    for (JsonIter it = json_each(list); json_next(&it);)
+        keys->all[keys->count++] = json_str(json_get(it.value, member));
+}
+
+// survey_touch reads the keys where they stand: a large draft is not compiled twice.
 Err survey_touch(Edit *edit, Error *error)
 {
-    Survey survey;
-    SurveyRule *rules;
-    Arena *arena = edit->call->arena;
-    TRY(survey_compile(arena, edit->body, &survey, error));
-    size_t count = survey_rules(arena, &survey, 1, &rules);
-    return warn_of_channels(edit, rules, count, error);
+    enum { OF_TRIGGER = 1 + SURVEY_SUBSCRIBERS_MAX };
+    const Json *triggers = json_get(edit->body, S("triggers"));
+    size_t room = json_count(triggers) * OF_TRIGGER + SURVEY_SUBSCRIBERS_MAX;
+    Keys keys = { .all = ARENA_ARRAY(edit->call->arena, Str, room) };
+    add_keys(&keys, triggers, S("channel"));
+    add_keys(&keys, json_get(edit->body, S("subscribers")), S("key"));
+    for (JsonIter it = json_each(triggers); json_next(&it);)
+        add_keys(&keys, json_get(it.value, S("subscribers")), S("key"));
+    return warn_of_channels(edit, &keys, error);
 }
 
 // Heads are the newest versions of the surveys of a page.

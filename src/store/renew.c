@@ -35,7 +35,8 @@ static const Statement load_lanes = {
     .params = "i",
     .sql = "SELECT lane, tenant, channel FROM lane WHERE generation > $1",
 };
-// What is a rule comes with its number.
+// What is a rule comes with its number. The draft of a survey, which may have megabytes, is looked
+// at by nobody here: what was published of it is there as rules.
 static const Statement load_definitions = {
     .name = "registry_bodies",
     .scope = STATEMENT_SYSTEM,
@@ -46,7 +47,7 @@ static const Statement load_definitions = {
         " JOIN definition_version v ON v.tenant = d.tenant AND v.kind = d.kind AND v.id = d.id"
         " AND v.version = d.version"
         " LEFT JOIN rule r ON r.tenant = d.tenant AND r.kind = " RULE_NUMBER_SQL " AND r.id = d.id"
-        " WHERE (d.generation, d.tenant, d.kind, d.id) > ($1, $2, $3, $4)"
+        " WHERE (d.generation, d.tenant, d.kind, d.id) > ($1, $2, $3, $4) AND d.kind <> 'survey'"
         " ORDER BY d.generation, d.tenant, d.kind, d.id LIMIT $5",
 };
 static const Statement load_hold = {

@@ -240,21 +240,21 @@ Err survey_retire(Tx *tx, int64_t tenant, Str id, Error *error)
     return hide_others(tx, tenant, last.rules, NULL, 0, error);
 }
 
-Err surveys_look(Db *db, Arena *arena, int64_t tenant, SurveyHead *all, size_t count, Error *error)
+Err surveys_look(Db *db, Arena *arena, int64_t tenant, SurveyHead *ret, size_t count, Error *error)
 {
     Rows rows;
     Value *values = ARENA_ARRAY(arena, Value, count * 3 + 1);
     for (size_t i = 0; i < count; i++) {
         values[i * 3] = value_i64(tenant);
-        values[i * 3 + 1] = value_text(all[i].survey);
+        values[i * 3 + 1] = value_text(ret[i].survey);
         values[i * 3 + 2] = value_i64((int64_t) i);
-        all[i].published_at = INSTANT_NONE;
+        ret[i].published_at = INSTANT_NONE;
     }
     db_send_many(db, arena, &heads, values, count, &rows);
     TRY(db_sync(db, error));
     for (size_t i = 0; i < rows.count; i++) {
         const Value *row = rows_at(&rows, i);
-        SurveyHead *head = &all[value_to_i64(&row[0])];
+        SurveyHead *head = &ret[value_to_i64(&row[0])];
         head->version = value_to_i64(&row[1]);
         head->published_at = value_to_time(&row[2]);
     }

@@ -43,7 +43,7 @@ typedef struct SurveyHead {
 } SurveyHead;
 
 // surveys_look fills in the heads of surveys that are named.
-Err surveys_look(Db *db, Arena *arena, int64_t tenant, SurveyHead *heads, size_t count,
+Err surveys_look(Db *db, Arena *arena, int64_t tenant, SurveyHead *ret, size_t count,
                  Error *error) MUST_USE;
 
 // SurveyRow is a version as it is stored.

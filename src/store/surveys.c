@@ -106,8 +106,8 @@ static Kept *keep(Surveys *surveys, Kept *made)
     pthread_mutex_lock(&surveys->lock);
     Kept *kept = find(surveys, of->tenant, of->survey.id, of->version);
     if (!kept) {
-        put_first(surveys, made);
         make_room(surveys);
+        put_first(surveys, made);
         kept = made;
     }
     pthread_mutex_unlock(&surveys->lock);

@@ -1,7 +1,9 @@
 """T2: surveys are drafts until they are published; what was sent keeps its version."""
+import concurrent.futures
 import json
+import threading
 
-from harness import equal, like, main
+from harness import equal, like, main, only
 from steps import advance, captured, deliveries, delivery, make_tenant, make_user, settle, trigger_body
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'"
@@ -242,6 +244,39 @@ def test_a_publish_between_two_sends_changes_nothing_of_what_was_sent(ctx):
     advance(ctx.peal, "1d")
     equal(len(captured(ctx.peal, made["deliveryId"])), 2)
     like(delivery(ctx.peal, made["deliveryId"]), {"surveyVersion": 1, "status": "Sent"})
+
+
+def at_once(people, do):
+    """Each of them does it at the same moment; answers what each got."""
+    gate = threading.Barrier(len(people))
+
+    def one(somebody):
+        gate.wait()
+        return do(somebody)
+
+    with concurrent.futures.ThreadPoolExecutor(len(people)) as pool:
+        return list(pool.map(one, people))
+
+
+def test_simultaneous_publishes_make_one_version(ctx):
+    make_survey(ctx.peal)
+    answers = at_once([ctx.peal] * 8, publish)
+    equal(({answer["version"] for answer in answers}, [answer["isNew"] for answer in answers].count(True)), ({1}, 1))
+    equal(len(ctx.peal.get("/v1/surveys/csi/versions", expect=200).json["items"]), 1)
+    like(ctx.peal.get("/v1/triggers/csi:gr", expect=200).json, {"version": 1})
+
+
+@only("postgres")
+def test_a_publish_is_seen_by_every_node_before_it_is_answered(ctx):
+    nodes = [ctx.start(clock="system"), ctx.start(clock="system")]
+    make_survey(nodes[0])
+    for version in range(1, 6):
+        like(publish(nodes[version % 2]), {"version": version})
+        [made] = visit(nodes[(version + 1) % 2])
+        like(delivery(nodes[0], made["deliveryId"]), {"surveyVersion": version})
+        nodes[version % 2].patch("/v1/surveys/csi", {"title": {"en": f"{version}"}}, expect=200)
+    answers = at_once(nodes * 4, publish)
+    equal(({answer["version"] for answer in answers}, [answer["isNew"] for answer in answers].count(True)), ({6}, 1))
 
 
 def test_explain_names_the_survey(ctx):
