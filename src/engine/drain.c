@@ -73,7 +73,8 @@ static Err work(Draining *draining, InboxTaken *taken, Error *error);
 static void leave(Draining *draining, InboxRow *row);
 static void measure(const Tx *tx, const InboxTaken *taken);
 
-// Of a hook that was read every second run writes a part, and the one behind a failure of its own.
+// Of a hook that was read every second run writes a part; one behind a failure is for what failed.
+// A run may be applied several times, for the same each time.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     Unpacking *unpacking = ret->unpacking;
@@ -81,8 +82,8 @@ Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *erro
         return take_rows(tx, options, ret, error);
     unpacking_begin(unpacking);
     bool is_read = unpacking_stage(unpacking) == UNPACKING_READ;
-    unpacking->has_run = is_read && (!unpacking->has_run || ret->fault);
-    if (unpacking->has_run)
+    unpacking->runs = is_read && (ret->fault ? unpacking->runs : !unpacking->has_run);
+    if (unpacking->runs)
         return write_part(tx, options, ret, error);
     TRY(take_rows(tx, options, ret, error));
     ret->has_more |= is_read;

@@ -9,7 +9,7 @@ void unpacking_empty(Unpacking *unpacking)
     unpacking->row = (InboxRow){ 0 };
     unpacking->unpacked = (Unpacked){ 0 };
     unpacking->place = (UnpackingPlace){ 0 };
-    unpacking->has_run = false;
+    unpacking->has_run = unpacking->runs = false;
     atomic_store(&unpacking->stage, UNPACKING_FREE);
 }
 
@@ -89,6 +89,7 @@ void unpacking_go_on(Engine *engine)
         start(unpacking);
         break;
     case UNPACKING_READ:
+        unpacking->has_run = unpacking->runs;
         unpacking->place = unpacking->after;
         if (unpacking->is_over)
             unpacking_empty(unpacking);
@@ -111,9 +112,24 @@ static void end_if_hung(const Engine *engine, Instant since, const char *where)
         abort();
 }
 
+// excuse begins the time anew where nobody ran, the engine's own thread no more than a parser: the
+// process was stopped, or its machine.
+static void excuse(Unpacking *unpacking, Instant monotonic)
+{
+    Instant here_since = atomic_load(&unpacking->here_since);
+    bool stood_still = monotonic - unpacking->looked_at > UNPACK_LOOKS_WITHIN;
+    unpacking->looked_at = monotonic;
+    if (!stood_still)
+        return;
+    unpacking->began_at = monotonic;
+    if (here_since)
+        atomic_compare_exchange_strong(&unpacking->here_since, &here_since, monotonic);
+}
+
 void unpacking_watch(Engine *engine)
 {
     Unpacking *unpacking = &engine->unpacking;
+    excuse(unpacking, engine_monotonic(engine));
     Instant here_since = atomic_load(&unpacking->here_since);
     UnpackingStage stage = unpacking_stage(unpacking);
     if (here_since)

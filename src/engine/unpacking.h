@@ -32,9 +32,10 @@ enum {
     DRAIN_PART_EVENTS = 1000,  // of a hook that is written in parts
 };
 
-#define UNPACK_TIME ((Span) 10 * SPAN_SECOND)       // of a hook, for itself
-#define UNPACK_TIME_HERE ((Span) SPAN_SECOND / 10)  // in a transaction; it is long after that
-#define UNPACK_TIME_GRACE ((Span) 10 * SPAN_SECOND) // behind the time, for who does not notice
+#define UNPACK_TIME ((Span) 10 * SPAN_SECOND)        // of a hook, for itself
+#define UNPACK_TIME_HERE ((Span) SPAN_SECOND / 10)   // in a transaction; it is long after that
+#define UNPACK_TIME_GRACE ((Span) 10 * SPAN_SECOND)  // behind the time, for who does not notice
+#define UNPACK_LOOKS_WITHIN ((Span) 5 * SPAN_SECOND) // else whoever watches stood still himself
 
 typedef struct Engine Engine;
 
@@ -65,8 +66,10 @@ typedef struct Unpacking {
     bool is_again;     // its events may be stored
     Unpacked unpacked; // is_long: it came to no end
     Instant began_at;  // monotonic: the thread
+    Instant looked_at; // monotonic: who watches it
     UnpackingPlace place;
-    bool has_run;               // the last run of the drain was for it …
+    bool has_run;               // the last run of the drain that was committed was for it
+    bool runs;                  // the last one is, or was …
     UnpackingPlace after;       // … and came here …
     bool is_over;               // … where nothing is left to do
     _Atomic Instant here_since; // monotonic: a pen reads a hook in its transaction; 0: none does

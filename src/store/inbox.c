@@ -53,8 +53,8 @@ static const Statement held = {
     .name = "inbox_held",
     .scope = STATEMENT_TENANT,
     .params = "iuii",
-    .sql = "SELECT 1 FROM inbox WHERE tenant = $1 AND id = $2 AND status = 0 AND reason = $3"
-           " AND attempts = $4",
+    .sql = "SELECT processed_at FROM inbox WHERE tenant = $1 AND id = $2 AND status = 0"
+           " AND reason = $3 AND attempts = $4",
 };
 
 static const Statement last_tenant = {
@@ -472,7 +472,7 @@ Err inbox_take(Tx *tx, const InboxAsk *ask, InboxTaken *ret, Error *error)
     return ret->count > 0 ? read_taken(tx, sources, ret, error) : ERR_OK;
 }
 
-Err inbox_hold(Tx *tx, const InboxRow *row, bool *ret, Error *error)
+Err inbox_hold(Tx *tx, InboxRow *row, bool *ret, Error *error)
 {
     Rows locked, rows;
     Value source[] = { value_i64(row->tenant), value_text(row->source) };
@@ -482,6 +482,8 @@ Err inbox_hold(Tx *tx, const InboxRow *row, bool *ret, Error *error)
     db_send(tx->db, &tx->arena, &held, marked, &rows);
     TRY(tx_sync(tx, error));
     *ret = rows.count > 0;
+    if (*ret)
+        row->processed_at = value_to_time(rows.values);
     return ERR_OK;
 }
 

@@ -74,8 +74,8 @@ typedef struct InboxAsk {
 Err inbox_take(Tx *tx, const InboxAsk *ask, InboxTaken *ret, Error *error) MUST_USE;
 
 // inbox_hold takes the source of a leased row, waiting for who is at it, and says whether the row
-// is still as it was marked.
-Err inbox_hold(Tx *tx, const InboxRow *row, bool *ret, Error *error) MUST_USE;
+// is still as it was marked; its processed_at tells whether something of it was written since.
+Err inbox_hold(Tx *tx, InboxRow *row, bool *ret, Error *error) MUST_USE;
 
 // inbox_settle writes status, reason, error, attempts, next_at, processed_at and external_id of
 // taken rows.

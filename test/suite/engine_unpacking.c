@@ -8,9 +8,9 @@
 // What the drain promises of hooks that are long to read, or whose parser comes to no end: they are
 // read beside everything else, written in parts, given up after three tries, and stop nobody.
 
-// The provider of these tests reads {"events":n}: so many of them. A body that "spins" is read for
-// ever, but for what json.h says; one that "hangs", until the test lets it go. A parser that was
-// mended does neither.
+// The provider of these tests reads {"events":n}: so many of them, the last of which happened long
+// ago where the body is "old". One that "spins" is read for ever, but for what json.h says; one
+// that "hangs", until the test lets it go. A parser that was mended does neither.
 typedef struct Far {
     Clock *clock;
     bool is_mended;
@@ -50,6 +50,8 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
                                           .provider_type = S("event"),
                                           .occurred_at = INSTANT_NONE,
                                           .dedup_key = str_format(arena, "%zu", i) };
+    if (json_get(body, S("old")))
+        ret->events[ret->count - 1].occurred_at = 7;
     return ERR_OK;
 }
 
@@ -214,6 +216,21 @@ static void a_parser_that_hangs_for_good_ends_the_process(void)
     put_long(&rig, "a", "'events':1,'hangs':true");
     turn(&rig);
     sem_wait(&far_side.has_begun);
+    lapse(&rig, UNPACK_TIME + UNPACK_TIME_GRACE - SPAN_SECOND);
+    CHECK(rig.hung == 0);
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(rig.hung > 0);
+    let_go(&rig);
+}
+
+// Whoever was stopped with everything else is no parser that hangs.
+static void a_process_that_stood_still_does_not_end_itself(void)
+{
+    RIG_WITH_THREAD(rig);
+    put_long(&rig, "a", "'events':1,'hangs':true");
+    turn(&rig);
+    sem_wait(&far_side.has_begun);
+    clock_pass(&rig.store.clock, SPAN_HOUR);
     lapse(&rig, UNPACK_TIME + UNPACK_TIME_GRACE - SPAN_SECOND);
     CHECK(rig.hung == 0);
     lapse(&rig, 2 * SPAN_SECOND);
@@ -391,6 +408,70 @@ static void a_death_between_two_parts_makes_each_delivery_once(void)
     CHECK(rig.sent_count == EVENTS * TRIGGERS);
 }
 
+static const Statement old_refused = {
+    .name = "test_old_refused",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "CREATE TRIGGER old BEFORE INSERT ON event WHEN NEW.occurred_at = 7"
+           " BEGIN SELECT RAISE(ABORT, 'it is too old'); END",
+    .postgres = "ALTER TABLE event ADD CONSTRAINT old CHECK (occurred_at <> 7)",
+};
+static const Statement old_taken = {
+    .name = "test_old_taken",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DROP TRIGGER old",
+    .postgres = "ALTER TABLE event DROP CONSTRAINT old",
+};
+
+static Err apply_statement(Tx *tx, void *with, Error *error)
+{
+    Rows rows;
+    return tx_query(tx, with, NULL, &rows, error);
+}
+
+static void do_statement(Store *store, const Statement *statement)
+{
+    MUST(store,
+         writer_run(store->writer, apply_statement, (void *) (uintptr_t) statement, &store->error));
+}
+
+// A part that fails by its own fault is a try. What was written before it is known to the next.
+static void behind_a_part_that_failed_the_next_try_goes_on(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    do_statement(store, &old_refused);
+    Uuid many = put_long(&rig, "a", "'events':1500,'old':true");
+    lapse(&rig, SPAN_SECOND);
+    CHECK(count_of(store, "event") > 0 && count_of(store, "event") < 1500);
+    CHECK(stands(store, many, INBOX_PENDING, INBOX_REASON_NONE, 1));
+    do_statement(store, &old_taken);
+    lapse(&rig, 5 * SPAN_SECOND);
+    CHECK(stands(store, many, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER, 1));
+    CHECK(count_of(store, "event") == 1500);
+}
+
+// Between two parts of a hook other rows are written, and what they fail by is not its fault.
+static void what_fails_between_two_parts_is_not_blamed_on_them(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    do_statement(store, &old_refused);
+    Uuid many = put_long(&rig, "a", "'events':9500");
+    for (int rounds = 0; count_of(store, "event") == 0 && rounds < 100; rounds++) {
+        engine_round(rig.engine);
+        writer_step(store->writer);
+    }
+    Uuid bad = put(&rig, "b", "{'events':1,'old':true}");
+    lapse(&rig, 30 * SPAN_SECOND);
+    CHECK(is_read_well(store, many) && count_of(store, "event") == 9500);
+    CHECK(stands(store, bad, INBOX_FAILED, INBOX_REASON_REFUSED, INBOX_TRIES));
+    do_statement(store, &old_taken);
+}
+
 // It is enough that a trigger takes one event, in whichever part that is.
 static void an_event_of_any_part_counts(void)
 {
@@ -412,6 +493,7 @@ static void an_event_of_any_part_counts(void)
 static const Test tests[] = {
     TEST(while_a_long_hook_is_read_others_go_on_and_its_source_waits),
     TEST(a_parser_that_hangs_for_good_ends_the_process),
+    TEST(a_process_that_stood_still_does_not_end_itself),
     TEST(what_another_node_took_over_is_let_go),
     TEST(a_parser_without_end_is_given_up_after_three_tries),
     TEST(a_hook_that_nobody_lives_to_read_fails),
@@ -419,6 +501,8 @@ static const Test tests[] = {
     TEST(what_its_parser_was_mended_for_is_read),
     TEST(a_hook_of_many_events_is_written_in_parts),
     TEST(a_death_between_two_parts_makes_each_delivery_once),
+    TEST(behind_a_part_that_failed_the_next_try_goes_on),
+    TEST(what_fails_between_two_parts_is_not_blamed_on_them),
     TEST(an_event_of_any_part_counts),
 };
 
