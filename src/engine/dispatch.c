@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "domain/run.h"
+#include "engine/compose.h"
 #include "store/handover.h"
 
 // From a claim to the channel: a flight starts as soon as its lane has a slot free, and goes out in
@@ -85,11 +86,6 @@ static DeliveryReason list_problem(const Claimed *claimed)
                                                                                  : REASON_NONE;
 }
 
-static bool is_run(const Claimed *claimed)
-{
-    return claimed->trigger && trigger_is_run(claimed->trigger);
-}
-
 // why_not is why there is no way out for a delivery, as far as is known before it is tried.
 static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, const Flight *flight)
 {
@@ -102,9 +98,7 @@ static DeliveryReason why_not(const Engine *engine, const RegistryLane *way, con
         return reason;
     if (flight->claimed.is_opted_out)
         return REASON_OPTED_OUT;
-    if (!lane_type(engine, way))
-        return is_run(claimed) ? REASON_NO_HANDLER : REASON_NO_CHANNEL;
-    return way->channel->definition.enabled ? REASON_NONE : REASON_CHANNEL_DISABLED;
+    return compose_refusal(way, lane_type(engine, way), claimed->trigger);
 }
 
 static void warn_unreadable(Uuid id)

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "domain/job.h"
 #include "domain/run.h"
-#include "domain/template.h"
+#include "engine/compose.h"
 #include "engine/measure.h"
 
 // From the channel to an outcome: the flights of a parcel go out by one request, are judged by one
@@ -88,63 +88,12 @@ static void address(Flight *flight, Target *only)
     }
 }
 
-// render fills in what its template makes of the event.
-static Err render(const Claimed *claimed, Arena *arena, Message *message, Error *error)
-{
-    Event event = { .id = claimed->promise.event,
-                    .kind = claimed->event_kind,
-                    .entity = claimed->promise.entity,
-                    .occurred_at = claimed->origin.occurred_at,
-                    .received_at = claimed->promise.triggered_at,
-                    .payload = claimed->payload,
-                    .recipient = claimed->recipient };
-    Filling filling = { .event = &event, .url = message->url };
-    TRY(event_parse(arena, &event, error));
-    TRY(template_say(claimed->trigger->template, arena, &filling, &message->content, error));
-    measure_missing(filling.missing_count);
-    return ERR_OK;
-}
-
-// say fills in what a message says: what its rule's template makes of the event, or, where its
-// channel speaks to persons, what that says by itself. What cannot be rendered is judged at once.
-static void say(const Claimed *claimed, const ChannelType *type, Arena *arena, Message *message)
-{
-    const Json *payload;
-    Error error = { .arena = arena };
-    if (claimed->trigger->template) {
-        if (render(claimed, arena, message, &error) != ERR_OK)
-            message_judge(message, &(Outcome){ .verdict = VERDICT_PERMANENT,
-                                               .reason = REASON_RENDER_FAILED,
-                                               .detail = str_dup(arena, str_from(error.detail)) });
-    } else if (type->has_content && json_parse(arena, message->payload, &payload, NULL) == ERR_OK) {
-        message->content = content_of_payload(arena, payload, message->url);
-    }
-}
-
 static void fill_in(Message *message, Target *only, Flight *flight, const ChannelType *type)
 {
-    const Claimed *claimed = &flight->claimed;
     Str template = flight->engine->options.url_template;
     address(flight, only);
-    *message = (Message){
-        .promise = claimed->promise,
-        .event_kind = claimed->event_kind,
-        .rule_kind = claimed->trigger->rule.kind,
-        .rule_id = claimed->trigger->rule.id,
-        .automation = claimed->trigger->automation,
-        .send = claimed->live.send,
-        .attempt = claimed->live.attempt,
-        .url = message_link(&flight->arena, template, claimed->promise.public_id),
-        .occurred_at = claimed->origin.occurred_at,
-        .source = claimed->origin.source,
-        .trace = claimed->trace,
-        .payload = claimed->payload,
-        .targets = flight->targets,
-        .target_count = flight->target_count,
-        .list_name = claimed->trigger->list.name,
-        .shows_targets = claimed->trigger->list.shows_targets,
-    };
-    say(claimed, type, &flight->arena, message);
+    measure_missing(compose(&flight->claimed, type, template, flight->targets, flight->target_count,
+                            &flight->arena, message));
 }
 
 static void pack(Flight *first, size_t count, const RegistryChannel *channel, Instant now)
@@ -299,10 +248,7 @@ static void transfer_done(void *with, const TransferResult *result)
 static Err start_transfer(Flight *first, Span timeout, Error *error)
 {
     Transfer transfer = { 0 };
-    for (size_t i = 0; first->type->has_content && i < first->parcel.count; i++)
-        if (content_is_empty(&first->parcel.messages[i].content))
-            return fail(error, ERR_INVALID, "the message says nothing: its payload has no body");
-    TRY(first->type->request(&first->parcel, &transfer, error));
+    TRY(compose_request(&first->parcel, &transfer, error));
     if (parcel_is_judged(&first->parcel)) {
         land(first);
         return ERR_OK;
