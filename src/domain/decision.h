@@ -43,7 +43,8 @@
     X(OTHER_LANGUAGE,    "other-language",    "a template in another language fits better, or its own does not fit") \
     X(NARROWER_SCOPE,    "narrower-scope",    "a template with a narrower scope was chosen") \
     X(AUTOMATION_DISABLED, "automation-disabled", "the automation that it runs was disabled") \
-    X(RUN_CREATE_FAILED, "run-create-failed", "the automation that it runs was not there")
+    X(RUN_CREATE_FAILED, "run-create-failed", "the automation that it runs was not there") \
+    X(OTHER_KIND,        "other-kind",        "the trigger listens to another kind of events: only where it is tried out")
 // clang-format on
 
 typedef enum DecisionKind {

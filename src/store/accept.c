@@ -211,13 +211,8 @@ static Err take_ways(Batch *batch, Error *error)
     AcceptPair **pairs = ARENA_ARRAY(&tx->arena, AcceptPair *, room);
     size_t count = ask_recipients(batch, asks, pairs);
     TRY(preference_find_all(tx, asks, count, error));
-    for (size_t i = 0; i < count; i++) {
-        const Trigger *trigger = pairs[i]->decision.trigger;
-        Str instead = preference_instead(asks[i].found.channel, trigger->channel);
-        // What has no channel has a lane too, by no name: that one stands in for nothing.
-        int64_t lane = instead.len ? registry_lane_of(tx->registry, asks[i].tenant, instead) : 0;
-        pairs[i]->lane = lane ? lane : trigger->rule.lane;
-    }
+    for (size_t i = 0; i < count; i++)
+        pairs[i]->lane = preference_lane(tx->registry, pairs[i]->decision.trigger, &asks[i].found);
     return ERR_OK;
 }
 

@@ -97,3 +97,18 @@ Err accept_write(Tx *tx, Accept *const *accepts, size_t count, Error *error) MUS
 // accept_made says whether the pair made a delivery; accept_skipped, whether another holds its key.
 bool accept_made(const AcceptItem *item, const AcceptPair *pair);
 bool accept_skipped(const AcceptPair *pair);
+
+// AcceptTrial is what one rule would make of an event if that came now.
+typedef struct AcceptTrial {
+    Decision decision; // of what was taken before it is DECISION_DUPLICATE
+    Uuid holder;       // the delivery that holds its key; none
+    Uuid before;       // the event that came before with its identity; none
+    bool calls_off;    // it would call deliveries of the rule off
+    bool is_opted_out; // the recipient does not want it
+} AcceptTrial;
+
+// accept_try says so, and writes nothing. Where the event is stored (it has an id), what it made
+// itself stands in nobody's way: its identity is its own, and so is a key that a delivery of it
+// holds.
+Err accept_try(Db *db, Arena *arena, const Registry *registry, const RegistryTrigger *rule,
+               const Event *event, Instant now, AcceptTrial *ret, Error *error) MUST_USE;

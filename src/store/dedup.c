@@ -125,3 +125,15 @@ Err dedup_take(Tx *tx, DedupKey **keys, size_t count, Error *error)
     }
     return ERR_OK;
 }
+
+Err dedup_look(Db *db, Arena *arena, DedupKey *key, Error *error)
+{
+    Rows rows;
+    Value values[] = { value_i64(key->tenant), value_uuid(&key->key), value_i64(0) };
+    db_send_many(db, arena, &find, values, 1, &rows);
+    TRY(db_sync(db, error));
+    const Value *row = rows.count > 0 ? rows_at(&rows, 0) : NULL;
+    key->holder = row ? value_to_uuid(&row[1]) : (Uuid){ 0 };
+    key->public_id = row ? value_to_str(&row[2]) : STR_NONE;
+    return ERR_OK;
+}

@@ -153,6 +153,15 @@ Err preference_find_all(Tx *tx, PreferenceAsk *asks, size_t count, Error *error)
     return ERR_OK;
 }
 
+int64_t preference_lane(const Registry *registry, const Trigger *trigger,
+                        const Preference *preference)
+{
+    Str instead = preference_instead(preference->channel, trigger->channel);
+    // What has no channel has a lane too, by no name: that one stands in for nothing.
+    int64_t lane = instead.len ? registry_lane_of(registry, trigger->rule.tenant, instead) : 0;
+    return lane ? lane : trigger->rule.lane;
+}
+
 // ask_for lists the addresses of a delivery: its promise's, and those of its targets.
 static size_t ask_for(const Claimed *claimed, PreferenceAsk *ret)
 {

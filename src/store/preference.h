@@ -35,6 +35,11 @@ bool preference_any(const Registry *registry, int64_t tenant);
 // preference_find_all looks up those of tenants that have any.
 Err preference_find_all(Tx *tx, PreferenceAsk *asks, size_t count, Error *error) MUST_USE;
 
+// preference_lane is the lane of what a trigger makes for somebody with these wishes: its own,
+// unless another channel stands in that there is a lane of.
+int64_t preference_lane(const Registry *registry, const Trigger *trigger,
+                        const Preference *preference);
+
 // preference_screen notes which of what was claimed the recipient does not want: of a delivery with
 // several targets, which of them.
 Err preference_screen(Tx *tx, Claim *claim, Error *error) MUST_USE;
