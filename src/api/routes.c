@@ -1,4 +1,5 @@
 #include "api/apply.h"
+#include "api/dry.h"
 #include "api/handlers.h"
 #include "api/responses.h"
 #include "api/shapes.h"
@@ -268,6 +269,12 @@ const Route routes[] = {
       "List what a survey was answered with, newest first; also one that was deleted", PAGE(response_shape) },
     { "GET",    "/v1/responses/{id}",           READERS,   READS(response_show),
       "Show a response", GIVES(200, response_shape) },
+    { "POST",   "/v1/triggers/{id}/test",       READERS,   READS(trigger_test),
+      "Say what a trigger would make of an event, when it would send and what; nothing is written", PUT_THERE(trigger_test_body_shape), GIVES(200, trigger_test_shape),
+      .example = "{\"event\":{\"kind\":\"order.paid\",\"payload\":{}}}" },
+    { "POST",   "/v1/filters/test",             READERS,   READS(filter_test),
+      "Say whether a filter matches an event, and if not which condition decided; nothing is written", PUT_THERE(filter_test_body_shape), GIVES(200, filter_test_shape),
+      .example = "{\"filter\":{\"path\":\"candidate.total\",\"op\":\">\",\"value\":10},\"event\":{\"payload\":{\"total\":12}}}" },
     { "GET",    "/v1/triggers/{id}/events",     LOOKERS,   READS(trigger_event_list),
       "List what a trigger made of events, newest first", PAGE(trigger_event_shape) },
     { "GET",    "/v1/trigger-events/{id}",      LOOKERS | WORKERS, READS(trigger_event_show),

@@ -280,7 +280,7 @@ static const Field decision_rows[] = {
     { "seen",           FIELD_ANY,   SOMETIMES, .help = "What it found there: any JSON" },
     { "wouldMatchIf",   FIELD_TEXT,  MAYBE_NULL },
 };
-static const Shape decision_shape = SHAPE("Decision", decision_rows);
+const Shape decision_shape = SHAPE("Decision", decision_rows);
 static const Field decision_row = { NULL, FIELD_OBJECT, .inside = &decision_shape };
 static const Field explain_rows[] = {
     { "eventId", FIELD_ID, ALWAYS },

@@ -65,6 +65,7 @@ extern const Shape entity_cancelled_shape;
 
 // events_api.c
 extern const Shape event_shown_shape;
+extern const Shape decision_shape;
 extern const Shape explain_shape;
 extern const Shape moment_shape;
 

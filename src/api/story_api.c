@@ -1,3 +1,4 @@
+#include "api/decided.h"
 #include "api/handlers.h"
 
 #include "store/attempt.h"
@@ -15,17 +16,6 @@ static Str id_text(Arena *arena, Uuid id)
 {
     return uuid_is_none(id) ? STR_NONE : uuid_dup(arena, id);
 }
-
-// Decided is what one trigger made of the event.
-typedef struct Decided {
-    int64_t place; // in an explanation
-    VersionKey by;
-    RuleName rule;
-    DecisionKind kind;
-    DecisionReason reason;
-    int leaf;      // of the filter that decided; -1
-    Uuid delivery; // made, or holding the key; zero
-} Decided;
 
 static int by_trigger(const void *a, const void *b)
 {
@@ -162,17 +152,29 @@ static void put_decision(Call *call, JsonOut *json, const Decided *decision)
         json_put_str(json, S("deliveryId"), id_text(call->arena, decision->delivery));
 }
 
-// put_reason says which part of the filter was false, recomputed from the version that decided.
-static void put_reason(Call *call, JsonOut *json, const Trigger *trigger, int leaf,
-                       const Event *event)
+void decided_put_reason(const Call *call, JsonOut *json, const FilterReason *reason)
 {
-    FilterReason reason =
-        filter_explain(call->arena, trigger->filter, leaf, event, trigger->template_id);
-    bool is_shown = call_sees_recipients(call) || !str_contains(reason.predicate, S("recipient."));
-    json_put_str(json, S("path"), reason.path);
-    json_put_str(json, S("predicate"), reason.predicate);
-    json_put_raw(json, S("seen"), is_shown ? reason.seen : STR_NONE);
-    json_put_str(json, S("wouldMatchIf"), reason.would_match_if);
+    bool is_shown = call_sees_recipients(call) || !str_contains(reason->predicate, S("recipient."));
+    json_put_str(json, S("path"), reason->path);
+    json_put_str(json, S("predicate"), reason->predicate);
+    json_put_raw(json, S("seen"), is_shown ? reason->seen : STR_NONE);
+    json_put_str(json, S("wouldMatchIf"), reason->would_match_if);
+}
+
+void decided_put(Call *call, JsonOut *json, const Decided *decided, const Trigger *trigger,
+                 const Event *event)
+{
+    bool is_filtered = decided->kind == DECISION_FILTERED && decided->leaf >= 0;
+    json_open(json, '{');
+    put_decision(call, json, decided);
+    if (trigger && trigger->survey.at)
+        json_put_str(json, S("surveyId"), trigger->survey);
+    if (is_filtered && trigger && trigger->filter) {
+        FilterReason reason = filter_explain(call->arena, trigger->filter, decided->leaf, event,
+                                             trigger->template_id);
+        decided_put_reason(call, json, &reason);
+    }
+    json_close(json, '}');
 }
 
 // put_decisions leaves out what a version that cannot be read would have said: the rest of the
@@ -185,17 +187,8 @@ static Err put_decisions(Call *call, Db *db, JsonOut *json, const Event *event,
     for (size_t i = 0; i < count; i++)
         keys[i] = decisions[i].by;
     TRY(hold_versions(call, db, keys, count, &triggers, error));
-    for (size_t i = 0; i < count; i++) {
-        const Decided *decision = &decisions[i];
-        bool is_filtered = decision->kind == DECISION_FILTERED && decision->leaf >= 0;
-        json_open(json, '{');
-        put_decision(call, json, decision);
-        if (triggers[i] && triggers[i]->survey.at)
-            json_put_str(json, S("surveyId"), triggers[i]->survey);
-        if (is_filtered && triggers[i] && triggers[i]->filter)
-            put_reason(call, json, triggers[i], decision->leaf, event);
-        json_close(json, '}');
-    }
+    for (size_t i = 0; i < count; i++)
+        decided_put(call, json, &decisions[i], triggers[i], event);
     drop_versions(triggers, count);
     return ERR_OK;
 }

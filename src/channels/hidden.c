@@ -120,3 +120,49 @@ Str hidden_redact(Arena *arena, const Hidden *hidden, Str text)
     }
     return buf_str(&shown);
 }
+
+// stand_in is what a request can be made of in the place of a secret: a key to sign with has to be
+// one.
+static Str stand_in(const Field *field)
+{
+    if (field->flags & FIELD_OVERLAPS)
+        return S("whsec_KioqKioqKioqKioqKioqKioqKioqKioq");
+    return field->kind == FIELD_URL ? S("https://***/") : S("***");
+}
+
+// is_mark: a secret that is set stands here.
+static bool is_mark(const Json *value)
+{
+    return json_type(value) == JSON_OBJECT && json_bool(json_get(value, S("set")));
+}
+
+static void put_map(JsonOut *out, const Field *field, const Json *map)
+{
+    json_open(out, '{');
+    for (JsonIter it = json_each(map); json_next(&it);)
+        json_put_str(out, it.key, stand_in(field));
+    json_close(out, '}');
+}
+
+const Json *hidden_stand_ins(Arena *arena, const Shape *shape, const Json *shown)
+{
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    const Json *config = NULL;
+    json_open(&out, '{');
+    for (JsonIter it = json_each(shown); json_next(&it);) {
+        const Field *field = fields_find(shape, it.key);
+        bool is_secret = field && field->flags & FIELD_SECRET;
+        json_key(&out, it.key);
+        if (is_secret && field->kind == FIELD_MAP)
+            put_map(&out, field, it.value);
+        else if (is_secret && is_mark(it.value))
+            json_add_str(&out, stand_in(field));
+        else
+            json_add_raw(&out, is_secret ? STR_NONE : json_text(arena, it.value));
+    }
+    json_close(&out, '}');
+    if (json_parse(arena, buf_str(&text), &config, NULL) != ERR_OK)
+        assert(!"what was written here can be read");
+    return config;
+}

@@ -16,3 +16,8 @@ Hidden hidden_of(Arena *arena, const Shape *shape, const Json *config, const Tra
 // hidden_redact returns text with *** for each, also for the beginning of one that it was cut off
 // in; the text itself where there is none.
 Str hidden_redact(Arena *arena, const Hidden *hidden, Str text);
+
+// hidden_stand_ins returns settings as they may be shown (store/secret.h: secret_show), with a
+// stand-in for the mark of each secret: what is made of them has the form of what would be sent,
+// and no secret in it, however it is coded. A signature made with one verifies nowhere.
+const Json *hidden_stand_ins(Arena *arena, const Shape *shape, const Json *shown);

@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/definitions.h"
+#include "cli/dry.h"
 #include "cli/input.h"
 
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
@@ -518,6 +519,7 @@ static const CommandVerb triggers_verbs[] = {
     NOUN_VERBS("an ID"),
     { "events", "an ID", 1, 1, "limit cursor", trigger_events },
     { "skip", "IDs of trigger events", 1, SIZE_MAX, "", trigger_skip },
+    { "test", "an ID", 1, 1, "event event-id", trigger_try },
     { "enable", "an ID", 1, 1, "", enable },
     { "disable", "an ID", 1, 1, "", disable },
     { 0 },
@@ -561,6 +563,15 @@ static const CommandVerb tenants_verbs[] = {
 static const CommandOption definition_options[] = {
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "change it only if it is still at this version" },
+    PAGE_OPTIONS,
+    CLIENT_OPTIONS,
+};
+
+static const CommandOption trigger_options[] = {
+    { "file", "FILE", "the definition as JSON; - for standard input" },
+    { "if-version", "N", "change it only if it is still at this version" },
+    { "event", "FILE", "an event as JSON, to test with; - for standard input" },
+    { "event-id", "ID", "a stored event, to test with" },
     PAGE_OPTIONS,
     CLIENT_OPTIONS,
 };
@@ -609,7 +620,8 @@ const Command command_triggers = {
              "triggers set ID NAME=VALUE... [--if-version N]\n"
              "triggers delete|enable|disable ID\n"
              "triggers events ID\n"
-             "triggers skip EVENT...",
+             "triggers skip EVENT...\n"
+             "triggers test ID --event FILE|--event-id ID",
     .summary = "Say what follows from which events",
     .details =
         "set changes the members that it names; a.b is member b of a. A VALUE is JSON, or\n"
@@ -618,12 +630,15 @@ const Command command_triggers = {
         "events lists what a trigger made of events, newest first; skip skips what is still\n"
         "queued of that. See docs/automations.md.\n"
         "\n"
+        "test says what a trigger would make of an event, when it would send and what; nothing\n"
+        "is written or sent. See docs/testing.md.\n"
+        "\n"
         "Examples:\n"
         "  peal triggers create -f order-receipt.json\n"
         "  peal triggers set order-receipt channel=http:bi retry.max=3\n"
         "  peal triggers disable order-receipt\n"
         "  peal triggers show order-receipt --json",
-    .options = definition_options,
+    .options = trigger_options,
     .verbs = triggers_verbs,
 };
 
