@@ -105,8 +105,10 @@ static InboxAsk ask_of(const EngineOptions *options, const DutyReport *report)
 {
     InboxAsk ask = { .tried = report->trial.tried,
                      .breaks_hold = options->is_only_node && !report->trial.has_begun };
-    if (report->unpacking)
+    if (report->unpacking) {
         ask.read = report->unpacking->row.id;
+        ask.is_leaving = report->unpacking->engine->is_stopping; // what it began would be a try
+    }
     return ask;
 }
 

@@ -366,7 +366,8 @@ static bool waits(const Source *source, const InboxAsk *ask)
     bool is_leased = value_to_i64(&rows_at(&source->pending, 0)[4]) != 0;
     if (uuid_cmp(id_of(source, 0), ask->read) == 0)
         return true;
-    return (is_leased && !ask->breaks_hold) || (is_long(source, 0) && !uuid_is_none(ask->read));
+    bool takes_long = !ask->is_leaving && uuid_is_none(ask->read);
+    return (is_leased && !ask->breaks_hold) || (is_long(source, 0) && !takes_long);
 }
 
 // share says how many rows of a source are taken: as many as its part of the bytes allows, and none

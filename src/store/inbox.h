@@ -67,6 +67,7 @@ typedef struct InboxTaken {
 typedef struct InboxAsk {
     Uuid tried;       // of the rows that are to be taken alone it is before the others; none
     Uuid read;        // the hook that this node reads: it takes no other that is long; none
+    bool is_leaving;  // it takes none that is long
     bool breaks_hold; // whoever had leases is gone
 } InboxAsk;
 

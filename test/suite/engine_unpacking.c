@@ -1,6 +1,6 @@
 #include "rig.h"
 
-#include "engine/unpacking.h"
+#include "engine/state.h"
 #include "store/inbox.h"
 
 #include <semaphore.h>
@@ -330,6 +330,26 @@ static void what_another_node_reads_is_its_until_its_lease_ends(void)
     CHECK(is_read_well(store, behind));
 }
 
+// A process that is about to end begins no hook that it may not live to write.
+static void who_stops_begins_no_long_hook(void)
+{
+    RIG(rig);
+    Store *store = &rig.store;
+    open_hooks(&rig);
+    turn(&rig);
+    rig.engine->is_stopping = true;
+    Uuid slow = put_long(&rig, "a", "'events':1");
+    Uuid behind = put(&rig, "a", "{'events':1}");
+    Uuid beside = put(&rig, "b", "{'events':1}");
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(stands(store, slow, INBOX_PENDING, INBOX_REASON_NONE, 0));
+    CHECK(stands(store, behind, INBOX_PENDING, INBOX_REASON_NONE, 0));
+    CHECK(is_read_well(store, beside) && engine_is_idle(rig.engine));
+    rig.engine->is_stopping = false;
+    lapse(&rig, 2 * SPAN_SECOND);
+    CHECK(is_read_well(store, slow) && is_read_well(store, behind));
+}
+
 static void what_its_parser_was_mended_for_is_read(void)
 {
     RIG(rig);
@@ -498,6 +518,7 @@ static const Test tests[] = {
     TEST(a_parser_without_end_is_given_up_after_three_tries),
     TEST(a_hook_that_nobody_lives_to_read_fails),
     TEST(what_another_node_reads_is_its_until_its_lease_ends),
+    TEST(who_stops_begins_no_long_hook),
     TEST(what_its_parser_was_mended_for_is_read),
     TEST(a_hook_of_many_events_is_written_in_parts),
     TEST(a_death_between_two_parts_makes_each_delivery_once),
