@@ -10,8 +10,10 @@
 
 // The provider of these tests reads {"events":n}: so many of them, the last of which happened long
 // ago where the body is "old". One that "spins" is read for ever, but for what json.h says; one
-// that "hangs", until the test lets it go. A parser that was mended does neither.
+// that "hangs", until the test lets it go; one that "stays" where it is read, until who watches has
+// had enough. A parser that was mended does none of it.
 typedef struct Far {
+    Rig *rig;
     Clock *clock;
     bool is_mended;
     sem_t has_begun, may_end;
@@ -31,6 +33,15 @@ static void hang(void)
     sem_wait(&far_side.may_end);
 }
 
+static void stay(void)
+{
+    for (Span span = 0; span < UNPACK_TIME + UNPACK_TIME_GRACE; span += SPAN_SECOND) {
+        CHECK(far_side.rig->hung == 0);
+        clock_pass(far_side.clock, SPAN_SECOND);
+        unpacking_watch(far_side.rig->engine);
+    }
+}
+
 static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error)
 {
     const Json *body;
@@ -41,6 +52,8 @@ static Err parse(Arena *arena, const Hook *hook, ProviderRead *ret, Error *error
         spin(body);
     if (json_get(body, S("hangs")) && !far_side.is_mended)
         hang();
+    if (json_get(body, S("stays")) && !far_side.is_mended)
+        stay();
     (void) json_i64(json_get(body, S("events")), &count);
     *ret = (ProviderRead){ .events = ARENA_ARRAY(arena, ProviderEvent, (size_t) count + 1),
                            .count = (size_t) count };
@@ -60,7 +73,7 @@ static const Provider *const providers[PROVIDERS] = { [PROVIDER_GENERIC] = &test
 
 static void open_hooks(Rig *rig)
 {
-    far_side = (Far){ .clock = &rig->store.clock };
+    far_side = (Far){ .rig = rig, .clock = &rig->store.clock };
     sem_init(&far_side.has_begun, 0, 0);
     sem_init(&far_side.may_end, 0, 0);
     rig->providers = providers;
@@ -267,6 +280,18 @@ static void what_another_node_took_over_is_let_go(void)
     CHECK(count_of(store, "event") == 0 && engine_is_idle(rig.engine));
 }
 
+// What is short is read by who writes, who is watched as well.
+static void a_parser_that_hangs_in_a_transaction_ends_the_process(void)
+{
+    RIG(rig);
+    open_hooks(&rig);
+    put(&rig, "a", "{'events':1,'stays':true}");
+    engine_round(rig.engine);
+    writer_step(rig.store.writer);
+    CHECK(rig.hung > 0);
+    far_side.is_mended = true;
+}
+
 // Tries
 
 static void a_parser_without_end_is_given_up_after_three_tries(void)
@@ -391,12 +416,15 @@ static void a_hook_of_many_events_is_written_in_parts(void)
     int64_t written = 0, most = 0;
     for (int rounds = 0; written < EVENTS + 1 && rounds < 1000; rounds++) {
         int64_t before = written;
+        pass(store, SPAN_SECOND);
         engine_round(rig.engine);
         writer_step(store->writer);
         written = count_of(store, "event");
         most = written - before > most ? written - before : most;
         if (written > 0 && written < EVENTS)
             CHECK(stands(store, many, INBOX_PENDING, INBOX_REASON_BEING_READ, 1));
+        if (before < written && written < EVENTS) // each part has the lease begin anew
+            CHECK(found(store, many).next_at == now(store) + INBOX_LEASE);
     }
     CHECK(most < EVENTS && most * TRIGGERS <= 5000 + TRIGGERS);
     lapse(&rig, SPAN_SECOND);
@@ -513,6 +541,7 @@ static void an_event_of_any_part_counts(void)
 static const Test tests[] = {
     TEST(while_a_long_hook_is_read_others_go_on_and_its_source_waits),
     TEST(a_parser_that_hangs_for_good_ends_the_process),
+    TEST(a_parser_that_hangs_in_a_transaction_ends_the_process),
     TEST(a_process_that_stood_still_does_not_end_itself),
     TEST(what_another_node_took_over_is_let_go),
     TEST(a_parser_without_end_is_given_up_after_three_tries),
