@@ -6,6 +6,7 @@ from harness import equal, like, main
 from providers import told
 from steps import advance, attempts, delivery, problems, settle
 from test_providers import Way
+from test_responses import GOOD, invite, make_survey, submit, told as told_of
 
 CONFIG = {"namespace": "acme", "queue": "answers", "keyName": ServiceBus.key_name, "key": ServiceBus.key}
 
@@ -150,6 +151,35 @@ def test_what_is_too_large_is_parked_alone(ctx):
     large = way.send({"body": "x" * 300_000}, key=key)
     like(delivery(ctx.peal, large), {"state": "parked", "reason": "refused"})
     like(delivery(ctx.peal, way.send(key=key)), {"state": "delivered"})
+
+
+def test_a_survey_is_told_under_the_id_of_what_was_answered(ctx):
+    """One answer is one message, though the first receipt is lost; who hears beside it hears once."""
+    way = open_way(ctx)
+    key = way.open()
+    make_survey(ctx.peal, [{"key": key, "retry": {"policy": "fixed", "interval": "30s", "max": 3}}, {"key": "memory:all"}])
+    made = invite(ctx.peal, dealerId="1")
+    settle(ctx.peal)
+    way.peer.lose_next()
+    taken = submit(ctx.peal, made, GOOD)
+    settle(ctx.peal)
+    move(way, 30)
+    rows = told_of(ctx.peal)
+    like(rows[f"csi:{key}"], {"state": "delivered", "attemptCount": 2})
+    like(rows["csi:memory:all"], {"state": "delivered", "attemptCount": 1})
+    equal([properties(request) for request in way.peer.wait_for(2)],
+          [{"MessageId": made["publicId"], "CorrelationId": taken["responseId"]}] * 2)
+    equal(list(way.peer.queue), [made["publicId"]])
+    like(way.peer.queue[made["publicId"]], {"eventKind": "response-completed", "payload": {
+        "surveyId": "csi", "publicId": made["publicId"], "answers": GOOD, "payload": {"dealerId": "1"}}})
+    equal(way.peer.complaints, [])
+
+
+def test_an_address_that_is_not_allowed_is_not_asked(ctx):
+    ctx.start(allow_private="10.0.0.0/8")
+    way = open_way(ctx)
+    like(delivery(ctx.peal, way.send()), {"state": "parked", "reason": "address-forbidden"})
+    equal(way.peer.count(), 0)
 
 
 def test_settings_are_checked_and_the_key_is_not_shown(ctx):
