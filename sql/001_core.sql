@@ -575,6 +575,21 @@ CREATE TABLE response (
 CREATE UNIQUE INDEX response_delivery ON response (tenant, delivery);
 CREATE INDEX response_survey ON response (tenant, survey, id);
 
+-- How often each answer was given on a day; see store/tally.h.
+CREATE TABLE tally (
+    tenant {I64} NOT NULL,
+    survey TEXT NOT NULL,
+    day {I64} NOT NULL,
+    rule {I64} NOT NULL,
+    version {I64} NOT NULL,
+    question TEXT NOT NULL,
+    value TEXT NOT NULL,
+    writer {I64} NOT NULL,
+    n {I64} NOT NULL,
+    total {I64} NOT NULL,
+    PRIMARY KEY (tenant, survey, day, rule, version, question, value, writer)
+) {STRICT_KEYED} {QUEUE_STORAGE};
+
 -- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its
 -- lock through the fsync.
 CREATE TABLE counter (

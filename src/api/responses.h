@@ -1,5 +1,5 @@
-// responses.h - answers to surveys: how they come in, and how responses are shown
-// (responses_api.c).
+// responses.h - answers to surveys: how they come in, how responses are shown (responses_api.c),
+// and what they come to (results_api.c).
 #pragma once
 
 #include "api/api.h"
@@ -14,3 +14,8 @@ extern const RouteSet response_set;
 
 Err response_show(Call *call, Db *db, Error *error);
 Err response_list(Call *call, Db *db, Error *error);
+
+extern const Shape results_shape;
+extern const Param results_params[], results_export_params[];
+Err results_get(Call *call, Db *db, Error *error);
+Err results_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error);

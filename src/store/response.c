@@ -3,6 +3,7 @@
 #include "store/act.h"
 #include "store/columns.h"
 #include "store/rule.h"
+#include "store/tally.h"
 
 #define RESPONSE_SOURCE S("peal")
 
@@ -247,21 +248,35 @@ static Response row_of(const Submit *submit)
                        .answers = submit->given.answers };
 }
 
-// write writes the responses of what was completed, and tells of them.
+static Tally tally_of(const Submit *submit)
+{
+    const Promise *promise = &submit->invitation->view.promise;
+    return (Tally){ .tenant = promise->tenant,
+                    .version = submit->invitation->version->version,
+                    .rule = promise->rule,
+                    .survey = &submit->invitation->version->survey,
+                    .at = submit->given.at,
+                    .answers = json_get(submit->item.event.payload_json, S("answers")) };
+}
+
+// write writes the responses of what was completed, counts them, and tells of them.
 static Err write(Tx *tx, Submit *const *submits, size_t count, Error *error)
 {
     Response *rows = ARENA_ARRAY(&tx->arena, Response, count + 1);
+    Tally *tallies = ARENA_ARRAY(&tx->arena, Tally, count + 1);
     Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count + 1);
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (submits[i]->err != ERR_OK)
             continue;
         rows[used] = row_of(submits[i]);
+        tallies[used] = tally_of(submits[i]);
         accepts[used++] = &submits[i]->accept;
     }
     if (used == 0)
         return ERR_OK;
     db_send_rows(tx->db, &tx->arena, &insert, &insert_columns, rows, used, NULL);
+    tally_count(tx, tallies, used);
     return accept_write(tx, accepts, used, error);
 }
 

@@ -61,6 +61,7 @@
 #include "store/source.h"
 #include "store/survey.h"
 #include "store/surveys.h"
+#include "store/tally.h"
 #include "store/target.h"
 #include "store/tenant.h"
 #include "store/trigger_event.h"
@@ -133,6 +134,7 @@ const Statement *const *const all_statements[] = {
     source_statements,
     survey_statements,
     surveys_statements,
+    tally_statements,
     target_statements,
     tenant_statements,
     trigger_event_statements,

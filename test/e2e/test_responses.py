@@ -1,5 +1,7 @@
 """T14, T15: an answer completes its delivery, is kept, and is told of, in one transaction and once."""
 import concurrent.futures
+import csv
+import io
 import threading
 
 from harness import equal, eventually, like, main
@@ -271,6 +273,98 @@ def test_an_answer_that_was_acknowledged_survives_a_kill(ctx):
         submit(ctx.peal, one, GOOD, expect=409 if one["deliveryId"] in kept else 200)
     equal(len(responses(ctx.peal)), len(made))
     equal(len([row for row in deliveries(ctx.peal) if row["rule"]["kind"] == "subscriber"]), len(made))
+
+
+MANY = [{"id": "nps", "type": "nps", "text": {"en": "?"}},
+        {"id": "which", "type": "multiple", "choices": [{"value": "a"}, {"value": "=b"}], "text": {"en": "?"}},
+        {"id": "spent", "type": "number", "text": {"en": "?"}}, {"id": "why", "type": "text", "text": {"en": "?"}}]
+
+
+def results(peal, query=""):
+    return peal.get(f"/v1/surveys/csi/results{query}", expect=200).json
+
+
+def by_id(told):
+    return {one["id"]: one for one in told["questions"]}
+
+
+def test_results_are_counted_with_the_responses(ctx):
+    make_survey(ctx.peal)
+    like(results(ctx.peal), {"surveyId": "csi", "responses": 0, "days": [], "triggers": [], "questions": [
+        {"id": "rate", "type": "rating", "answers": 0, "counts": {}, "average": None, "nps": None}, {}, {}]})
+    for rate in (9, 10, 10):
+        submit(ctx.peal, invite(ctx.peal), {**GOOD, "rate": rate})
+    refused = invite(ctx.peal)
+    submit(ctx.peal, refused, {}, expect=422)
+    submit(ctx.peal, refused, BAD)
+    submit(ctx.peal, refused, BAD, expect=409)
+    told = by_id(results(ctx.peal))
+    equal(told["rate"], {"id": "rate", "type": "rating", "answers": 4, "counts": {"3": 1, "9": 1, "10": 2}, "average": 8.0, "nps": None})
+    equal(told["has-a-complaint"]["counts"], {"No": 3, "Yes": 1})
+    equal((told["what"]["answers"], told["what"]["counts"]), (1, {}))
+    ctx.peal.patch("/v1/surveys/csi", {"questions": MANY, "triggers": [
+        {"id": "other", "eventKind": "visit", "channel": "memory:default"}]}, expect=200)
+    ctx.peal.post("/v1/surveys/csi/publish", expect=200)
+    advance(ctx.peal, "1d")
+    for nps, which, spent in ((10, ["a", "=b"], 1.5), (9, ["a"], -3), (3, [], 1e200), (7, ["=b"], None)):
+        submit(ctx.peal, invite(ctx.peal), {"nps": nps, "which": which, "spent": spent})
+    told = results(ctx.peal)
+    equal(told["responses"], 8)
+    equal(told["days"], [{"day": "2026-05-15", "responses": 4}, {"day": "2026-05-14", "responses": 4}])
+    equal(told["triggers"], [{"triggerId": "csi:gr", "responses": 4}, {"triggerId": "csi:other", "responses": 4}])
+    equal([one["id"] for one in told["questions"]], ["nps", "which", "spent", "why", "has-a-complaint", "rate", "what"])
+    equal((by_id(told)["nps"]["nps"], by_id(told)["nps"]["average"], by_id(told)["rate"]["type"]), (25.0, 7.25, None))
+    equal((by_id(told)["which"]["answers"], by_id(told)["which"]["counts"]), (3, {"=b": 2, "a": 2}))
+    equal(by_id(told)["spent"]["average"], 333333332.833)
+    for query, expected in (("?trigger=gr", 4), ("?trigger=csi:other", 4), ("?trigger=none", 0), ("?version=1", 4), ("?version=3", 0),
+                            ("?from=2026-05-15T00:00:00Z", 4), ("?to=2026-05-15T00:00:00Z", 4), ("?to=2026-05-14T00:00:00Z", 0)):
+        equal(results(ctx.peal, query)["responses"], expected, query)
+    ctx.peal.get("/v1/surveys/none/results", expect=404)
+    equal(make_user(ctx.peal, "read").get("/v1/surveys/csi/results").status, 200)
+
+
+def test_responses_are_exported_as_a_table(ctx):
+    make_survey(ctx.peal)
+    texts = ["=1+1", "+1", "-1", "@x", "\tx", "a,\"b\"\r\nc", "نعم"]
+    for text in texts:
+        submit(ctx.peal, invite(ctx.peal), {**BAD, "what": text}, meta={"agentId": "=cmd"})
+    ctx.peal.patch("/v1/surveys/csi", {"questions": MANY}, expect=200)
+    ctx.peal.post("/v1/surveys/csi/publish", expect=200)
+    for n in range(450):
+        made = invite(ctx.peal)
+        submit(ctx.peal, made, {"spent": -n, "which": ["a", "=b"]})
+    answer = ctx.peal.get("/v1/surveys/csi/export", expect=200)
+    equal(answer.headers["Content-Type"].split(";")[0], "text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    equal(list(rows[0]), ["id", "completedAt", "version", "publicId", "locale", "agentId", "nps", "which", "spent", "why",
+                          "has-a-complaint", "rate", "what"])
+    equal([row["id"] for row in rows], [row["id"] for page in pages(ctx.peal) for row in page])
+    like(rows[0], {"spent": "-449", "which": "a; =b", "nps": "", "publicId": made["publicId"], "version": "2", "locale": "ar"})
+    equal([row["what"] for row in reversed(rows)][:7], ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "a,\"b\"\r\nc", "نعم"])
+    equal(rows[-1]["agentId"], "'=cmd")
+    ctx.peal.get("/v1/surveys/none/export", expect=404)
+    ran = ctx.peal.cli("surveys", "export", "csi")
+    equal((ran.code, ran.out.replace("\r\n", "\n")), (0, answer.text.replace("\r\n", "\n")))
+    ran = ctx.peal.cli("surveys", "results", "csi", "--version", "2")
+    assert ran.code == 0 and ran.out.startswith("450 responses"), ran
+    assert "457" in ctx.peal.cli("surveys", "results", "csi", "--json").out
+    assert "'=1" not in ctx.peal.cli("surveys", "responses", "csi").out
+
+
+def pages(peal):
+    cursor = ""
+    while cursor is not None:
+        page = peal.get(f"/v1/surveys/csi/responses?limit=500{cursor}", expect=200).json
+        yield page["items"]
+        cursor = page["next"] and f"&cursor={page['next']}"
+
+
+def test_a_response_goes_with_its_delivery(ctx):
+    make_survey(ctx.peal)
+    taken = submit(ctx.peal, invite(ctx.peal), GOOD)
+    advance(ctx.peal, "401d")
+    eventually(lambda: ctx.peal.get(f"/v1/responses/{taken['responseId']}").status == 404)
+    equal((responses(ctx.peal), results(ctx.peal)["responses"]), ([], 1))
 
 
 if __name__ == "__main__":

@@ -167,6 +167,7 @@ static const Statement tables[] = {
     TABLE("dedup", "tenant, key"),
     TABLE("awaiting", "public_id"),
     TABLE("response", "tenant, id"),
+    TABLE("tally", "tenant, survey, day, rule, version, question, value, writer"),
     TABLE("recall", "tenant, key, delivery"),
     TABLE("counter", "writer, tenant, rule, lane, site, state"),
     TABLE("purge", "one"),
