@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include "api/api.h"
+#include "api/apply.h"
 #include "api/feed.h"
 #include "api/responses.h"
 #include "api/shapes.h"
@@ -11,6 +12,7 @@
 #include "app/store.h"
 #include "base/metric.h"
 #include "base/time.h"
+#include "base/yaml.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
 #include "domain/answer.h"
@@ -221,6 +223,10 @@ static void print_events(void)
         count(EVENT_KIND_MAX), count(EVENT_ENTITY_MAX), count(EVENT_CORRELATION_MAX),
         count(EVENT_SOURCE_MAX), count(EVENT_IDENTITY_MAX), count(EVENT_ADDRESS_MAX));
     row("items in a batch", "%s", count(EVENT_ITEMS_MAX));
+    row("definitions that are applied at once",
+        "%s, as many deleted, 30 MiB of files; a YAML document grows to %d MiB by its anchors at "
+        "most",
+        count(APPLY_MAX), YAML_BYTES_MAX >> 20);
     row("items times the triggers that look at them",
         "%s a request, then 413: send smaller batches", count(ACCEPT_PAIRS_MAX));
     row("triggers that one event may meet", "%s, then 413", count(ACCEPT_RULES_MAX));
