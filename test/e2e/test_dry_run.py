@@ -187,6 +187,23 @@ def test_a_bot_that_is_told_by_its_url(ctx):
     like(dry(ctx.peal, event=event(payload={}))["stops"], {"state": "parked", "reason": "bad-request"})
 
 
+def test_a_login_is_never_shown_however_it_is_coded(ctx):
+    cases = [("servicebus:q", "servicebus", {"namespace": "acme", "queue": "q", "keyName": "send", "key": "c2VjcmV0LWtleQ=="}, ADDRESS),
+             ("sms:twilio", "twilio", {"accountSid": "AC1", "authToken": "secret-key", "from": "+15550100"}, "+964 770 000 0001"),
+             ("email:out", "email", {"server": "smtps://mail.example.org", "from": "a@example.org", "user": "u",
+                                     "password": "secret-key"}, "ada@example.org")]
+    coded = [text for plain in ("c2VjcmV0LWtleQ==", "secret-key", "AC1:secret-key", "\0u\0secret-key")
+             for text in (plain, base64.b64encode(plain.encode()).decode())]
+    for key, type, config, address in cases:
+        ctx.peal.post("/v1/channels", {"key": key, "type": type, "config": config}, expect=201)
+        make_trigger(ctx.peal, type, channel=key)
+        told = dry(ctx.peal, type, event=event(payload={"subject": "S", "body": "Hello"}, recipient={"address": address}))
+        equal(told["stops"], None, key)
+        assert told["message"]["url"].startswith(("https://", "smtps://")), told
+        for text in coded:
+            assert text not in json.dumps(told), (key, text)
+
+
 def test_readers_see_a_stored_address_masked(ctx):
     make_trigger(ctx.peal)
     stored = delivery(ctx.peal, ingest_one(ctx.peal))["eventId"]
