@@ -276,7 +276,7 @@ Found event_find(const Event *event, Str template_id, Str path)
 {
     Str rest = path;
     Str root = str_cut(&rest, '.');
-    if (str_eq(root, S("candidate")))
+    if (str_eq(root, S("candidate")) || str_eq(root, S("payload")))
         return found_json(find_member(event, rest));
     if (str_eq(root, S("recipient")))
         return found_json(look_up(event->recipient_json, rest));

@@ -81,8 +81,8 @@ Err event_check_size(const Event *event, size_t payload_max, Error *error) MUST_
 Err event_parse(Arena *arena, Event *event, Error *error) MUST_USE;
 
 // event_find looks up a dotted path in the event: "templateId" (given apart, for it is the
-// trigger's), "recipient.*", "candidate.*" (the payload), "event.kind|id|source|entity|
-// correlationId|occurredAt|receivedAt", or a bare payload member. The four roots are reserved: a
+// trigger's), "recipient.*", "candidate.*" or "payload.*", "event.kind|id|source|entity|
+// correlationId|occurredAt|receivedAt", or a bare payload member. The five roots are reserved: a
 // payload member of such a name is reached by "candidate.". Objects go by member, arrays by index;
 // a member whose name contains dots is found too, after plain nesting. Of a response, a bare path
 // is a question's id first, and what its payload lacks is looked for in that of the event which was

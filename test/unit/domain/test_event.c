@@ -137,6 +137,7 @@ static const struct {
     { "templateId", "\"4523\"" },
     { "templateId.x", NULL },
     { "candidate.wip", "\"1\"" },
+    { "payload.wip", "\"1\"" },
     { "wip", "\"1\"" },
     { "n.a.b.0", "10" },
     { "candidate.n.a.b.1.c", "\"x\"" },
