@@ -157,6 +157,7 @@ static void merge(Counting *counting)
 void tally_count(Tx *tx, const Tally *tallies, size_t count)
 {
     Counting counting = { .arena = &tx->arena };
+    assert(count > 0);
     for (size_t i = 0; i < count; i++) {
         const Tally *of = &tallies[i];
         Row like = { .tenant = of->tenant,
