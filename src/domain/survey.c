@@ -219,8 +219,8 @@ static void check_range(const Members *members, Question *of)
 // is_reserved: a filter would take the id for something else.
 static bool is_reserved(Str id)
 {
-    static const char *const roots[] = { "candidate",  "recipient", "event",
-                                         "templateId", "context",   "end" };
+    static const char *const roots[] = { "candidate",  "payload", "recipient", "event",
+                                         "templateId", "context", "end" };
     for (size_t i = 0; i < ARRAY_LEN(roots); i++)
         if (str_eq(id, str_from(roots[i])))
             return true;

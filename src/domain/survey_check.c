@@ -54,8 +54,8 @@ typedef struct Naming {
 
 static void check_name(const Checking *at, Str name, bool is_question, const Naming *naming)
 {
-    static const char *const roots[] = { "candidate", "recipient", "event", "templateId",
-                                         "context" };
+    static const char *const roots[] = { "candidate", "payload",    "recipient",
+                                         "event",     "templateId", "context" };
     Str rest = name, root = str_cut(&rest, '.');
     size_t stands = survey_question(at->survey, root);
     if (stands < naming->end)

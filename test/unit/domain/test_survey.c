@@ -92,6 +92,8 @@ static void a_wrong_draft_is_refused(void)
         { "{'id':'a','questions':[{'id':'q','type':'essay'}]}", "/questions/0/type", "bad-value" },
         { "{'id':'a','questions':[{'id':'q.r','type':'text'}]}", "/questions/0/id", "bad-value" },
         { "{'id':'a','questions':[{'id':'end','type':'text'}]}", "/questions/0/id", "bad-value" },
+        { "{'id':'a','questions':[{'id':'payload','type':'text'}]}", "/questions/0/id",
+          "bad-value" },
         { "{'id':'a','questions':[{'id':'q','type':'text'},{'id':'q','type':'text'}]}",
           "/questions/1/id", "bad-value" },
         { "{'id':'a','questions':[{'id':'q','type':'text','choices':[{'value':'x'}]}]}",
