@@ -57,7 +57,7 @@ extern const DefinitionKind *const definition_kinds[]; // ends with NULL
         { "updatedAt", FIELD_TIME, FIELD_SHOWN | FIELD_NEEDED },                                   \
     {                                                                                              \
         "origin", FIELD_OBJECT, FIELD_SHOWN, .inside = &origin_shape,                              \
-                .help = "the files that it was applied from"                                       \
+                                             .help = "the files that it was applied from"          \
     }
 #define DEFINITION_SHOWN                                                                           \
     DEFINITION_COUNTED,                                                                            \
