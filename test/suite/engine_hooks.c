@@ -458,30 +458,13 @@ static void a_hook_that_brings_too_many_fails(void)
 
 // Deaths
 
-static const Statement poison_on = {
-    .name = "poison_hook_on",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.occurred_at = 7"
-           " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END",
-    .postgres = "ALTER TABLE event DROP CONSTRAINT IF EXISTS poison,"
-                " ADD CONSTRAINT poison CHECK (occurred_at <> 7)",
-};
-
-static Err apply_poison(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    (void) with;
-    return tx_query(tx, &poison_on, NULL, &rows, error);
-}
-
 // put_with_poison puts twenty; the eighth is none that the store takes.
 static Uuid put_with_poison(Store *store)
 {
     InboxRow rows[20];
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         rows[i] = hook(store, i == 7 ? S("{\"events\":[{},{\"at\":7}]}") : S("{\"events\":[{}]}"));
-    MUST(store, writer_run(store->writer, apply_poison, NULL, &store->error));
+    poison_events(store);
     put_rows(store, rows, ARRAY_LEN(rows));
     return rows[7].id;
 }

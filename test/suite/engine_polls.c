@@ -141,28 +141,11 @@ static void a_page_is_written_once_wherever_the_connection_is_lost(void)
     }
 }
 
-static const Statement poison_on = {
-    .name = "poison_poll_on",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.occurred_at = 7"
-           " BEGIN SELECT RAISE(ABORT, 'poison'); END",
-    .postgres = "ALTER TABLE event DROP CONSTRAINT IF EXISTS poison,"
-                " ADD CONSTRAINT poison CHECK (occurred_at <> 7)",
-};
-
-static Err apply_poison(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    (void) with;
-    return tx_query(tx, &poison_on, NULL, &rows, error);
-}
-
 static void one_event_that_the_store_refuses_keeps_no_other_out(void)
 {
     RIG(rig);
     open_polls(&rig, TENANT);
-    MUST(&rig.store, writer_run(rig.store.writer, apply_poison, NULL, &rig.store.error));
+    poison_events(&rig.store);
     turn(&rig);
     told(&rig, "{'events':[{'key':'a'},{'key':'b','at':7},{'key':'c'}],'cursor':'1','more':true}");
     CHECK(event_count(&rig) == 2 && delivery_count(&rig) == 2);

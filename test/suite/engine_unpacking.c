@@ -456,46 +456,18 @@ static void a_death_between_two_parts_makes_each_delivery_once(void)
     CHECK(rig.sent_count == EVENTS * TRIGGERS);
 }
 
-static const Statement old_refused = {
-    .name = "test_old_refused",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "CREATE TRIGGER old BEFORE INSERT ON event WHEN NEW.occurred_at = 7"
-           " BEGIN SELECT RAISE(ABORT, 'it is too old'); END",
-    .postgres = "ALTER TABLE event ADD CONSTRAINT old CHECK (occurred_at <> 7)",
-};
-static const Statement old_taken = {
-    .name = "test_old_taken",
-    .scope = STATEMENT_SYSTEM,
-    .params = "",
-    .sql = "DROP TRIGGER old",
-    .postgres = "ALTER TABLE event DROP CONSTRAINT old",
-};
-
-static Err apply_statement(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    return tx_query(tx, with, NULL, &rows, error);
-}
-
-static void do_statement(Store *store, const Statement *statement)
-{
-    MUST(store,
-         writer_run(store->writer, apply_statement, (void *) (uintptr_t) statement, &store->error));
-}
-
 // A part that fails by its own fault is a try. What was written before it is known to the next.
 static void behind_a_part_that_failed_the_next_try_goes_on(void)
 {
     RIG(rig);
     Store *store = &rig.store;
     open_hooks(&rig);
-    do_statement(store, &old_refused);
+    poison_events(store);
     Uuid many = put_long(&rig, "a", "'events':1500,'old':true");
     lapse(&rig, SPAN_SECOND);
     CHECK(count_of(store, "event") > 0 && count_of(store, "event") < 1500);
     CHECK(stands(store, many, INBOX_PENDING, INBOX_REASON_NONE, 1));
-    do_statement(store, &old_taken);
+    cure_events(store);
     lapse(&rig, 5 * SPAN_SECOND);
     CHECK(stands(store, many, INBOX_PUBLISHED, INBOX_REASON_NO_TRIGGER, 1));
     CHECK(count_of(store, "event") == 1500);
@@ -507,7 +479,7 @@ static void what_fails_between_two_parts_is_not_blamed_on_them(void)
     RIG(rig);
     Store *store = &rig.store;
     open_hooks(&rig);
-    do_statement(store, &old_refused);
+    poison_events(store);
     Uuid many = put_long(&rig, "a", "'events':9500");
     for (int rounds = 0; count_of(store, "event") == 0 && rounds < 100; rounds++) {
         engine_round(rig.engine);
@@ -517,7 +489,7 @@ static void what_fails_between_two_parts_is_not_blamed_on_them(void)
     lapse(&rig, 30 * SPAN_SECOND);
     CHECK(is_read_well(store, many) && count_of(store, "event") == 9500);
     CHECK(stands(store, bad, INBOX_FAILED, INBOX_REASON_REFUSED, INBOX_TRIES));
-    do_statement(store, &old_taken);
+    cure_events(store);
 }
 
 // It is enough that a trigger takes one event, in whichever part that is.

@@ -338,3 +338,38 @@ void handler(Rig *rig, int status)
     channel_of(&rig->store, TENANT,
                "{'key':'http:do','type':'http','config':{'url':'http://do.test/'}}");
 }
+
+// On PostgreSQL stores are emptied and used again, constraints and all.
+static const Statement poison_on = {
+    .name = "suite_poison_on",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.occurred_at = 7"
+           " BEGIN SELECT RAISE(ABORT, 'it cannot be written'); END",
+    .postgres = "ALTER TABLE event DROP CONSTRAINT IF EXISTS poison,"
+                " ADD CONSTRAINT poison CHECK (occurred_at <> 7)",
+};
+static const Statement poison_off = {
+    .name = "suite_poison_off",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "DROP TRIGGER poison",
+    .postgres = "ALTER TABLE event DROP CONSTRAINT poison",
+};
+
+static Err apply_poison(Tx *tx, void *with, Error *error)
+{
+    Rows rows;
+    const bool *is_on = with;
+    return tx_query(tx, *is_on ? &poison_on : &poison_off, NULL, &rows, error);
+}
+
+void poison_events(Store *store)
+{
+    MUST(store, writer_run(store->writer, apply_poison, &(bool){ true }, &store->error));
+}
+
+void cure_events(Store *store)
+{
+    MUST(store, writer_run(store->writer, apply_poison, &(bool){ false }, &store->error));
+}

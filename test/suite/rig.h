@@ -100,6 +100,11 @@ typedef struct Life {
 
 void live(Rig *rig, Life *life);
 
+// poison_events has the store refuse every event that occurred at moment 7, until cure_events, or
+// on SQLite the next store.
+void poison_events(Store *store);
+void cure_events(Store *store);
+
 // state_is counts the deliveries in a state, wherever they stand.
 int in_state(Rig *rig, DeliveryState state);
 int attempts(Rig *rig); // that are on record
