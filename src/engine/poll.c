@@ -163,6 +163,7 @@ static void look(Tx *tx, const EngineOptions *options, PollClaims *claims, PollG
         poll_group_remove(tx, group);
         return;
     }
+    assert(provider); // whoever is asked, or told to stop, is known
     made->interval = asked.interval ? asked.interval : provider->poll_every;
     Instant at = due_at(group, is_parting ? 0 : made->interval, tx->now);
     if (options->is_dev) { // where nothing leaves this machine
