@@ -202,13 +202,23 @@ static size_t piece_len(Str text, bool *ret_is_good)
     return len > 0 ? len : 1;
 }
 
+// plain_len is how many characters text begins with that need no look: plain ASCII, and no escape.
+static size_t plain_len(Str text)
+{
+    size_t len = 0;
+    while (len < text.len && text.at[len] != '\\' && (unsigned char) text.at[len] < 0x80)
+        len++;
+    return len;
+}
+
 bool json_mend(Arena *arena, Str text, Str *ret)
 {
     Buf mended = buf_new(arena, BUF_WHOLE);
     Str good = { text.at, 0 };
     while (text.len > 0) {
-        bool is_good;
-        size_t len = piece_len(text, &is_good);
+        bool is_good = true;
+        size_t plain = plain_len(text);
+        size_t len = plain > 0 ? plain : piece_len(text, &is_good);
         text = str_skip(text, len);
         good.len += is_good ? len : 0;
         if (is_good)
