@@ -1,5 +1,5 @@
 """Lists that change while a notification goes out, and members that cannot be reached."""
-from harness import equal, like, main
+from harness import equal, eventually, like, main
 from steps import settle
 from test_notification_channels import outcomes
 from test_notification_lists import make_list
@@ -58,9 +58,17 @@ def test_a_list_that_is_deleted_meanwhile(ctx):
           numbers(RESOLVED))
 
 
+def another_goes(peal):
+    """A notification of its own: once it went, the engine has seen what was saved before it."""
+    peal.post("/v1/lists", {"id": "aside", "channels": ["memory:default"], **members("a@example.com")}, expect=201)
+    id = peal.post("/v1/notifications", {"list": "aside", "body": "Hello"}, expect=202).json["id"]
+    eventually(lambda: shown(peal, id)["status"] == "Delivered")
+
+
 def test_a_channel_that_is_disabled_meanwhile(ctx):
     peer, event, id = half_way(ctx, 30)
     ctx.peal.patch("/v1/channels/whatsapp:ops", {"enabled": False}, expect=200)
+    another_goes(ctx.peal)
     event.set()
     settle(ctx.peal)
     like(shown(ctx.peal, id), {"status": "Parked", "reason": "channel-disabled",
