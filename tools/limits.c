@@ -261,32 +261,8 @@ static void print_hooks(void)
         count(DRAIN_PAIRS_MAX), bytes(DRAIN_BYTES_MAX), count(DRAIN_PART_EVENTS));
 }
 
-static void print_definitions(void)
+static void print_feeds(void)
 {
-    const Shape *http = channel_http.config;
-    const Field *concurrency = member(&channel_shape, "concurrency");
-    const Field *timeout = member(&channel_shape, "timeout");
-    const Field *rate = member(&channel_shape, "rate");
-    const Field *interval = member(&retry_shape, "interval");
-    table("Definitions");
-    row("names", "a trigger's id %s characters, a channel's key %s", count(TRIGGER_ID_MAX),
-        count(CHANNEL_KEY_MAX));
-    row("filter", "%s nodes, depth %s; a path %s bytes", count(FILTER_NODES_MAX),
-        count(FILTER_DEPTH_MAX), count(MEMBERS_PATH_MAX));
-    row("a provider's config", "%s values a member, of %s bytes each; %s properties",
-        count(PROVIDED_LIST_MAX), count(PROVIDED_TEXT_MAX), count(PROVIDED_PROPERTIES_MAX));
-    row("dedup recipe", "%s paths; `cancelOn.match` %s", count(DEDUP_PATHS_MAX),
-        count(member(member(&trigger_shape, "cancelOn")->inside, "match")->max));
-    row("reminders", "%s", count(PLAN_REMINDERS_MAX));
-    row("durations", "%s", span(DURATION_MAX));
-    row("cron expressions", "%s bytes; a preview %s times, and none past the year 9999",
-        count(CRON_TEXT_MAX), count(CRON_PREVIEW_MAX));
-    row("schedules",
-        "after an outage `all` makes up %s at most, and what was missed is counted to %s at a "
-        "time; a backfill %s occurrences; %s are looked at in one transaction, shared among "
-        "tenants",
-        count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
-        count(FIRE_MAX));
     row("integrations",
         "no number of their own: each is looked at when its time has come, and costs its poll; an "
         "id %s characters, a connection or installation %s, a secret %s bytes",
@@ -308,11 +284,10 @@ static void print_definitions(void)
     row("a watch of Gmail",
         "renewed when half of its time is over, at least every %s; tried again after %s; %s labels",
         span(POLL_WATCH_RENEW_MAX), span(POLL_WATCH_AGAIN), count(INTEGRATION_LABELS_MAX));
-    row("jobs, automations",
-        "a name %s characters, an automation %s schedules; `maxRetries` up to %s, `timeout` up to "
-        "%s; a run is deferred up to %s ahead",
-        count(JOB_NAME_MAX), count(AUTOMATION_SCHEDULES_MAX), count(JOB_RETRIES_MAX),
-        span(JOB_TIMEOUT_MAX), span(DEFERRAL_AHEAD_MAX));
+}
+
+static void print_surveys(void)
+{
     row("a survey",
         "%s; %s questions with %s choices and %s `goTo` each, %s languages, texts %s bytes; %s "
         "triggers, %s subscribers of its own and of each trigger; an id %s characters; %s versions "
@@ -328,6 +303,15 @@ static void print_definitions(void)
         count(member(member(&response_body_shape, "meta")->inside, "agentId")->max));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
+}
+
+static void print_channels(void)
+{
+    const Shape *http = channel_http.config;
+    const Field *concurrency = member(&channel_shape, "concurrency");
+    const Field *timeout = member(&channel_shape, "timeout");
+    const Field *rate = member(&channel_shape, "rate");
+    const Field *interval = member(&retry_shape, "interval");
     row("retries", "`max` up to %s; interval %s to %s; `giveUpAfter` up to %s",
         count(member(&retry_shape, "max")->max), span(interval->min), span(interval->max),
         span(member(&retry_shape, "giveUpAfter")->max));
@@ -340,6 +324,37 @@ static void print_definitions(void)
     row("`http` channel", "URL %s bytes, %s signing secrets at a time, %s headers of %s bytes each",
         count(member(http, "url")->max), count(member(http, "signingSecret")->max),
         count(member(http, "headers")->max), count(member(http, "headers")->of->max));
+}
+
+static void print_definitions(void)
+{
+    table("Definitions");
+    row("names", "a trigger's id %s characters, a channel's key %s", count(TRIGGER_ID_MAX),
+        count(CHANNEL_KEY_MAX));
+    row("filter", "%s nodes, depth %s; a path %s bytes", count(FILTER_NODES_MAX),
+        count(FILTER_DEPTH_MAX), count(MEMBERS_PATH_MAX));
+    row("a provider's config", "%s values a member, of %s bytes each; %s properties",
+        count(PROVIDED_LIST_MAX), count(PROVIDED_TEXT_MAX), count(PROVIDED_PROPERTIES_MAX));
+    row("dedup recipe", "%s paths; `cancelOn.match` %s", count(DEDUP_PATHS_MAX),
+        count(member(member(&trigger_shape, "cancelOn")->inside, "match")->max));
+    row("reminders", "%s", count(PLAN_REMINDERS_MAX));
+    row("durations", "%s", span(DURATION_MAX));
+    row("cron expressions", "%s bytes; a preview %s times, and none past the year 9999",
+        count(CRON_TEXT_MAX), count(CRON_PREVIEW_MAX));
+    row("schedules",
+        "after an outage `all` makes up %s at most, and what was missed is counted to %s at a "
+        "time; a backfill %s occurrences; %s are looked at in one transaction, shared among "
+        "tenants",
+        count(SCHEDULE_MADE_MAX), count(SCHEDULE_COUNT_MAX), count(SCHEDULE_BACKFILL_MAX),
+        count(FIRE_MAX));
+    print_feeds();
+    row("jobs, automations",
+        "a name %s characters, an automation %s schedules; `maxRetries` up to %s, `timeout` up to "
+        "%s; a run is deferred up to %s ahead",
+        count(JOB_NAME_MAX), count(AUTOMATION_SCHEDULES_MAX), count(JOB_RETRIES_MAX),
+        span(JOB_TIMEOUT_MAX), span(DEFERRAL_AHEAD_MAX));
+    print_surveys();
+    print_channels();
     row("definitions",
         "no number of their own. Those in use are kept compiled, up to %s of them, and %s earlier "
         "versions that deliveries go on under; others are compiled when they are needed",

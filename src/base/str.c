@@ -200,6 +200,19 @@ int str_hex_value(char c)
     return -1;
 }
 
+bool str_eq_tag(Str a, Str b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++) {
+        char x = a.at[i] == '_' ? '-' : str_lower_char(a.at[i]);
+        char y = b.at[i] == '_' ? '-' : str_lower_char(b.at[i]);
+        if (x != y)
+            return false;
+    }
+    return true;
+}
+
 size_t str_utf8_len(Str s)
 {
     if (s.len == 0)

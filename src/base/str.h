@@ -61,6 +61,9 @@ int str_hex_value(char c);
 // str_is_utf8 is true for well-formed UTF-8 without NUL bytes.
 bool str_is_utf8(Str s);
 
+// str_eq_tag says whether two tags name one language: en-US, en_us.
+bool str_eq_tag(Str a, Str b);
+
 // str_utf8_len returns the bytes of the well-formed character that s begins with; 0 for none.
 size_t str_utf8_len(Str s);
 

@@ -504,20 +504,6 @@ static Str base_of(Str tag)
     return (Str){ tag.at, len };
 }
 
-// is_same_tag: ar-SA, ar_sa.
-static bool is_same_tag(Str a, Str b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        char x = a.at[i] == '_' ? '-' : str_lower_char(a.at[i]);
-        char y = b.at[i] == '_' ? '-' : str_lower_char(b.at[i]);
-        if (x != y)
-            return false;
-    }
-    return true;
-}
-
 // pick is the place of the language for a locale, among those that text has something in; text may
 // be NULL: all.
 static size_t pick(const Str *languages, const Str *texts, size_t count, Str locale)
@@ -525,7 +511,7 @@ static size_t pick(const Str *languages, const Str *texts, size_t count, Str loc
     Str wanted[] = { locale, base_of(locale) };
     for (size_t w = 0; w < ARRAY_LEN(wanted); w++)
         for (size_t i = 0; i < count; i++)
-            if (wanted[w].len > 0 && is_same_tag(languages[i], wanted[w]) &&
+            if (wanted[w].len > 0 && str_eq_tag(languages[i], wanted[w]) &&
                 (!texts || texts[i].len > 0))
                 return i;
     return 0;

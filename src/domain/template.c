@@ -245,19 +245,6 @@ Str template_key_text(Arena *arena, const Trigger *trigger, Str entity, Str even
                       STR_ARG(trigger->channel), STR_ARG(name));
 }
 
-static bool same_language(Str a, Str b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        char x = a.at[i] == '_' ? '-' : str_lower_char(a.at[i]);
-        char y = b.at[i] == '_' ? '-' : str_lower_char(b.at[i]);
-        if (x != y)
-            return false;
-    }
-    return true;
-}
-
 enum { LANGUAGE_DEFAULT = 100, LANGUAGE_NONE = 101 };
 
 // language_rank is how far a template's language is from a locale: 0 is the same, each step to a
@@ -267,7 +254,7 @@ static int language_rank(Str language, Str locale)
     if (!language.len)
         return LANGUAGE_DEFAULT;
     for (int rank = 0; locale.len > 0 && rank < LANGUAGE_DEFAULT; rank++) {
-        if (same_language(language, locale))
+        if (str_eq_tag(language, locale))
             return rank;
         do
             locale.len--;

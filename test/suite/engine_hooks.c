@@ -59,24 +59,6 @@ static void open_hooks(Rig *rig)
     restart(rig);
 }
 
-typedef struct Putting {
-    const InboxRow *rows;
-    size_t count;
-} Putting;
-
-static Err apply_put(Tx *tx, void *with, Error *error)
-{
-    const Putting *putting = with;
-    inbox_put(tx, putting->rows, putting->count);
-    return tx_sync(tx, error);
-}
-
-static void put_rows(Store *store, const InboxRow *rows, size_t count)
-{
-    Putting putting = { rows, count };
-    MUST(store, writer_run(store->writer, apply_put, &putting, &store->error));
-}
-
 // hook is one that came just now, later than all that were made before it.
 static InboxRow hook(Store *store, Str body)
 {

@@ -37,7 +37,7 @@ static InboxRow row(Store *store, const char *source, const char *entity)
                        .processed_at = INSTANT_NONE };
 }
 
-static void put_rows(Store *store, Writer *writer, InboxRow *rows, size_t count)
+static void put_by(Store *store, Writer *writer, InboxRow *rows, size_t count)
 {
     Putting putting = { rows, count };
     MUST(store, writer_run(writer, apply_put, &putting, &store->error));
@@ -45,7 +45,7 @@ static void put_rows(Store *store, Writer *writer, InboxRow *rows, size_t count)
 
 static Uuid put_row(Store *store, InboxRow given)
 {
-    put_rows(store, store->writer, &given, 1);
+    put_by(store, store->writer, &given, 1);
     return given.id;
 }
 
@@ -55,7 +55,7 @@ static void put_many(Store *store, const char *source, int count)
     InboxRow *rows = ARENA_ARRAY(&store->arena, InboxRow, count);
     for (int i = 0; i < count; i++)
         rows[i] = row(store, source, str_format(&store->arena, "%d", i).at);
-    put_rows(store, store->writer, rows, (size_t) count);
+    put_by(store, store->writer, rows, (size_t) count);
 }
 
 static InboxRow found(Store *store, Uuid id)
@@ -84,7 +84,7 @@ static void rows_become_events_in_the_order_of_their_source(void)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         rows[i] = row(store, "sql", "a");
     rows[INBOX_ROWS_MAX + 50].kind = INBOX_CANCEL; // of all before it
-    put_rows(store, store->writer, rows, ARRAY_LEN(rows));
+    put_by(store, store->writer, rows, ARRAY_LEN(rows));
     lapse(&rig, SPAN_SECOND);
     CHECK(with_status(store, INBOX_PUBLISHED) == ARRAY_LEN(rows));
     CHECK(in_state(&rig, DELIVERY_CANCELLED) == INBOX_ROWS_MAX + 50);
@@ -126,7 +126,7 @@ static void a_take_has_one_row_that_is_longer_than_its_share(void)
         if (i % 4 == 0)
             rows[i].body = body;
     }
-    put_rows(&store, store.writer, rows, ARRAY_LEN(rows));
+    put_by(&store, store.writer, rows, ARRAY_LEN(rows));
     for (int i = 0; i < 5; i++) {
         Putting taken;
         size_t longs = 0;
@@ -158,7 +158,7 @@ static void no_tenant_is_always_the_last(void)
         rows[i] = row(&store, "sql", "a");
         rows[i].tenant = (int64_t) i + 1;
     }
-    put_rows(&store, store.writer, rows, TENANTS);
+    put_by(&store, store.writer, rows, TENANTS);
     for (int i = 0; i < TAKES; i++) {
         MUST(&store, writer_run(store.writer, apply_tenants, is_taken, &store.error));
     }
@@ -189,20 +189,13 @@ static const Statement poison_on = {
                 " ADD CONSTRAINT poison CHECK (entity <> '7')",
 };
 
-static Err apply_poison(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    (void) with;
-    return tx_query(tx, &poison_on, NULL, &rows, error);
-}
-
 static void a_row_that_fails_three_times_fails_alone(void)
 {
     RIG(rig);
     Store *store = &rig.store;
     rig.status = 200;
     http(&rig, "out", "", "");
-    MUST(store, writer_run(store->writer, apply_poison, NULL, &store->error));
+    do_statement(store, &poison_on);
     put_many(store, "sql", 20); // the eighth cannot be written
     lapse(&rig, 5 * SPAN_SECOND);
     CHECK(with_status(store, INBOX_PUBLISHED) == 19); // while it still waits for its third try
@@ -288,7 +281,7 @@ static void a_row_that_ends_the_process_three_times_fails_alone(void)
     RIG(rig);
     Store *store = &rig.store;
     http(&rig, "out", "", "");
-    MUST(store, writer_run(store->writer, apply_poison, NULL, &store->error));
+    do_statement(store, &poison_on);
     put_many(store, "sql", 20); // the eighth is deadly
     put_many(store, "orders", 3);
     Life life = {
@@ -319,8 +312,8 @@ static Err take_and_let_the_other(Tx *tx, void *with, Error *error)
     TRY(apply_take(tx, &rival->ours, error));
     InboxRow late = row(rival->store, "sql", "late");
     InboxRow other = row(rival->store, "orders", "other");
-    put_rows(rival->store, rival->writer, &late, 1);
-    put_rows(rival->store, rival->writer, &other, 1);
+    put_by(rival->store, rival->writer, &late, 1);
+    put_by(rival->store, rival->writer, &other, 1);
     return writer_run(rival->writer, apply_take, &rival->theirs, error);
 }
 

@@ -81,22 +81,10 @@ static void open_hooks(Rig *rig)
     restart(rig);
 }
 
-typedef struct Putting {
-    const InboxRow *rows;
-    size_t count;
-} Putting;
-
-static Err apply_put(Tx *tx, void *with, Error *error)
-{
-    const Putting *putting = with;
-    inbox_put(tx, putting->rows, putting->count);
-    return tx_sync(tx, error);
-}
-
 static void put_row(Rig *rig, const InboxRow *row)
 {
     Store *store = &rig->store;
-    MUST(store, writer_run(store->writer, apply_put, &(Putting){ row, 1 }, &store->error));
+    put_rows(store, row, 1);
     engine_moved(rig->engine, NULL, 0);
 }
 
@@ -258,13 +246,6 @@ static const Statement take_over = {
     .sql = "UPDATE inbox SET attempts = attempts + 1 WHERE status = 0",
 };
 
-static Err apply_take_over(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    (void) with;
-    return tx_query(tx, &take_over, NULL, &rows, error);
-}
-
 // A lease that lapsed may be another node's by now: what was read here is not written then.
 static void what_another_node_took_over_is_let_go(void)
 {
@@ -273,7 +254,7 @@ static void what_another_node_took_over_is_let_go(void)
     Uuid slow = put_long(&rig, "a", "'events':2,'hangs':true");
     turn(&rig);
     sem_wait(&far_side.has_begun);
-    MUST(store, writer_run(store->writer, apply_take_over, NULL, &store->error));
+    do_statement(store, &take_over);
     let_go(&rig);
     turn(&rig);
     CHECK(stands(store, slow, INBOX_PENDING, INBOX_REASON_BEING_READ, 2));

@@ -339,6 +339,36 @@ void handler(Rig *rig, int status)
                "{'key':'http:do','type':'http','config':{'url':'http://do.test/'}}");
 }
 
+static Err apply_statement(Tx *tx, void *with, Error *error)
+{
+    const Statement *const *statement = with;
+    Rows rows;
+    return tx_query(tx, *statement, NULL, &rows, error);
+}
+
+void do_statement(Store *store, const Statement *statement)
+{
+    MUST(store, writer_run(store->writer, apply_statement, &statement, &store->error));
+}
+
+typedef struct Putting {
+    const InboxRow *rows;
+    size_t count;
+} Putting;
+
+static Err apply_put(Tx *tx, void *with, Error *error)
+{
+    const Putting *putting = with;
+    inbox_put(tx, putting->rows, putting->count);
+    return tx_sync(tx, error);
+}
+
+void put_rows(Store *store, const InboxRow *rows, size_t count)
+{
+    Putting putting = { rows, count };
+    MUST(store, writer_run(store->writer, apply_put, &putting, &store->error));
+}
+
 // On PostgreSQL stores are emptied and used again, constraints and all.
 static const Statement poison_on = {
     .name = "suite_poison_on",
@@ -357,19 +387,12 @@ static const Statement poison_off = {
     .postgres = "ALTER TABLE event DROP CONSTRAINT poison",
 };
 
-static Err apply_poison(Tx *tx, void *with, Error *error)
-{
-    Rows rows;
-    const bool *is_on = with;
-    return tx_query(tx, *is_on ? &poison_on : &poison_off, NULL, &rows, error);
-}
-
 void poison_events(Store *store)
 {
-    MUST(store, writer_run(store->writer, apply_poison, &(bool){ true }, &store->error));
+    do_statement(store, &poison_on);
 }
 
 void cure_events(Store *store)
 {
-    MUST(store, writer_run(store->writer, apply_poison, &(bool){ false }, &store->error));
+    do_statement(store, &poison_off);
 }

@@ -9,6 +9,7 @@
 #include "engine/duty.h"
 #include "engine/engine.h"
 #include "fixture.h"
+#include "store/inbox.h"
 
 enum { RIG_SENT_MAX = 10000, RIG_SAID_MAX = 100000 };
 
@@ -99,6 +100,11 @@ typedef struct Life {
 } Life;
 
 void live(Rig *rig, Life *life);
+
+// do_statement does one that has no parameters, in a transaction of its own; put_rows has rows come
+// into the inbox together.
+void do_statement(Store *store, const Statement *statement);
+void put_rows(Store *store, const InboxRow *rows, size_t count);
 
 // poison_events has the store refuse every event that occurred at moment 7, until cure_events, or
 // on SQLite the next store.

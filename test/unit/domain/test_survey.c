@@ -69,100 +69,99 @@ static void a_text_falls_back(void)
 }
 
 // What is wrong in a draft, by its place.
+static const struct {
+    const char *text, *path, *code;
+} wrong_drafts[] = {
+    { "{}", "/id", "missing-member" },
+    { "[]", "", "bad-type" },
+    { "{'id':'a:b'}", "/id", "bad-value" },
+    { "{'id':'a','colour':1}", "/colour", "unknown-member" },
+    { "{'id':'a','languages':[]}", "/languages", "bad-value" },
+    { "{'id':'a','languages':['en','EN']}", "/languages/1", "bad-value" },
+    { "{'id':'a','languages':['e n']}", "/languages/0", "bad-value" },
+    { "{'id':'a','languages':['en-']}", "/languages/0", "bad-value" },
+    { "{'id':'a','title':{'fr':'x'}}", "/title/fr", "unknown-language" },
+    { "{'id':'a','title':'x'}", "/title", "bad-type" },
+    { "{'id':'a','title':{'en':1}}", "/title/en", "bad-type" },
+    { "{'id':'a','paging':'two'}", "/paging", "bad-value" },
+    { "{'id':'a','questions':[1]}", "/questions/0", "bad-type" },
+    { "{'id':'a','questions':[{'type':'text'}]}", "/questions/0/id", "missing-member" },
+    { "{'id':'a','questions':[{'id':'q'}]}", "/questions/0/type", "missing-member" },
+    { "{'id':'a','questions':[{'id':'q','type':'essay'}]}", "/questions/0/type", "bad-value" },
+    { "{'id':'a','questions':[{'id':'q.r','type':'text'}]}", "/questions/0/id", "bad-value" },
+    { "{'id':'a','questions':[{'id':'end','type':'text'}]}", "/questions/0/id", "bad-value" },
+    { "{'id':'a','questions':[{'id':'payload','type':'text'}]}", "/questions/0/id", "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'text'},{'id':'q','type':'text'}]}",
+      "/questions/1/id", "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','choices':[{'value':'x'}]}]}",
+      "/questions/0/choices", "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'single','choices':[{'value':1},{'value':'1'}]}]"
+      "}",
+      "/questions/0/choices/1/value", "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'single','choices':[{'value':'x','text':"
+      "{'fr':'x'}}]}]}",
+      "/questions/0/choices/0/text/fr", "unknown-language" },
+    { "{'id':'a','questions':[{'id':'q','type':'single','min':1}]}", "/questions/0/min",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'date','max':1}]}", "/questions/0/max",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','min':1}]}", "/questions/0/min",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','max':20001}]}", "/questions/0/max",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'rating','min':5,'max':5}]}", "/questions/0/max",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'rating','max':22}]}", "/questions/0/max",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'rating','min':0.5}]}", "/questions/0/min",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'nps','max':5}]}", "/questions/0/type",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'number','min':2,'max':1}]}", "/questions/0/max",
+      "bad-value" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','show':{'op':'exists'}}]}",
+      "/questions/0/show/path", "missing-path" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','goTo':[{'when':{'questionId':'q',"
+      "'op':'~','value':1},'to':'end'}]}]}",
+      "/questions/0/goTo/0/when/op", "unknown-op" },
+    { "{'id':'a','questions':[{'id':'q','type':'text','goTo':[{}]}]}", "/questions/0/goTo/0/to",
+      "missing-member" },
+    { "{'id':'a','triggers':[{}]}", "/triggers/0/id", "missing-member" },
+    { "{'id':'a','triggers':[{'id':'t'},{'id':'t'}]}", "/triggers/1/id", "bad-value" },
+    { "{'id':'a','triggers':[{'id':'t','survey':'b'}]}", "/triggers/0/survey", "unknown-member" },
+    { "{'id':'a','triggers':[{'id':'t','provider':'github'}]}", "/triggers/0/provider",
+      "unknown-member" },
+    { "{'id':'a','triggers':[{'id':'t','awaitAnswer':false}]}", "/triggers/0/awaitAnswer",
+      "bad-value" },
+    { "{'id':'a','triggers':[{'id':'t','schedule':{'reminders':['soon']}}]}",
+      "/triggers/0/schedule/reminders/0", "bad-duration" },
+    { "{'id':'a','triggers':[{'id':'t','filter':{'all':1}}]}", "/triggers/0/filter/all",
+      "bad-type" },
+    { "{'id':'a','triggers':[{'id':'t','cancelOn':{'eventKind':'x'}}]}",
+      "/triggers/0/cancelOn/match", "missing-member" },
+    { "{'id':'a','triggers':[{'id':'t','subscribers':[{}]}]}", "/triggers/0/subscribers/0/key",
+      "missing-member" },
+    { "{'id':'a','triggers':[{'id':'t','subscribers':[{'key':'x'}]}],'subscribers':"
+      "[{'key':'t:x'}]}",
+      "/triggers/0/subscribers/0", "bad-value" },
+    { "{'id':'a','subscribers':[{'key':'x'},{'key':'x'}]}", "/subscribers/1/key", "bad-value" },
+    { "{'id':'a','subscribers':[{'key':'x','filter':{'all':1}}]}", "/subscribers/0/filter/all",
+      "bad-type" },
+};
+
 static void a_wrong_draft_is_refused(void)
 {
-    static const struct {
-        const char *text, *path, *code;
-    } rows[] = {
-        { "{}", "/id", "missing-member" },
-        { "[]", "", "bad-type" },
-        { "{'id':'a:b'}", "/id", "bad-value" },
-        { "{'id':'a','colour':1}", "/colour", "unknown-member" },
-        { "{'id':'a','languages':[]}", "/languages", "bad-value" },
-        { "{'id':'a','languages':['en','EN']}", "/languages/1", "bad-value" },
-        { "{'id':'a','languages':['e n']}", "/languages/0", "bad-value" },
-        { "{'id':'a','languages':['en-']}", "/languages/0", "bad-value" },
-        { "{'id':'a','title':{'fr':'x'}}", "/title/fr", "unknown-language" },
-        { "{'id':'a','title':'x'}", "/title", "bad-type" },
-        { "{'id':'a','title':{'en':1}}", "/title/en", "bad-type" },
-        { "{'id':'a','paging':'two'}", "/paging", "bad-value" },
-        { "{'id':'a','questions':[1]}", "/questions/0", "bad-type" },
-        { "{'id':'a','questions':[{'type':'text'}]}", "/questions/0/id", "missing-member" },
-        { "{'id':'a','questions':[{'id':'q'}]}", "/questions/0/type", "missing-member" },
-        { "{'id':'a','questions':[{'id':'q','type':'essay'}]}", "/questions/0/type", "bad-value" },
-        { "{'id':'a','questions':[{'id':'q.r','type':'text'}]}", "/questions/0/id", "bad-value" },
-        { "{'id':'a','questions':[{'id':'end','type':'text'}]}", "/questions/0/id", "bad-value" },
-        { "{'id':'a','questions':[{'id':'payload','type':'text'}]}", "/questions/0/id",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'text'},{'id':'q','type':'text'}]}",
-          "/questions/1/id", "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','choices':[{'value':'x'}]}]}",
-          "/questions/0/choices", "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'single','choices':[{'value':1},{'value':'1'}]}]"
-          "}",
-          "/questions/0/choices/1/value", "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'single','choices':[{'value':'x','text':"
-          "{'fr':'x'}}]}]}",
-          "/questions/0/choices/0/text/fr", "unknown-language" },
-        { "{'id':'a','questions':[{'id':'q','type':'single','min':1}]}", "/questions/0/min",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'date','max':1}]}", "/questions/0/max",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','min':1}]}", "/questions/0/min",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','max':20001}]}", "/questions/0/max",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'rating','min':5,'max':5}]}", "/questions/0/max",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'rating','max':22}]}", "/questions/0/max",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'rating','min':0.5}]}", "/questions/0/min",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'nps','max':5}]}", "/questions/0/type",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'number','min':2,'max':1}]}", "/questions/0/max",
-          "bad-value" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','show':{'op':'exists'}}]}",
-          "/questions/0/show/path", "missing-path" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','goTo':[{'when':{'questionId':'q',"
-          "'op':'~','value':1},'to':'end'}]}]}",
-          "/questions/0/goTo/0/when/op", "unknown-op" },
-        { "{'id':'a','questions':[{'id':'q','type':'text','goTo':[{}]}]}", "/questions/0/goTo/0/to",
-          "missing-member" },
-        { "{'id':'a','triggers':[{}]}", "/triggers/0/id", "missing-member" },
-        { "{'id':'a','triggers':[{'id':'t'},{'id':'t'}]}", "/triggers/1/id", "bad-value" },
-        { "{'id':'a','triggers':[{'id':'t','survey':'b'}]}", "/triggers/0/survey",
-          "unknown-member" },
-        { "{'id':'a','triggers':[{'id':'t','provider':'github'}]}", "/triggers/0/provider",
-          "unknown-member" },
-        { "{'id':'a','triggers':[{'id':'t','awaitAnswer':false}]}", "/triggers/0/awaitAnswer",
-          "bad-value" },
-        { "{'id':'a','triggers':[{'id':'t','schedule':{'reminders':['soon']}}]}",
-          "/triggers/0/schedule/reminders/0", "bad-duration" },
-        { "{'id':'a','triggers':[{'id':'t','filter':{'all':1}}]}", "/triggers/0/filter/all",
-          "bad-type" },
-        { "{'id':'a','triggers':[{'id':'t','cancelOn':{'eventKind':'x'}}]}",
-          "/triggers/0/cancelOn/match", "missing-member" },
-        { "{'id':'a','triggers':[{'id':'t','subscribers':[{}]}]}", "/triggers/0/subscribers/0/key",
-          "missing-member" },
-        { "{'id':'a','triggers':[{'id':'t','subscribers':[{'key':'x'}]}],'subscribers':"
-          "[{'key':'t:x'}]}",
-          "/triggers/0/subscribers/0", "bad-value" },
-        { "{'id':'a','subscribers':[{'key':'x'},{'key':'x'}]}", "/subscribers/1/key", "bad-value" },
-        { "{'id':'a','subscribers':[{'key':'x','filter':{'all':1}}]}", "/subscribers/0/filter/all",
-          "bad-type" },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong_drafts); i++) {
         DEFER(arena_done) Arena arena = { 0 };
         Error error = { .arena = &arena };
         Survey survey;
-        CHECK(survey_compile(&arena, document(&arena, rows[i].text), &survey, &error) ==
+        CHECK(survey_compile(&arena, document(&arena, wrong_drafts[i].text), &survey, &error) ==
               ERR_SURVEY_INVALID);
-        if (!has_problem(&error, rows[i].path, rows[i].code)) {
-            printf("# %s\n", rows[i].text);
+        if (!has_problem(&error, wrong_drafts[i].path, wrong_drafts[i].code)) {
+            printf("# %s\n", wrong_drafts[i].text);
             print_problems(&error);
         }
-        CHECK(has_problem(&error, rows[i].path, rows[i].code));
+        CHECK(has_problem(&error, wrong_drafts[i].path, wrong_drafts[i].code));
         CHECK(error.count == 1);
     }
 }
