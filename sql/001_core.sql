@@ -589,6 +589,8 @@ CREATE TABLE tally (
     total {I64} NOT NULL,
     PRIMARY KEY (tenant, survey, day, rule, version, question, value, writer)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
+CREATE INDEX tally_writer ON tally (day) WHERE writer <> 0;
+CREATE INDEX tally_response ON tally (tenant, survey, day) WHERE question = '';
 
 -- How many deliveries stand where. Each writer has rows of its own: a shared row would hold its
 -- lock through the fsync.
@@ -767,3 +769,49 @@ CREATE TABLE operation (
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
 CREATE INDEX operation_running ON operation (slices, created_at, id) WHERE state <> 'done';
+
+-- Rows of a file that become events for one trigger, in slices; see store/campaign.h. position and
+-- line say how far it was read, work what is to be done: 1 rows to make, 2 pieces to drop, 0 nothing.
+CREATE TABLE campaign (
+    tenant {I64} NOT NULL,
+    id {ID} NOT NULL,
+    trigger_id TEXT NOT NULL,
+    list TEXT,
+    is_dry {SMALL} NOT NULL,
+    actor {ID} NOT NULL,
+    layout TEXT NOT NULL,
+    state {SMALL} NOT NULL,
+    work {SMALL} NOT NULL,
+    slices {I32} NOT NULL,
+    bytes {I64} NOT NULL,
+    position {I64} NOT NULL,
+    line {I64} NOT NULL,
+    total {I64} NOT NULL,
+    created {I64} NOT NULL,
+    skipped {I64} NOT NULL,
+    failed {I64} NOT NULL,
+    created_at {I64} NOT NULL,
+    touched_at {I64} NOT NULL,
+    finished_at {I64},
+    PRIMARY KEY (tenant, id)
+) {STRICT_KEYED};
+CREATE INDEX campaign_work ON campaign (slices, created_at, id) WHERE work <> 0;
+CREATE INDEX campaign_uploading ON campaign (touched_at) WHERE state = 0;
+
+-- What is still to be read of a campaign's file; place is that of a piece's first byte.
+CREATE TABLE campaign_piece (
+    tenant {I64} NOT NULL,
+    campaign {ID} NOT NULL,
+    place {I64} NOT NULL,
+    body {BYTES} NOT NULL,
+    PRIMARY KEY (tenant, campaign, place)
+) {STRICT};
+
+-- Rows of a campaign's file that became nothing, and why; the first of them.
+CREATE TABLE campaign_failure (
+    tenant {I64} NOT NULL,
+    campaign {ID} NOT NULL,
+    line {I64} NOT NULL,
+    error TEXT NOT NULL,
+    PRIMARY KEY (tenant, campaign, line)
+) {STRICT_KEYED};

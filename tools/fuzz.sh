@@ -3,7 +3,7 @@
 #
 #   FUZZ_SECONDS=60 tools/fuzz.sh [name …]
 #
-# Fuzzed is what reads bytes from outside and needs no store: base/, domain/, net/ and providers/, from a Meson
+# Fuzzed is what reads bytes from outside and needs no store: base/, domain/, net/, providers/, surveys/ and the CSV of intake/, from a Meson
 # build with coverage for libFuzzer. A crash ends the run and leaves its input in build-fuzz/.
 set -euo pipefail
 
@@ -23,9 +23,9 @@ fi
 
 said=$(CC=clang tools/build.sh "$build" -Db_sanitize="$sanitizers" -Db_lundef=false \
     -Dwerror=false -Dc_args=-fsanitize=fuzzer-no-link -- \
-    src/libproviders.a src/libnet.a src/libdomain.a src/libbase.a 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
-archives="$build/src/libproviders.a $build/src/libnet.a $build/src/libdomain.a $build/src/libbase.a"
-libraries=$(pkg-config --libs yyjson openssl libsodium zlib libcurl gnutls libmicrohttpd)
+    src/libsurveys.a src/libintake.a src/libproviders.a src/libnet.a src/libdomain.a src/libbase.a 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+archives="$build/src/libsurveys.a $build/src/libintake.a $build/src/libproviders.a $build/src/libnet.a $build/src/libdomain.a $build/src/libbase.a"
+libraries="$(pkg-config --libs yyjson openssl libsodium zlib libcurl gnutls libmicrohttpd yaml-0.1) -lcsv"
 
 for source in "${sources[@]}"; do
     name=$(basename "$source" .c)

@@ -58,6 +58,7 @@ ONLY_IN = {
     "sys/random.h": ["base/random.c", "lib/peal.c"],
     "sanitizer/": ["base/arena.c"],
     "yaml.h": ["base/yaml.c"],
+    "csv.h": ["intake/csv.c"],
     "time.h": ["base/clock.c", "base/banned.h", "lib/peal.c"],
 }
 

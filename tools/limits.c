@@ -15,8 +15,10 @@
 #include "base/yaml.h"
 #include "channels/channel.h"
 #include "channels/exec.h"
+#include "cli/scenario.h"
 #include "domain/answer.h"
 #include "domain/automation.h"
+#include "domain/campaign.h"
 #include "domain/cause.h"
 #include "domain/channel.h"
 #include "domain/cron.h"
@@ -34,12 +36,14 @@
 #include "domain/trigger.h"
 #include "engine/state.h"
 #include "engine/unpacking.h"
+#include "intake/csv.h"
 #include "lib/spool.h"
 #include "net/guard.h"
 #include "net/process.h"
 #include "net/strikes.h"
 #include "net/tls.h"
 #include "store/accept.h"
+#include "store/campaign.h"
 #include "store/cause.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
@@ -56,6 +60,7 @@
 #include "store/versions.h"
 #include "store/waiting.h"
 #include "store/walk.h"
+#include "surveys/form.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,6 +171,10 @@ static void print_connections(void)
         "%s per client, and one more every %s; beyond it 429 with Retry-After. A key that is known "
         "gets through all the same. Loopback is not limited; %s clients are remembered",
         count(STRIKES_MAX), span(STRIKES_EVERY), count(STRIKES_ROWS));
+    row("requests for the pages of surveys",
+        "%s per client, and one more every %s; beyond it 429 with Retry-After. Loopback is not "
+        "limited",
+        count(VISITS_MAX), span(VISITS_EVERY));
     row("descriptors",
         "%s or more (`ulimit -Hn`, systemd's `LimitNOFILE=`) hold no channel back. With fewer, "
         "after %s for the store and the rest, a third is for connections to the API and each "
@@ -224,9 +233,12 @@ static void print_events(void)
         count(EVENT_SOURCE_MAX), count(EVENT_IDENTITY_MAX), count(EVENT_ADDRESS_MAX));
     row("items in a batch", "%s", count(EVENT_ITEMS_MAX));
     row("definitions that are applied at once",
-        "%s, as many deleted, 30 MiB of files; a YAML document grows to %d MiB by its anchors at "
+        "%s, as many deleted, 30 MiB of files, 1 MiB of what a reference stands for; a YAML "
+        "document grows to %d MiB by its anchors at "
         "most",
         count(APPLY_MAX), YAML_BYTES_MAX >> 20);
+    row("a scenario", "%s steps, %s of its time, %s messages or deliveries that are looked at",
+        count(SCENARIO_STEPS_MAX), span(SCENARIO_SPAN_MAX), count(SCENARIO_ROWS_MAX));
     row("items times the triggers that look at them",
         "%s a request, then 413: send smaller batches", count(ACCEPT_PAIRS_MAX));
     row("triggers that one event may meet", "%s, then 413", count(ACCEPT_RULES_MAX));
@@ -296,11 +308,20 @@ static void print_surveys(void)
         count(QUESTION_GO_TO_MAX), count(SURVEY_LANGUAGES_MAX), count(SURVEY_TEXT_MAX),
         count(SURVEY_TRIGGERS_MAX), count(SURVEY_SUBSCRIBERS_MAX), count(SURVEY_ID_MAX),
         count(SURVEYS_MAX), bytes(SURVEYS_BYTES_MAX));
+    row("a campaign",
+        "a file of %s, which comes in parts of %s; a row %s and %s columns, a column's name %s "
+        "bytes; %s rows a transaction; %s failures are kept, all are counted; an upload that broke "
+        "off goes after %s",
+        bytes(CAMPAIGN_FILE_MAX), bytes(BODY_PART), bytes(CSV_ROW_BYTES_MAX), count(CSV_FIELDS_MAX),
+        count(CAMPAIGN_COLUMN_MAX), count(CAMPAIGN_SLICE), count(CAMPAIGN_FAILURES_MAX),
+        span(CAMPAIGN_UPLOAD_PATIENCE));
     row("answers to a survey",
-        "%s, of %s questions at most; an `agentId` %s bytes. An event that tells of them may be "
+        "%s, of %s questions at most; an `agentId` %s bytes; a form %s fields. An event that tells "
+        "of them may be "
         "longer than others, by the answers and the recipient",
         bytes(BODY_USUAL), count(ANSWERS_MAX),
-        count(member(member(&response_body_shape, "meta")->inside, "agentId")->max));
+        count(member(member(&response_body_shape, "meta")->inside, "agentId")->max),
+        count(FORM_FIELDS_MAX));
     row("an answer that is awaited", "given up after %s unless the trigger says otherwise",
         span(PLAN_EXPIRE_AFTER_DEFAULT));
 }

@@ -6,6 +6,7 @@
 #   tools/setup.sh lint          build, and what looks at the code
 #   tools/setup.sh client        packages of npm, in build-npm: what a TypeScript client is made and
 #                                checked with, and the payloads that GitHub published
+#   tools/setup.sh browser       the same packages, and a browser that looks at the pages of surveys
 #   tools/setup.sh fuzz          build, and the fuzzing compiler
 #   tools/setup.sh bench         build, and what Peal is measured with and against
 #
@@ -31,6 +32,7 @@ libsodium-dev         secrets at rest, passwords
 libsqlite3-dev        the embedded store
 libpq-dev             the PostgreSQL store
 libyaml-dev           configuration files
+libcsv-dev            files of campaigns
 zlib1g-dev            webhooks that come as gzip
 libyyjson-dev         JSON
 tzdata                time zones
@@ -47,6 +49,15 @@ npm                   its packages
 sqlite3               looks into the embedded store
 prometheus            promtool, which reads the metrics as Prometheus would
 postfix               a mail server of the real world
+chromium              a browser that looks at the pages of surveys
+fonts-noto-core       letters for it, Arabic ones too
+ROWS
+            ;;
+        browser) cat <<'ROWS'
+chromium              looks at the pages of surveys
+fonts-noto-core       letters for it, Arabic ones too
+nodejs                leads it
+npm                   installs what does
 ROWS
             ;;
         client) cat <<'ROWS'
@@ -82,7 +93,10 @@ ROWS
 # Packages of npm, each with its version: a test is the same tomorrow.
 npm_packages_of() {
     case "$1" in
-        client | test) echo openapi-typescript@7.13.0 typescript@5.9.3 @octokit/webhooks-examples@7.6.1 ;;
+        client | test | browser)
+            echo openapi-typescript@7.13.0 typescript@5.9.3 @octokit/webhooks-examples@7.6.1 \
+                playwright-core@1.65.0 axe-core@4.14.0
+            ;;
     esac
 }
 
@@ -264,7 +278,7 @@ group=${1:-}
 [ $# -eq 1 ] || usage "$*"
 own_rows=$(packages_of "$group") || usage "$group"
 rows=$own_rows
-[ "$group" = build ] || [ "$group" = client ] || rows="$(packages_of build)"$'\n'"$own_rows"
+[ "$group" = build ] || [ "$group" = client ] || [ "$group" = browser ] || rows="$(packages_of build)"$'\n'"$own_rows"
 names=$(cut -d ' ' -f 1 <<<"$rows" | sort -u)
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

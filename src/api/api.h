@@ -61,6 +61,7 @@ typedef struct Api {
     Str store_url;       // the store's own
     Str url_template;    // of links: https://…/s/{publicId}; none
     bool is_dev;         // every channel captures
+    bool is_private;     // and commands and files that definitions name need not be there
     const EpochGuard *guard; // by which a release vouches for the store
     size_t payload_max;      // bytes of one event
     size_t body_max;         // bytes of a request to the routes that take large ones
@@ -101,6 +102,8 @@ typedef struct RouteRun {
     Err (*write)(Call *call, Tx *tx, Error *error);
     bool is_first; // a write that goes ahead of the others, lest it wait behind what it is to stop
     bool is_whole; // a write that need not check before it writes: a refusal undoes all of it
+    // takes back what write() did with the parts of a file before one that it is not asked to take
+    Err (*take_back)(Call *call, Tx *tx, Error *error);
     void (*after)(Call *call); // instead of the answer, after a write that went well; it answers
     void (*start)(Call *call);
     // pour writes the next piece to text and keeps its place in call->with, when it has it. Memory
@@ -116,6 +119,9 @@ typedef enum Media {
     MEDIA_JSON,  // parsed into call->body
     MEDIA_PATCH, // the same, as application/merge-patch+json or application/json
     MEDIA_ANY,   // of any content type; think() reads it
+    MEDIA_FORM,  // JSON; or the form of a page (call_is_form), which think() reads
+    MEDIA_FILE,  // CSV of any length, which comes in parts: the route's think() and write() run for
+                 // each, and answer with the last (Exchange.is_part); or JSON, parsed
 } Media;
 
 // Bytes of a body at most. BODY_LARGE is whatever the operator allows (Api.body_max).
@@ -123,6 +129,8 @@ typedef enum Media {
 #define BODY_LARGE SIZE_MAX
 #define BODY_SURVEY ((size_t) 4 << 20) // it has 500 questions, in 20 languages
 #define BODY_HOOK ((size_t) 25 << 20)  // GitHub sends no more
+#define BODY_FILE ((size_t) 1 << 30)   // of which BODY_PART lies in memory
+#define BODY_PART ((size_t) 256 << 10)
 
 struct Route {
     const char *method, *path; // {name} stands for one segment
@@ -141,10 +149,13 @@ struct Route {
     const Shape *gives;      // the answer, or a row of the page; NULL: none, or no JSON
     const Shape *else_gives; // what it may be instead; NULL: nothing
     const char *type;        // its content type; NULL: application/json
+    const char *else_type;   // of the page that answers a form; NULL: there is none
     const char *example;     // a body, or NULL
     const DefinitionKind *definition; // of the routes that definitions share; NULL
-    bool is_hook; // it takes webhooks, whoever sends them, however they are coded (hooks_api.c)
-    bool is_site; // it is a site's own, and takes the place of another there
+    bool is_hook;     // it takes webhooks, whoever sends them, however they are coded (hooks_api.c)
+    bool is_visit;    // whoever has a link comes here: counted by client
+    bool takes_query; // whatever it says: a link may have been marked on its way
+    bool is_site;     // it is a site's own, and takes the place of another there
 };
 
 extern const Route routes[];
@@ -189,7 +200,7 @@ struct Call {
 
 // api_begin, api_refused, api_handle and api_turn are what the server calls; with is the Api.
 Err api_begin(void *with, Exchange *exchange, Admission *ret, Error *error);
-void api_refused(void *with, Exchange *exchange, int status);
+void api_refused(void *with, Exchange *exchange, Reply *reply);
 void api_handle(void *with, Exchange *exchange);
 void api_turn(void *with);
 
@@ -242,6 +253,9 @@ void call_identify(Call *call);
 
 // call_parse parses the request's body as JSON; a thinker's work.
 Err call_parse(Call *call, const Json **ret, Error *error) MUST_USE;
+
+// call_is_form: the body is a page's form.
+bool call_is_form(const Call *call);
 
 // call_body requires a JSON body that is an object.
 Err call_body(Call *call, Error *error) MUST_USE;

@@ -25,9 +25,7 @@ extern const Shape exported_shape;
 extern const Param export_params[];
 
 // apply_may_write says whether the call's key may write definitions of a kind by their own routes.
-// apply_kind is a kind by its name; NULL.
 bool apply_may_write(const Call *call, const DefinitionKind *kind);
-const DefinitionKind *apply_kind(Str name);
 
 Err apply_read(Call *call, Error *error);
 Err apply_write(Call *call, Tx *tx, Error *error);

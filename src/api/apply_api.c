@@ -30,6 +30,7 @@ typedef struct ApplyItem {
 
     // What became of it, in this try.
     ApplyAction action;
+    int64_t version; // that is stored; 0 for a new one
     bool has_drifted;
     Difference difference;
     const EditWarning *warnings;
@@ -131,22 +132,6 @@ static const DefinitionKind *kind_of(const ApplyItem *item)
     return definition_kinds[item->rank];
 }
 
-static bool find_kind(Str name, size_t *ret)
-{
-    for (size_t i = 0; definition_kinds[i]; i++)
-        if (str_eq(name, str_from(definition_kinds[i]->kind))) {
-            *ret = i;
-            return true;
-        }
-    return false;
-}
-
-const DefinitionKind *apply_kind(Str name)
-{
-    size_t rank;
-    return find_kind(name, &rank) ? definition_kinds[rank] : NULL;
-}
-
 static Str place_of(Arena *arena, const ApplyItem *item, Str inside)
 {
     return str_format(arena, "/definitions/%zu%.*s", item->index, STR_ARG(inside));
@@ -183,7 +168,7 @@ static Err bare(Arena *arena, const ApplyItem *item, const Json *given, const Js
 static bool read_kind(const Call *call, const Json *given, ApplyItem *item, Error *error)
 {
     Str name = json_str(json_get(given, S("kind")));
-    if (find_kind(name, &item->rank))
+    if (definition_rank(name, &item->rank))
         return true;
     Buf known = buf_new(call->arena, 300);
     for (size_t i = 0; definition_kinds[i]; i++)
@@ -322,25 +307,13 @@ static bool is_to_go(Call *call, const Apply *apply, size_t rank, const Definiti
     return apply->body.prunes_all || (has_origin && str_eq(origin.set, apply->body.origin));
 }
 
-// is_owned: a survey's trigger goes with the survey, and with nothing else.
-static Err is_owned(Call *call, Tx *tx, size_t rank, Str id, bool *ret, Error *error)
-{
-    Definition row;
-    const Json *body;
-    *ret = false;
-    if (definition_kinds[rank] != &definition_trigger)
-        return ERR_OK;
-    TRY(definition_get(tx->db, &tx->arena, call->tenant, DEFINITION_TRIGGER, id, &row, error));
-    TRY(json_parse(&tx->arena, row.body, &body, error));
-    *ret = survey_owns(body).at != NULL;
-    return ERR_OK;
-}
-
+// add_gone notes one; a survey's trigger goes with the survey, and with nothing else.
 static Err add_gone(Call *call, Tx *tx, Apply *apply, const ApplyItem *item, Error *error)
 {
-    bool is_anothers;
-    TRY(is_owned(call, tx, item->rank, item->id, &is_anothers, error));
-    if (is_anothers)
+    Str survey = STR_NONE;
+    if (kind_of(item) == &definition_trigger)
+        TRY(survey_owner(tx, call->tenant, item->id, &survey, error));
+    if (survey.at)
         return ERR_OK;
     if (apply->gone_count == APPLY_MAX)
         return fail(error, ERR_TOO_LARGE, "more than %d would be deleted", APPLY_MAX);
@@ -360,7 +333,9 @@ static Err find_gone_of(Call *call, Tx *tx, Apply *apply, size_t rank, Error *er
         TRY(definition_heads(tx, call->tenant, str_from(definition_kinds[rank]->kind), after, PAGE,
                              &rows, &count, error));
         for (size_t i = 0; i < count; i++) {
-            ApplyItem item = { .rank = rank, .id = rows[i].id, .action = APPLY_DELETE };
+            ApplyItem item = {
+                .rank = rank, .id = rows[i].id, .action = APPLY_DELETE, .version = rows[i].version
+            };
             after = rows[i].id;
             if (is_to_go(call, apply, rank, &rows[i], &item.has_drifted))
                 TRY(add_gone(call, tx, apply, &item, error));
@@ -405,13 +380,14 @@ static Err delete_gone(Call *call, Tx *tx, const Apply *apply, Error *error)
     return ERR_OK;
 }
 
-// find_stored reads what is stored, if anything is.
+// find_stored reads what is stored, if anything is. One that cannot be read is there, and says
+// nothing: it is replaced by what is given, and keeps no others from being applied.
 static Err find_stored(Edit *edit, Error *error)
 {
     Error missing = { 0 };
     Err err = edit_find(edit, &missing);
     edit->is_known = true;
-    if (err == ERR_NOT_FOUND)
+    if (err == ERR_NOT_FOUND || err == ERR_CORRUPT)
         return ERR_OK;
     return err == ERR_OK ? ERR_OK : fail(error, err, "%s", missing.detail);
 }
@@ -421,6 +397,12 @@ static Err compare(Edit *edit, ApplyItem *item, Error *error)
     Arena *arena = edit->call->arena;
     const Json *text;
     ListDifference members;
+    if (!edit->old) {
+        item->action = APPLY_UPDATE;
+        item->difference.arena = arena;
+        difference_add(&item->difference, S(""), STR_NONE, S("\"what is stored cannot be read\""));
+        return ERR_OK;
+    }
     TRY(json_parse(arena, edit->text, &text, error));
     item->difference = difference_find(arena, edit->old, text);
     TRY(list_compare(edit, &members, error));
@@ -440,9 +422,14 @@ static void mark(Edit *edit, const Apply *apply, const ApplyItem *item, const De
                                      .by = edit->call->key->id,
                                      .at = edit->tx->now,
                                      .version = row->version };
-    bool is_known = origin_parse(edit->call->arena, row->origin, &old) &&
-                    str_eq(old.set, origin.set) && str_eq(old.file, origin.file) &&
+    bool has_old = origin_parse(edit->call->arena, row->origin, &old);
+    bool is_known = has_old && str_eq(old.set, origin.set) && str_eq(old.file, origin.file) &&
                     old.version == origin.version;
+    if (has_old && !str_eq(old.set, origin.set))
+        edit_warn(edit, STR_NONE,
+                  str_format(edit->call->arena,
+                             "it was applied with the set %.*s; this makes it %.*s's",
+                             STR_ARG(old.set), STR_ARG(origin.set)));
     if (!is_known)
         definition_mark(edit->tx, edit->call->tenant, str_from(edit->kind->kind), item->id,
                         origin_text(edit->call->arena, &origin));
@@ -473,6 +460,15 @@ static void note_drift(Edit *edit, ApplyItem *item)
                         origin_has_drifted(&origin, edit->stored.version);
 }
 
+// made_secret is what Peal made and nobody knows yet. One that was given stays with whoever gave
+// it: what apply tells is in the log of a CI.
+static Str made_secret(const Edit *edit, const Json *given)
+{
+    const Shape *of = noun_of(edit->kind)->secret;
+    bool is_given = of && json_str(json_get(given, str_from(of->fields[0].name))).at;
+    return is_given ? STR_NONE : edit->secret;
+}
+
 static Err save_item(Call *call, Tx *tx, const Apply *apply, ApplyItem *item, Error *error)
 {
     Edit edit = { .call = call,
@@ -484,7 +480,8 @@ static Err save_item(Call *call, Tx *tx, const Apply *apply, ApplyItem *item, Er
     const Json *given = item->body;
     Definition row;
     TRY(find_stored(&edit, error));
-    bool is_new = !edit.old;
+    bool is_new = edit.stored.version == 0;
+    item->version = edit.stored.version;
     TRY(edit_keep_switch(&edit, given, &given, error));
     TRY(edit_ready(&edit, given, false, error));
     item->action = APPLY_CREATE;
@@ -499,7 +496,7 @@ static Err save_item(Call *call, Tx *tx, const Apply *apply, ApplyItem *item, Er
     mark(&edit, apply, item, &row);
     item->warnings = edit.warnings;
     item->warning_count = edit.warning_count;
-    item->secret = is_new ? edit.secret : STR_NONE;
+    item->secret = made_secret(&edit, given);
     return ERR_OK;
 }
 
@@ -528,6 +525,8 @@ static const ApplyItem *item_at(const Apply *apply, size_t index)
                                      : &apply->items[index - apply->gone_count];
 }
 
+// name_plan makes a name of what changes, and of the versions that were looked at: the differences
+// tell but the beginning of what is long, and nothing of secrets.
 static Str name_plan(Call *call, const Apply *apply)
 {
     DEFER(arena_done) Arena scratch = { 0 };
@@ -541,6 +540,7 @@ static Str name_plan(Call *call, const Apply *apply)
         json_add_str(&out, str_from(actions[item->action]));
         json_add_str(&out, str_from(kind_of(item)->kind));
         json_add_str(&out, item->id);
+        json_add_i64(&out, item->version);
         difference_write(&out, &item->difference);
     }
     json_close(&out, ']');

@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "api/pages.h"
 #include "base/thread.h"
 
 // A request passes through this file from top to bottom: begun when its head is in, handled when
@@ -66,6 +67,13 @@ static size_t body_max(const Served *served)
     return route->body_max == BODY_LARGE ? served->call.api->body_max : route->body_max;
 }
 
+// take_in_parts has a file handed over part by part, however long the server's own limit is.
+static void take_in_parts(const Route *route, Admission *ret)
+{
+    ret->part_bytes = BODY_PART;
+    ret->body_max = route->body_max;
+}
+
 static void lower(size_t *limit, size_t to)
 {
     if (to < *limit)
@@ -79,12 +87,15 @@ static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, E
     call->exchange = exchange;
     call->arena = &exchange->arena;
     TRY(route_find(served, error));
+    if (!served->allow.at && call->route->media == MEDIA_FILE)
+        take_in_parts(call->route, ret);
     lower(&ret->body_max, body_max(served));
     if (served->allow.at)
         return ERR_OK; // refused when it is handled: only then can a header go with it
     ret->is_hook = call->route->is_hook;
-    ret->is_health = !needs_store(call->route);
-    if (ret->is_health)
+    ret->is_visit = call->route->is_visit;
+    ret->is_health = !needs_store(call->route) && !ret->is_visit;
+    if (!needs_store(call->route))
         return ERR_OK;
     TRY(check_head(served, error));
 
@@ -126,15 +137,27 @@ static bool is_json(Str type)
            str_eq_nocase(str_skip(name, name.len - 5), S("+json"));
 }
 
-// check_media refuses a body of a type that the route does not take.
-static Err check_media(const Route *route, Str type, Error *error)
+bool call_is_form(const Call *call)
 {
+    Str type = exchange_header(call->exchange, S("Content-Type"));
+    return str_eq_nocase(str_trim(str_cut(&type, ';')), S("application/x-www-form-urlencoded"));
+}
+
+// check_media refuses a body of a type that the route does not take.
+static Err check_media(const Call *call, Str type, Error *error)
+{
+    const Route *route = call->route;
     Str rest = type, name = str_trim(str_cut(&rest, ';'));
     if (route->media == MEDIA_JSON && !is_json(type))
         return fail(error, ERR_MEDIA_TYPE, "send application/json");
+    if (route->media == MEDIA_FORM && !is_json(type) && !call_is_form(call))
+        return fail(error, ERR_MEDIA_TYPE,
+                    "send application/json or application/x-www-form-urlencoded");
     if (route->media == MEDIA_PATCH && !str_eq_nocase(name, S("application/merge-patch+json")) &&
         !str_eq_nocase(name, S("application/json")))
         return fail(error, ERR_MEDIA_TYPE, "send application/merge-patch+json or application/json");
+    if (route->media == MEDIA_FILE && !str_eq_nocase(name, S("text/csv")) && !is_json(type))
+        return fail(error, ERR_MEDIA_TYPE, "send text/csv or application/json");
     return ERR_OK;
 }
 
@@ -151,17 +174,19 @@ static Err check_head(Served *served, Error *error)
     if (coding.len > 0 && !str_eq_nocase(coding, S("identity")))
         return fail(error, ERR_MEDIA_TYPE, "send the body as it is, without a content encoding");
     if (type.at && has_body(exchange))
-        TRY(check_media(call->route, type, error));
+        TRY(check_media(call, type, error));
     return once_read(served, error);
 }
 
-void api_refused(void *with, Exchange *exchange, int status)
+void api_refused(void *with, Exchange *exchange, Reply *reply)
 {
     const Served *served = exchange->with; // NULL where its head could not be read
     (void) with;
-    metrics_request(served ? served->call.route : NULL, status);
-    if (served)
-        hook_answered(&served->call, status);
+    metrics_request(served ? served->call.route : NULL, reply->status);
+    if (!served)
+        return;
+    hook_answered(&served->call, reply->status);
+    survey_page_problem(&served->call, reply);
 }
 
 void api_handle(void *with, Exchange *exchange)
@@ -172,6 +197,8 @@ void api_handle(void *with, Exchange *exchange)
     Error error = { .arena = call->arena };
     Err err = ERR_OK;
     served->whole_at = clock_monotonic(api->clock);
+    served->desk = DESK_SERVER; // each part of a file comes the whole way
+    served->is_read = false;
     if (served->allow.at) {
         fail(&error, ERR_METHOD, "the path takes %.*s", STR_ARG(served->allow));
         reply_refuse(call, &error);
@@ -287,8 +314,12 @@ void api_turn(void *with)
 
 static Err read_body(Call *call, Error *error)
 {
-    Str body = call->exchange->body;
-    if (body.len == 0 || call->route->media == MEDIA_ANY || call->route->media == MEDIA_NONE)
+    Media media = call->route->media;
+    if (call->exchange->body.len == 0 || media == MEDIA_ANY || media == MEDIA_NONE)
+        return ERR_OK;
+    if (media == MEDIA_FILE && !is_json(exchange_header(call->exchange, S("Content-Type"))))
+        return ERR_OK;
+    if (media == MEDIA_FORM && call_is_form(call))
         return ERR_OK;
     return call_parse(call, &call->body, error);
 }
@@ -298,7 +329,8 @@ static Err read_call(Served *served, Error *error)
     Call *call = &served->call;
     served->is_read = true;
     once_hash(served);
-    if (!call->route->is_hook) // whose query is the provider's
+    bool reads_query = !call->given && !call->route->is_hook && !call->route->takes_query;
+    if (reads_query) // once for a file; a hook's query is its provider's
         TRY(params_read(call, error));
     TRY(read_body(call, error));
     return call->route->run.think ? call->route->run.think(call, error) : ERR_OK;

@@ -22,20 +22,25 @@ static Err read_event(Call *call, const DryBody *body, Str kind, Event *ret, Err
     TRY(says_kind ? event_build(call->arena, body->event, ret, error)
                   : event_build_item(call->arena, kind, body->event, ret, error));
     ret->tenant = call->tenant;
-    ret->received_at = clock_now(call->api->clock);
     return event_check_size(ret, call->api->payload_max, error);
 }
 
-// find_event reads the event that the body names or has.
+static Err load_event(Call *call, Db *db, const DryBody *body, Event *ret, Error *error)
+{
+    TRY(event_row(db, call->arena, call->tenant, body->stored, ret, error));
+    if (!ret->payload_json)
+        return fail(error, ERR_CORRUPT, "the event's payload cannot be read");
+    return ERR_OK;
+}
+
+// find_event reads the event that the body names or has, as if it came now.
 static Err find_event(Call *call, Db *db, const DryBody *body, Str kind, Event *ret, Error *error)
 {
     if (body->has_stored == (body->event != NULL))
         return fail(error, ERR_INVALID, "give \"event\" or \"eventId\", one of them");
-    if (!body->has_stored)
-        return read_event(call, body, kind, ret, error);
-    TRY(event_row(db, call->arena, call->tenant, body->stored, ret, error));
-    if (!ret->payload_json)
-        return fail(error, ERR_CORRUPT, "the event's payload cannot be read");
+    TRY(body->has_stored ? load_event(call, db, body, ret, error)
+                         : read_event(call, body, kind, ret, error));
+    ret->received_at = clock_now(call->api->clock);
     return ERR_OK;
 }
 
@@ -369,7 +374,8 @@ Err trigger_test(Call *call, Db *db, Error *error)
     TRY(fields_read(call->arena, call->body, S(""), &trigger_test_body_shape, &body, error));
     TRY(find_event(call, db, &body, dry.rule->kind, &dry.event, error));
     dry.is_stored = body.has_stored;
-    TRY(accept_try(db, call->arena, call->registry, dry.rule, &dry.event,
+    const Event *events[] = { &dry.event };
+    TRY(accept_try(db, call->arena, call->registry, dry.rule, events, ARRAY_LEN(events),
                    clock_now(call->api->clock), &dry.trial, error));
     if (is_made(&dry))
         plan_first(&dry);

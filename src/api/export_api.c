@@ -26,24 +26,27 @@ const Param export_params[] = {
 };
 // clang-format on
 
-static const DefinitionKind *first_kind(const Call *call)
+static size_t first_rank(const Call *call)
 {
-    size_t i = 0;
-    while (definition_kinds[i] && !apply_may_write(call, definition_kinds[i]))
-        i++;
-    return definition_kinds[i];
+    size_t rank = 0;
+    while (definition_kinds[rank] && !apply_may_write(call, definition_kinds[rank]))
+        rank++;
+    return rank;
 }
 
 static Err find_kind(const Call *call, const DefinitionKind **ret, Error *error)
 {
     Str name;
-    *ret = param_text(call, EXPORT_KIND, &name) ? apply_kind(name) : first_kind(call);
-    if (!*ret) {
+    size_t rank = first_rank(call);
+    bool is_known = !param_text(call, EXPORT_KIND, &name) || definition_rank(name, &rank);
+    *ret = definition_kinds[rank];
+    if (!is_known) {
         error_add(error, S("/kind"), "bad-value", "must be a kind of definition");
         return error_close(error, ERR_INVALID);
     }
-    if (!apply_may_write(call, *ret))
-        return fail(error, ERR_FORBIDDEN, "the key's role may not write a %s", (*ret)->kind);
+    if (!*ret || !apply_may_write(call, *ret))
+        return fail(error, ERR_FORBIDDEN, "the key's role may not write a %s",
+                    *ret ? (*ret)->kind : "definition");
     return ERR_OK;
 }
 

@@ -61,6 +61,13 @@ static bool label_type(void *with, int64_t key, Buf *out)
     return true;
 }
 
+static bool label_row(void *with, int64_t key, Buf *out)
+{
+    (void) with;
+    metric_label(out, "result", measured_row_text(key));
+    return true;
+}
+
 static void label_verdict(Buf *out, int64_t key)
 {
     int64_t verdict = key % MEASURE_VERDICTS;
@@ -127,6 +134,7 @@ static void put_counted(Call *call, Buf *out)
     metric_put_series(out, METRIC_MISSING, NULL, NULL);
     metric_put_series(out, METRIC_INBOX_DRAIN, NULL, NULL);
     metric_put_series(out, METRIC_PARSE_FAILURES, NULL, NULL);
+    metric_put_series(out, METRIC_CAMPAIGN_ROWS, label_row, NULL);
     metric_put_series(out, METRIC_DEDUP_HITS, NULL, NULL);
     metric_put_series(out, METRIC_AUDIT_FAILURES, NULL, NULL);
     if (!call->key)

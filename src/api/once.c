@@ -6,7 +6,13 @@ enum { REQUEST_BYTES_MAX = 1 << 20 }; // of a head with its lengths; the server 
 // that does their work and keep the answer there. A START call works outside of one: it looks for
 // an answer first, nobody else with its key is let in while it is under way, and the transaction of
 // its write() takes the key and keeps the answer. What a handler refuses outside of a transaction
-// is kept in one of its own (call_turn_down()).
+// is kept in one of its own (call_turn_down()). A file that comes in parts takes it with the last:
+// one that was sent before is read to its end, and then taken back.
+
+bool once_has_key(const Served *served)
+{
+    return served->call.idempotency_key.at && !served->call.exchange->is_part;
+}
 
 bool once_is_kept(int status)
 {
@@ -97,6 +103,15 @@ static void add_headers(Buf *text, Call *call)
         add_line(text, parts[i].name, parts[i].value);
 }
 
+// hash_body: all parts but the last are of one length, so that the same file has the same hash.
+static void hash_body(Served *served)
+{
+    Sha256 hash = sha256(served->call.exchange->body);
+    Sha256 both[] = { served->body, hash };
+    served->body = served->is_begun ? sha256((Str){ (const char *) both, sizeof both }) : hash;
+    served->is_begun = true;
+}
+
 void once_hash(Served *served)
 {
     Call *call = &served->call;
@@ -104,14 +119,14 @@ void once_hash(Served *served)
     if (!call->idempotency_key.at)
         return;
     Buf text = buf_new(call->arena, REQUEST_BYTES_MAX);
-    Sha256 body = sha256(exchange->body);
     Header query;
+    hash_body(served);
     add_line(&text, exchange->method, exchange->path);
     for (size_t i = 0; exchange_query_next(exchange, i, &query); i++)
         add_line(&text, query.name, query.value);
     add_headers(&text, call);
     add_limits(&text, call);
-    buf_add_bytes(&text, body.b, sizeof body.b);
+    buf_add_bytes(&text, served->body.b, sizeof served->body.b);
     assert(!text.overflowed);
     served->request = sha256(buf_str(&text));
 }
@@ -149,7 +164,7 @@ Err once_take(Served *served, Tx *tx, Entry *ret, Error *error)
 {
     Call *call = &served->call;
     Idempotency state;
-    if (!call->idempotency_key.at)
+    if (!once_has_key(served))
         return ERR_OK;
     TRY(idempotency_begin(tx, call->tenant, call->idempotency_key, &served->request, &state,
                           error));

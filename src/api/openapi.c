@@ -233,6 +233,11 @@ static void put_request(JsonOut *out, Arena *arena, const Route *route)
         put_media(out, arena, route, S("application/merge-patch+json"));
     if (route->media == MEDIA_ANY)
         put_cloudevents(out, arena);
+    if (route->media == MEDIA_FORM)
+        json_put_raw(out, S("application/x-www-form-urlencoded"),
+                     S("{\"schema\":{\"type\":\"object\"}}"));
+    if (route->media == MEDIA_FILE)
+        json_put_raw(out, S("text/csv"), S("{\"schema\":{\"type\":\"string\"}}"));
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -260,10 +265,26 @@ static bool is_possible(const Route *route, int status)
     case 415:
         return has_body;
     case 422:
-        return true; // a query parameter that it does not know
+        return !route->takes_query; // a query parameter that it does not know
     default:
         return false;
     }
+}
+
+#define OTHER_PROBLEMS "Anything else that went wrong, told in the same way"
+#define HTML_CONTENT "{\"schema\":{\"type\":\"string\"}}"
+
+// has_page tells whether a person who is refused here reads a page.
+static bool has_page(const Route *route)
+{
+    return route->else_type || (route->type && strcmp(route->type, "text/html") == 0);
+}
+
+// is_of_page tells whether that is what a route of pages says of a survey.
+static bool is_of_page(const Route *route, int status)
+{
+    return has_page(route) && (status == 404 || status == 410 ||
+                               ((status == 409 || status == 422) && route->else_type));
 }
 
 // is_first_of is true for the first error with its status: several share one.
@@ -304,8 +325,28 @@ static void put_response(JsonOut *out, Arena *arena, const Route *route, int sta
         open_member(out, str_from(route->type ? route->type : "application/json"), '{');
         put_given(out, arena, route);
         json_close(out, '}');
+        if (route->else_type)
+            json_put_raw(out, str_from(route->else_type), S(HTML_CONTENT));
         json_close(out, '}');
     }
+    json_close(out, '}');
+}
+
+// put_refusal tells of a refusal: by its name among all of them, or here, where a person reads a
+// page instead.
+static void put_refusal(JsonOut *out, Arena *arena, const Route *route, Str name, const char *title)
+{
+    json_key(out, str_eq(name, S("problem")) ? S("default") : name);
+    if (!has_page(route)) {
+        put_reference(out, STR_JOIN(arena, S("#/components/responses/"), name));
+        return;
+    }
+    json_open(out, '{');
+    json_put_str(out, S("description"), str_from(title));
+    json_put_raw(out, S("content"),
+                 S("{\"application/problem+json\":"
+                   "{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}},"
+                   "\"text/html\":" HTML_CONTENT "}"));
     json_close(out, '}');
 }
 
@@ -316,13 +357,12 @@ static void put_responses(JsonOut *out, Arena *arena, const Route *route)
     if (route->other_status)
         put_response(out, arena, route, route->other_status);
     for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
-        if (!is_first_of(i) || !is_possible(route, errors[i].http))
+        int status = errors[i].http;
+        if (!is_first_of(i) || !(is_possible(route, status) || is_of_page(route, status)))
             continue;
-        json_key(out, str_format(arena, "%d", errors[i].http));
-        put_reference(out, str_format(arena, "#/components/responses/%d", errors[i].http));
+        put_refusal(out, arena, route, str_i64(arena, status), errors[i].title);
     }
-    json_key(out, S("default"));
-    put_reference(out, S("#/components/responses/problem"));
+    put_refusal(out, arena, route, S("problem"), OTHER_PROBLEMS);
     json_close(out, '}');
 }
 
@@ -387,7 +427,7 @@ static void put_error_responses(JsonOut *out, Arena *arena)
         json_close(out, '}');
     }
     open_member(out, S("problem"), '{');
-    json_put_str(out, S("description"), S("Anything else that went wrong, told in the same way"));
+    json_put_str(out, S("description"), S(OTHER_PROBLEMS));
     put_problem_content(out);
     json_close(out, '}');
     json_close(out, '}');

@@ -1,5 +1,6 @@
 #include "api/served.h"
 
+#include "api/pages.h"
 #include "base/log.h"
 #include "base/thread.h"
 
@@ -62,6 +63,7 @@ void reply_refuse(Call *call, const Error *error)
     assert(may_write(call));
     call->out = (Buf){ 0 };
     call->reply = problem_reply(call->arena, error, call->exchange->request_id);
+    survey_page_problem(call, &call->reply);
 }
 
 void call_refuse(Call *call, Err err, const Error *error)
@@ -183,8 +185,20 @@ void call_fail(Call *call, Err err, const Error *error)
     answer(call);
 }
 
+// ask_more lets go of a call whose part was taken, until the next is there.
+static void ask_more(Call *call)
+{
+    reply_let_go(call);
+    exchange_more(call->exchange);
+}
+
 void reply_finish(Call *call, Err err, const Error *error)
 {
+    const Served *served = (const Served *) call;
+    if (err == ERR_OK && served->refused == ERR_OK && call->exchange->is_part) {
+        ask_more(call);
+        return;
+    }
     Error own = { .arena = call->arena };
     if (err == ERR_OK) {
         err = reply_write((Served *) call, &own);

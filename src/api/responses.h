@@ -12,6 +12,14 @@ Err response_read(Call *call, Error *error);
 Err response_look(Call *call, Db *db, Error *error);
 extern const RouteSet response_set;
 
+// Which questions the answers so far lead to; nothing is kept of them.
+extern const Shape shown_shape;
+Err shown_look(Call *call, Db *db, Error *error);
+
+// Somebody looks: noted in the same sets.
+Err opened_read(Call *call, Error *error);
+Err opened_look(Call *call, Db *db, Error *error);
+
 Err response_show(Call *call, Db *db, Error *error);
 Err response_list(Call *call, Db *db, Error *error);
 

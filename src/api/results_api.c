@@ -288,7 +288,7 @@ static Err begin_export(Call *call, Db *db, Error *error)
 // it, as spreadsheets advise: it was written by a stranger.
 static void put_cell(Buf *text, Str cell, bool is_text)
 {
-    bool is_formula = is_text && cell.len > 0 && str_contains(S("=+-@\t\r"), (Str){ cell.at, 1 });
+    bool is_formula = is_text && cell.len > 0 && str_contains(S("=+-@\t\r\n"), (Str){ cell.at, 1 });
     buf_add_char(text, '"');
     if (is_formula)
         buf_add_char(text, '\'');

@@ -1,6 +1,8 @@
 #include "api/apply.h"
+#include "api/campaigns.h"
 #include "api/dry.h"
 #include "api/handlers.h"
+#include "api/pages.h"
 #include "api/responses.h"
 #include "api/shapes.h"
 #include "api/surveys.h"
@@ -45,6 +47,8 @@
 #define REPORTS(reader) { .work = WORK_WRITE, .think = reader, .set = &report_set }
 #define DEFERS(reader) { .work = WORK_WRITE, .think = reader, .set = &deferral_set }
 #define ANSWERS { .work = WORK_READ, .think = response_read, .read = response_look, .set = &response_set }
+#define OPENS { .work = WORK_READ, .think = opened_read, .read = opened_look, .set = &response_set }
+#define UPLOADS(reader, handler, undoer) { .work = WORK_WRITE, .think = reader, .write = handler, .take_back = undoer }
 #define HOOKS { .work = WORK_WRITE, .think = hook_read, .set = &hook_set }
 #define FORWARDS(reader) { .work = WORK_WRITE, .think = reader, .set = &forward_set }
 
@@ -57,6 +61,7 @@
 #define PATCHED(shape)         PATCHED_OF(BODY_USUAL, shape)
 #define EVENTS_IN(what, shape) .body_max = BODY_LARGE, .media = what, .takes = &(shape), .keeps_answer = true
 #define HOOK_IN                .body_max = BODY_HOOK, .media = MEDIA_ANY, .takes = &hook_shape, .is_hook = true
+#define FILE_IN(shape)         .body_max = BODY_FILE, .media = MEDIA_FILE, .takes = &(shape), .keeps_answer = true
 #define HOOK_SHAKE             .status = 200, .type = "text/plain", .is_hook = true
 #define BARE                   .keeps_answer = true
 
@@ -136,9 +141,24 @@ const Route routes[] = {
     { "OPTIONS", "/hooks/{tenant}/{path}",      ANYONE,    HOOKS,
       "The same, at a path that was chosen", HOOK_SHAKE },
 
+    { "GET",    "/s/page.css",                  ANYONE,    STARTS(page_css_get),
+      "How the pages of surveys look", .status = 200, .type = "text/css", .is_visit = true },
+    { "GET",    "/s/page.js",                   ANYONE,    STARTS(page_js_get),
+      "What the pages of surveys do by themselves", .status = 200, .type = "text/javascript", .is_visit = true },
+    { "GET",    "/s/{publicId}",                ANYONE,    READS(page_get),
+      "The page that asks a survey; to look at it changes nothing", .params = page_get_params, .status = 200, .type = "text/html",
+      .is_visit = true, .takes_query = true },
+    { "GET",    "/s/{publicId}/responses",      ANYONE,    READS(page_get),
+      "The same, for a browser that asks again where a form was answered", .params = page_get_params, .status = 200, .type = "text/html",
+      .is_visit = true, .takes_query = true },
+    { "POST",   "/s/{publicId}/opened",         ANYONE,    OPENS,
+      "Tell that somebody looks at the page", GIVES_NOTHING, .is_visit = true },
+    { "POST",   "/s/{publicId}/shown",          ANYONE,    { .work = WORK_READ, .think = response_read, .read = shown_look },
+      "Which questions the answers so far lead to; nothing is kept", .is_visit = true, .body_max = BODY_USUAL, .media = MEDIA_FORM,
+      .takes = &response_body_shape, GIVES(200, shown_shape), .example = "{\"answers\":{\"rate\":9}}" },
     { "POST",   "/s/{publicId}/responses",      ANYONE,    ANSWERS,
-      "Answer a survey, once; the public id is the key", .body_max = BODY_USUAL, .media = MEDIA_JSON, .takes = &response_body_shape,
-      GIVES(200, response_taken_shape), .example = "{\"answers\":{\"rate\":9},\"meta\":{\"agentId\":\"a7\"}}" },
+      "Answer a survey, once; the public id is the key. The page's form is answered with a page", .params = page_get_params, .is_visit = true, .body_max = BODY_USUAL, .media = MEDIA_FORM, .takes = &response_body_shape,
+      GIVES(200, response_taken_shape), .else_type = "text/html", .example = "{\"answers\":{\"rate\":9},\"meta\":{\"agentId\":\"a7\"}}" },
 
     { "POST",   "/v1/ingest",                   SENDERS,   TAKES(ingest_read),
       "Post many items of one event kind", EVENTS_IN(MEDIA_JSON, batch_body_shape), GIVES(200, batch_shape),
@@ -273,6 +293,17 @@ const Route routes[] = {
       "All responses of a survey as a table, newest first", .params = results_export_params, .status = 200, .type = "text/csv" },
     { "GET",    "/v1/responses/{id}",           READERS,   READS(response_show),
       "Show a response", GIVES(200, response_shape) },
+    { "POST",   "/v1/campaigns",                OPERATORS, UPLOADS(campaign_read, campaign_write, campaign_take_back),
+      "Make an event for one trigger of each row of a file, or of each member of a list (docs/campaigns.md)", .params = campaign_params,
+      FILE_IN(campaign_body_shape), GIVES(202, campaign_begun_shape), .example = "{\"list\":\"…\"}" },
+    { "GET",    "/v1/campaigns",                READERS,   READS(campaign_list),
+      "List campaigns, newest first", PAGE(campaign_shape) },
+    { "GET",    "/v1/campaigns/{id}",           READERS,   READS(campaign_show),
+      "How far a campaign has come, and which rows failed", GIVES(200, campaign_whole_shape) },
+    { "GET",    "/v1/campaigns/{id}/failures",  READERS,   READS(campaign_failure_list),
+      "List the rows of a campaign that failed, by their lines", PAGE(campaign_failure_shape) },
+    { "POST",   "/v1/campaigns/{id}/stop",      OPERATORS, FIRST(campaign_halt),
+      "Stop a campaign; what it made stays", BARE, GIVES(200, campaign_shape) },
     { "POST",   "/v1/triggers/{id}/test",       READERS,   READS(trigger_test),
       "Say what a trigger would make of an event, when it would send and what; nothing is written", PUT_THERE(trigger_test_body_shape), GIVES(200, trigger_test_shape),
       .example = "{\"event\":{\"kind\":\"order.paid\",\"payload\":{}}}" },

@@ -23,12 +23,14 @@ struct Served {
     Str allow;            // the path's methods, when the method is none of them
     bool has_key;         // the request named one
     Sha256 hash;          // of the key it named
+    Sha256 body;          // as far as it is there
     Sha256 request;       // what the idempotency key stands for
     const Error *refusal; // of call_turn_down(); else NULL
     Err (*tried)(Call *call, Error *error); // tells of what call_undo() undid; NULL
     bool is_undone;                         // in this try: by call_undo()
     bool is_secret;
     bool is_read;
+    bool is_begun; // a part of its body was read
     Desk desk;
     int64_t decided_on; // generation
     bool is_late;       // to be decided anew, in this try: see ENTRY_LATE
@@ -80,10 +82,12 @@ typedef enum Entry {
     ENTRY_LATE,     // definitions have changed, and there is much to decide anew: not in here
 } Entry;
 
-// once_read checks the request's Idempotency-Key; once_hash notes what the key stands for, when the
-// body is in. The others do nothing for a call without one.
+// once_read checks the request's Idempotency-Key; once_hash notes what the key stands for, as far
+// as the body is in. The others do nothing for a call without one, nor for a part of a file: the
+// key is the whole file's, and taken with the last.
 Err once_read(Served *served, Error *error) MUST_USE;
 void once_hash(Served *served);
+bool once_has_key(const Served *served);
 // once_take takes the key in the transaction, or gives the answer of before.
 Err once_take(Served *served, Tx *tx, Entry *ret, Error *error) MUST_USE;
 // once_is_kept says whether an answer stands for its key: what was done and what was refused, but

@@ -112,7 +112,7 @@ static Err enter(Served *served, Tx *tx, Entry *ret, Error *error)
 // part of the transaction; one that is not kept frees the key.
 static Err leave(Served *served, Tx *tx, Error *error)
 {
-    if (!served->call.idempotency_key.at)
+    if (!once_has_key(served))
         return ERR_OK;
     TRY(reply_write(served, error));
     if (once_is_kept(served->call.reply.status))
@@ -207,6 +207,8 @@ static Err apply(Tx *tx, Op **ops, size_t count, Error *error)
         Entry entry;
         TRY(enter(served, tx, &entry, error));
         assert(entry == ENTRY_GO || entry == ENTRY_ANSWERED); // one at a time, never a set
+        if (entry != ENTRY_GO && call->route->run.take_back)
+            TRY(call->route->run.take_back(call, tx, error));
         if (entry != ENTRY_GO)
             continue;
         tx->actor = call->key ? call->key->id : (Uuid){ { 0 } };
@@ -265,7 +267,7 @@ void call_turn_down(Call *call, Err err, const Error *error)
 {
     static const OpKind refusal = { .name = "refusal", .apply = apply };
     Served *served = (Served *) call;
-    if (!call->idempotency_key.at || !once_is_kept(err_http(err))) {
+    if (!once_has_key(served) || !once_is_kept(err_http(err))) {
         call_fail(call, err, error);
         return;
     }

@@ -1,9 +1,11 @@
 #include "app/backup.h"
 #include "app/config.h"
 #include "app/doctor.h"
+#include "app/private.h"
 #include "app/serve.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/scenarios.h"
 #include "store/migrate.h"
 
 // The server's side of the command line; the client's commands are in cli/.
@@ -38,6 +40,11 @@ static int site(CommandArgs *args)
     if (config_read(args, CONFIG_SITE, &config, &error) != ERR_OK)
         return refuse(&error);
     return serve_run(args_arena(args), &config);
+}
+
+static int test(CommandArgs *args)
+{
+    return scenarios_run(args, private_serve);
 }
 
 static int migrate(CommandArgs *args)
@@ -107,6 +114,22 @@ static const Command commands[] = {
           "  peal notify ops --subject 'Boiler' --body 'It is hot'\n",
       .options = site_options,
       .run = site },
+    { .name = "test",
+      .usage = "test DIR [--filter TEXT] [--verbose] [--junit FILE] [--json]",
+      .summary = "Play scenarios of definitions as files, in a Peal of their own and in no time",
+      .details =
+          "A scenario is a document of kind: scenario in DIR: events and answers at times, and\n"
+          "the messages that are expected of them. For each, a Peal is started that nobody else\n"
+          "has, with an empty store and a clock that is moved: 60 days pass in a second. The\n"
+          "definitions in DIR are applied to it. Nothing is sent, and no other Peal is asked.\n"
+          "Exits with 0 where all pass, 1 where one fails, 2 where the files are wrong.\n"
+          "docs/testing.md says what a scenario may say.\n\n"
+          "Examples:\n"
+          "  peal init shop && peal test shop\n"
+          "  peal test shop --filter reminder --verbose\n"
+          "  peal test shop --junit results.xml             in CI\n",
+      .options = scenarios_options,
+      .run = test },
     { .name = "migrate",
       .usage = "migrate [--store URL] [--json]",
       .summary = "Bring the tables up to date; serve does so by itself",

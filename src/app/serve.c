@@ -247,6 +247,7 @@ static Err open_program(Program *program, Error *error)
                           .store_url = config->store,
                           .url_template = config->url_template,
                           .is_dev = config->is_dev,
+                          .is_private = config->is_private,
                           .guard = &config->guard,
                           .payload_max = config->payload_max,
                           .body_max = config->body_max,
@@ -367,6 +368,7 @@ static Err open_store(Program *program, Error *error)
         .node = program->store.node,
         .is_only_node = str_starts(config->store, S("sqlite:")),
         .is_dev = config->is_dev,
+        .is_private = config->is_private,
         .flights_max = program->descriptors.flights_max,
         .host_max = config->host_max,
         .payload_max = config->payload_max,
@@ -393,7 +395,8 @@ static Err open_store(Program *program, Error *error)
     writer_follow(program->store.writer, moved, program);
     writer_follow_events(program->store.writer, engine_took, program->engine);
     engine_start(program->engine);
-    start_intake(program);
+    if (!config->is_private)
+        start_intake(program);
     program->api.is_key_foreign = program->store.is_key_foreign;
     program->api.reader = program->store.reader;
     program->api.watcher = program->store.watcher;

@@ -20,7 +20,7 @@ static Err migrate(const Config *config, Error *error)
 {
     Db *db;
     int applied;
-    TRY(db_open(&(DbOptions){ .url = config->store }, &db, error));
+    TRY(db_open(&(DbOptions){ .url = config->store, .is_weak = config->is_private }, &db, error));
     Err err = migrate_run(db, &applied, error);
     db_close(db);
     return err;
@@ -107,7 +107,8 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
                               .clock = clock,
                               .random = random,
                               .ring = ring,
-                              .guard = &config->guard };
+                              .guard = &config->guard,
+                              .is_weak = config->is_private };
     StoreUp up = { 0 };
     TRY(writer_open(&options, &up.writer, error));
     Start start = {
@@ -131,7 +132,8 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
         log_error("key.foreign", "detail=%s",
                   log_quote(S("the master key is not this database's: no secret can be sealed")));
     writer_set_node(up.writer, up.node);
-    up.reader = reader_open(up.writer, config->store, STORE_QUICK_READERS, STORE_SLOW_READERS);
+    up.reader = reader_open(up.writer, config->store, is_postgres ? STORE_QUICK_READERS : 1,
+                            STORE_SLOW_READERS);
     up.watcher = reader_open(up.writer, config->store, STORE_WATCHERS, 0);
     up.streamer = reader_open(up.writer, config->store, 0, STORE_STREAMERS);
     up.guard = &config->guard;

@@ -8,10 +8,11 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
-// Connections of a node: those that write (SQLite has one), that read, that look for metrics.
+// Connections of a node: those that write, and that look one thing up (SQLite has one of each: it
+// is no way off); that read lists, that look for metrics, that pour.
 enum {
     STORE_PENS = 3, // one of them is for what takes long
-    STORE_QUICK_READERS = 1,
+    STORE_QUICK_READERS = 2,
     STORE_SLOW_READERS = 2,
     STORE_WATCHERS = 1,
     STORE_STREAMERS = 1

@@ -115,18 +115,34 @@ bool uuid_is_none(Uuid id)
     return uuid_cmp(id, (Uuid){ 0 }) == 0;
 }
 
-Str public_id_new(Arena *arena, Random *random)
+// draw fills text with characters, each as likely as any other.
+static void draw(Random *random, char *text, size_t count)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     enum { CHARACTERS = sizeof alphabet - 1, FAIR_MAX = 256 / CHARACTERS * CHARACTERS };
-    char text[PUBLIC_ID_LEN];
-    for (size_t len = 0; len < PUBLIC_ID_LEN;) {
+    for (size_t len = 0; len < count;) {
         uint8_t draws[PUBLIC_ID_LEN];
         random_fill(random, draws, sizeof draws);
         // Bytes from FAIR_MAX on are thrown away: they would favour the first characters.
-        for (size_t i = 0; i < sizeof draws && len < PUBLIC_ID_LEN; i++)
+        for (size_t i = 0; i < sizeof draws && len < count; i++)
             if (draws[i] < FAIR_MAX)
                 text[len++] = alphabet[draws[i] % CHARACTERS];
     }
-    return str_dup(arena, (Str){ text, PUBLIC_ID_LEN });
+}
+
+Str public_id_new(Arena *arena, Random *random, Str alike)
+{
+    char text[PUBLIC_ID_LEN];
+    assert(alike.len <= PUBLIC_ID_ALIKE);
+    if (alike.len > 0)
+        memcpy(text, alike.at, alike.len);
+    draw(random, text + alike.len, sizeof text - alike.len);
+    return str_dup(arena, (Str){ text, sizeof text });
+}
+
+Str public_id_alike(Arena *arena, Random *random)
+{
+    char text[PUBLIC_ID_ALIKE];
+    draw(random, text, sizeof text);
+    return str_dup(arena, (Str){ text, sizeof text });
 }

@@ -13,7 +13,7 @@ typedef struct Uuid {
     uint8_t b[16];
 } Uuid;
 
-enum { UUID_TEXT_LEN = 36, PUBLIC_ID_LEN = 18 };
+enum { UUID_TEXT_LEN = 36, PUBLIC_ID_LEN = 18, PUBLIC_ID_ALIKE = 3 };
 
 Uuid uuid_new(Instant now, Random *random); // safe for any thread with the system Random
 
@@ -29,5 +29,8 @@ Str uuid_dup(Arena *arena, Uuid id);
 int uuid_cmp(Uuid a, Uuid b);
 bool uuid_is_none(Uuid id); // all zero
 
-// public_id_new makes PUBLIC_ID_LEN characters of A-Z a-z 0-9: 107 random bits.
-Str public_id_new(Arena *arena, Random *random);
+// public_id_new makes PUBLIC_ID_LEN characters of A-Z a-z 0-9: 107 random bits. Those that are made
+// together may begin alike, so that they lie together in an index; 89 bits are each one's own then.
+// alike has the PUBLIC_ID_ALIKE characters of public_id_alike; none: nobody's.
+Str public_id_new(Arena *arena, Random *random, Str alike);
+Str public_id_alike(Arena *arena, Random *random);

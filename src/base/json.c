@@ -118,9 +118,18 @@ static size_t deep_offset(Str text)
     return text.len;
 }
 
+// placed adds to what was told of a byte the line that it is on, where there are several.
+static Err placed(Err err, Error *error, Str text, size_t offset)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < offset && i < text.len; i++)
+        line += text.at[i] == '\n';
+    return error && line > 1 ? fail(error, err, "%s (line %zu)", error->detail, line) : err;
+}
+
 // check_leaf looks at a string, key or number. Its offset is known, because the library keeps a
 // copy of the whole text and values point into it.
-static Err check_leaf(const yyjson_doc *doc, const Json *value, Error *error)
+static Err check_leaf(const yyjson_doc *doc, Str whole, const Json *value, Error *error)
 {
     yyjson_type type = unsafe_yyjson_get_type(val(value));
     if (type != YYJSON_TYPE_STR && type != YYJSON_TYPE_RAW)
@@ -131,15 +140,20 @@ static Err check_leaf(const yyjson_doc *doc, const Json *value, Error *error)
         // Only an escape can bring a NUL in.
         bool is_plain = unsafe_yyjson_get_subtype(val(value)) == YYJSON_SUBTYPE_NOESC;
         if (!is_plain && memchr(text.at, '\0', text.len))
-            return fail(error, ERR_MALFORMED,
-                        "the string at byte %zu contains \\u0000, which cannot be stored", offset);
+            return placed(fail(error, ERR_MALFORMED,
+                               "the string at byte %zu contains \\u0000, which cannot be stored",
+                               offset),
+                          error, whole, offset);
         return ERR_OK;
     }
     if (text.len > JSON_NUMBER_MAX)
-        return fail(error, ERR_MALFORMED, "the number at byte %zu has more than %d characters",
-                    offset, JSON_NUMBER_MAX);
+        return placed(fail(error, ERR_MALFORMED,
+                           "the number at byte %zu has more than %d characters", offset,
+                           JSON_NUMBER_MAX),
+                      error, whole, offset);
     if (!is_finite(text))
-        return fail(error, ERR_MALFORMED, "the number at byte %zu is too large", offset);
+        return placed(fail(error, ERR_MALFORMED, "the number at byte %zu is too large", offset),
+                      error, whole, offset);
     return ERR_OK;
 }
 
@@ -153,19 +167,22 @@ static Err check_values(Arena *arena, const yyjson_doc *doc, Str text, Error *er
         while (depth > 0 && value == ends[depth - 1])
             depth--;
         if (!unsafe_yyjson_is_ctn(val(value))) {
-            TRY(check_leaf(doc, value, error));
+            TRY(check_leaf(doc, text, value, error));
             continue;
         }
         if (depth == JSON_DEPTH_MAX)
-            return fail(error, ERR_MALFORMED, "nested deeper than %d levels at byte %zu",
-                        JSON_DEPTH_MAX, deep_offset(text));
+            return placed(fail(error, ERR_MALFORMED, "nested deeper than %d levels at byte %zu",
+                               JSON_DEPTH_MAX, deep_offset(text)),
+                          error, text, deep_offset(text));
         ends[depth++] = unsafe_yyjson_get_next(val(value));
         if (unsafe_yyjson_get_type(val(value)) != YYJSON_TYPE_OBJ)
             continue;
         const Json *twice = duplicate_key(arena, value);
+        size_t offset = twice ? (size_t) (twice->uni.str - doc->str_pool) : 0;
         if (twice)
-            return fail(error, ERR_MALFORMED, "the key at byte %zu stands twice in its object",
-                        (size_t) (twice->uni.str - doc->str_pool));
+            return placed(fail(error, ERR_MALFORMED,
+                               "the key at byte %zu stands twice in its object", offset),
+                          error, text, offset);
     }
     return ERR_OK;
 }
@@ -246,10 +263,81 @@ Err json_parse(Arena *arena, Str text, const Json **ret, Error *error)
     const yyjson_doc *doc =
         yyjson_read_opts(at, text.len, YYJSON_READ_NUMBER_AS_RAW, &alc, &read_err);
     if (!doc)
-        return fail(error, ERR_MALFORMED, "not JSON: %s at byte %zu", read_err.msg, read_err.pos);
+        return placed(
+            fail(error, ERR_MALFORMED, "not JSON: %s at byte %zu", read_err.msg, read_err.pos),
+            error, text, read_err.pos);
     TRY(check_values(arena, doc, text, error));
     *ret = doc->root;
     return ERR_OK;
+}
+
+Str json_below(Arena *arena, Str pointer, Str name)
+{
+    Buf text = buf_new(arena, pointer.len + 1 + 2 * name.len);
+    buf_add(&text, pointer);
+    buf_add_char(&text, '/');
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.at[i] == '~')
+            buf_add(&text, S("~0"));
+        else if (name.at[i] == '/')
+            buf_add(&text, S("~1"));
+        else
+            buf_add_char(&text, name.at[i]);
+    }
+    return buf_str(&text);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// token_len is how long the string, number or word is that text begins with.
+static size_t token_len(Str text)
+{
+    size_t len = 1;
+    if (text.at[0] == '"') {
+        while (text.at[len] != '"') {
+            len += text.at[len] == '\\' ? 2 : 1;
+            assert(len < text.len); // it was read
+        }
+        return len + 1;
+    }
+    while (len < text.len && !is_space(text.at[len]) && !strchr(",:]}", text.at[len]))
+        len++;
+    return len;
+}
+
+// is_key: a colon follows.
+static bool is_key(Str rest)
+{
+    while (rest.len > 0 && is_space(rest.at[0]))
+        rest = str_skip(rest, 1);
+    return str_starts(rest, S(":"));
+}
+
+uint32_t *json_lines(Arena *arena, Str text, size_t *ret_count)
+{
+    uint32_t *lines = NULL, line = 1;
+    size_t count = 0, room = 0, len;
+    for (; text.len > 0; text = str_skip(text, len)) {
+        char c = text.at[0];
+        len = 1;
+        line += c == '\n';
+        if (is_space(c) || strchr(",:]}", c))
+            continue;
+        if (c != '{' && c != '[')
+            len = token_len(text);
+        if (is_key(str_skip(text, len)))
+            continue;
+        if (count == room) {
+            room = room ? room * 2 : 64;
+            lines = arena_grow(arena, lines, count * sizeof *lines, room * sizeof *lines);
+        }
+        lines[count++] = line;
+    }
+    *ret_count = count;
+    return lines;
 }
 
 JsonType json_type(const Json *value)

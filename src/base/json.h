@@ -27,12 +27,21 @@ typedef enum JsonType {
     JSON_OBJECT,
 } JsonType;
 
-// json_parse reads text; on failure the error says what and where (byte offset).
+// json_parse reads text; on failure the error says what and where (byte offset, and the line of a
+// text that has several).
 Err json_parse(Arena *arena, Str text, const Json **ret, Error *error) MUST_USE;
+
+// json_lines tells of a text that was read the line, from 1, of each of its values, in the order in
+// which they stand.
+uint32_t *json_lines(Arena *arena, Str text, size_t *ret_count);
 
 // json_mend gives text with U+FFFD in place of what no string may hold: \u0000, half of a surrogate
 // pair, bytes that are not UTF-8. False: there is nothing of that kind.
 bool json_mend(Arena *arena, Str text, Str *ret);
+
+// json_below is the JSON Pointer (RFC 6901) of a member, or of an element by its number, of what
+// lies at another.
+Str json_below(Arena *arena, Str pointer, Str name);
 
 JsonType json_type(const Json *value);
 const char *json_type_name(JsonType type);         // "a string", "an object", "nothing" …

@@ -80,6 +80,7 @@ enum {
     X(INBOX_DEPTH,       GAUGE,     0,                     "peal_inbox_depth",                 "",                     "Rows of the inbox that wait to become events, of all tenants and nodes; counted up to a million") \
     X(INBOX_DRAIN,       HISTOGRAM, 1,                     "peal_inbox_drain_seconds",         "",                     "From a webhook's receipt to the end of its handling") \
     X(PARSE_FAILURES,    COUNTER,   1,                     "peal_parse_failures_total",        "",                     "Webhooks that could not be read as their provider's") \
+    X(CAMPAIGN_ROWS,     COUNTER,   3,                     "peal_campaign_rows_total",         "result",               "Rows of campaigns that were carried out, by what became of them") \
     X(DEDUP_HITS,        COUNTER,   1,                     "peal_dedup_hits_total",            "",                     "Deliveries that were not made because another holds their dedup key") \
     X(PROCESS_START,     GAUGE,     0,                     "process_start_time_seconds",       "",                     "When the process started, since 1970") \
     X(PROCESS_CPU,       COUNTER,   0,                     "process_cpu_seconds_total",        "",                     "Time that the process has computed, user and system") \

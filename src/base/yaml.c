@@ -13,6 +13,7 @@ struct Anchor {
 
 typedef struct Reader {
     yaml_parser_t parser;
+    Str given;
     YamlWords words;
     Arena *arena;
     Error *error;
@@ -46,13 +47,25 @@ static void delete_parser(Reader *reader)
     yaml_parser_delete(&reader->parser);
 }
 
+// problem_line is where the library stopped. Of bytes that are no characters it tells the offset.
+static size_t problem_line(const Reader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    size_t line = 1;
+    if (parser->error != YAML_READER_ERROR)
+        return parser->problem_mark.line + 1;
+    for (size_t i = 0; i < parser->problem_offset && i < reader->given.len; i++)
+        line += reader->given.at[i] == '\n';
+    return line;
+}
+
 static Err next_event(Reader *reader, yaml_event_t *ret)
 {
     if (yaml_parser_parse(&reader->parser, ret))
         return ERR_OK;
     const yaml_parser_t *parser = &reader->parser;
     *ret = (yaml_event_t){ 0 };
-    return fail(reader->error, ERR_MALFORMED, "line %zu: %s", parser->problem_mark.line + 1,
+    return fail(reader->error, ERR_MALFORMED, "line %zu: %s", problem_line(reader),
                 parser->problem ? parser->problem : "cannot be read");
 }
 
@@ -445,7 +458,7 @@ Err yaml_read(Arena *arena, Str text, YamlWords words, YamlDocument **ret, size_
               Error *error)
 {
     DEFER(delete_parser)
-    Reader reader = { .words = words, .arena = arena, .error = error };
+    Reader reader = { .given = text, .words = words, .arena = arena, .error = error };
     YamlDocument *documents = NULL;
     size_t count = 0, size = sizeof *documents;
     bool is_over = false;

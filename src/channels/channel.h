@@ -161,6 +161,7 @@ const ChannelType *channel_type_find(Str type);   // of those that Peal knows; N
 const ChannelType *channel_type_at(size_t index); // NULL past the end: for lists in messages
 
 extern const ChannelType channel_memory;
+extern const Shape memory_config_shape; // of its settings, by which failures are rehearsed
 extern const ChannelType channel_http;
 extern const ChannelType channel_email;
 extern const ChannelType channel_forward;

@@ -26,7 +26,7 @@ static const Field fields[] = {
 };
 // clang-format on
 
-static const Shape config_shape = {
+const Shape memory_config_shape = {
     "MemoryConfig",
     SHAPE_ROWS(fields),
     .size = sizeof(Rehearsal),
@@ -39,7 +39,7 @@ const ChannelType channel_memory = {
     .type = "memory",
     .carrier = CARRIER_CAPTURE,
     .parcel_max = 1,
-    .config = &config_shape,
+    .config = &memory_config_shape,
     .capture = capture,
 };
 
@@ -66,7 +66,7 @@ static void capture(const Parcel *parcel)
 {
     Error ignored = { 0 }; // what was saved was checked
     Rehearsal rehearsal = { .answer = ANSWER_DELIVERED };
-    fields_note(parcel->arena, parcel->config, S(""), &config_shape, &rehearsal, &ignored);
+    fields_note(parcel->arena, parcel->config, S(""), &memory_config_shape, &rehearsal, &ignored);
     for (size_t i = 0; i < parcel->count; i++) {
         Outcome outcome = rehearse(parcel->arena, &parcel->messages[i], &rehearsal);
         message_judge(&parcel->messages[i], &outcome);

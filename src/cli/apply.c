@@ -1,9 +1,9 @@
 // apply, diff: definitions from files to the server, with a plan that a person sees first.
 
+#include "cli/apply.h"
+
 #include "base/json.h"
-#include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/project.h"
 
 #include <unistd.h>
 
@@ -18,18 +18,12 @@ static const struct {
     { "delete", "-", "31" },
 };
 
-static bool has_color(void)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    return !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0 && isatty(1) == 1;
-}
-
 static void print_sign(Str action)
 {
     for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
         if (!str_eq(action, str_from(signs[i].action)))
             continue;
-        if (has_color())
+        if (output_has_color(stdout))
             printf("\033[%sm%s\033[0m ", signs[i].color, signs[i].sign);
         else
             printf("%s ", signs[i].sign);
@@ -88,6 +82,17 @@ static bool has_changes(const Json *plan)
     return count_of(plan, "created") + count_of(plan, "updated") + count_of(plan, "deleted") > 0;
 }
 
+// print_warnings tells what to look after, whether it changes or not.
+static void print_warnings(Arena *arena, const Json *plan)
+{
+    for (JsonIter it = json_each(json_get(plan, S("changes"))); json_next(&it);)
+        for (JsonIter warning = json_each(json_get(it.value, S("warnings"))); json_next(&warning);)
+            fprintf(stderr, "Warning: %.*s %.*s: %.*s\n",
+                    STR_ARG(output_value(arena, json_get(it.value, S("kind")))),
+                    STR_ARG(output_value(arena, json_get(it.value, S("id")))),
+                    STR_ARG(output_value(arena, warning.value)));
+}
+
 static void print_plan(Arena *arena, const Json *plan)
 {
     for (JsonIter it = json_each(json_get(plan, S("changes"))); json_next(&it);)
@@ -95,9 +100,11 @@ static void print_plan(Arena *arena, const Json *plan)
     printf("%lld to create, %lld to update, %lld to delete, %lld unchanged.\n",
            (long long) count_of(plan, "created"), (long long) count_of(plan, "updated"),
            (long long) count_of(plan, "deleted"), (long long) count_of(plan, "unchanged"));
+    fflush(stdout);
+    print_warnings(arena, plan);
 }
 
-// print_done tells what was made that is shown this once, and what to look after.
+// print_done tells what was made that is shown this once.
 static void print_done(Arena *arena, const Json *done)
 {
     for (JsonIter it = json_each(json_get(done, S("changes"))); json_next(&it);) {
@@ -107,9 +114,6 @@ static void print_done(Arena *arena, const Json *done)
         if (secret.at)
             printf("%.*s %.*s has the secret %.*s; it is shown this once.\n", STR_ARG(kind),
                    STR_ARG(id), STR_ARG(output_clean(arena, secret)));
-        for (JsonIter warning = json_each(json_get(it.value, S("warnings"))); json_next(&warning);)
-            fprintf(stderr, "Warning: %.*s %.*s: %.*s\n", STR_ARG(kind), STR_ARG(id),
-                    STR_ARG(output_value(arena, warning.value)));
     }
     printf("Created %lld, updated %lld, deleted %lld.\n", (long long) count_of(done, "created"),
            (long long) count_of(done, "updated"), (long long) count_of(done, "deleted"));
@@ -120,7 +124,36 @@ typedef struct Request {
     Client client;
     Project project;
     Str definitions;
+    bool prunes, prunes_all;
 } Request;
+
+// check_prune: what is to go is what the files do not say, so that they have to say something. One
+// that is empty on purpose is a list of nothing.
+static int check_prune(CommandArgs *args, const Project *project)
+{
+    if (args_flag(args, "all") && !args_flag(args, "prune"))
+        return args_usage(args, "--all goes with --prune");
+    if (!args_flag(args, "prune") || project->definitions.count > 0 || project->says_none)
+        return EXIT_DONE;
+    return output_failure(
+        &(Failure){ .exit = EXIT_INVALID,
+                    .error = S("There are no definitions at all"),
+                    .why = S("with --prune that would delete whatever was applied with this set"),
+                    .hint = S("where that is meant, a file that says [] and nothing else") });
+}
+
+static int write_definitions(Request *request)
+{
+    Buf text = buf_new(request->client.arena, REQUEST_BYTES_MAX);
+    JsonOut out = json_out(&text);
+    int status = project_write(&request->project, &out);
+    if (status == EXIT_DONE && text.overflowed)
+        status = output_failure(&(Failure){ .exit = EXIT_INVALID,
+                                            .error = S("The definitions are too many for one call"),
+                                            .why = S("they are more than 32 MiB") });
+    request->definitions = status == EXIT_DONE ? buf_str(&text) : STR_NONE;
+    return status;
+}
 
 static int read_request(CommandArgs *args, Request *ret)
 {
@@ -132,34 +165,29 @@ static int read_request(CommandArgs *args, Request *ret)
     int status = args_expect(args, NULL, 0, path ? 0 : 1);
     if (status == EXIT_DONE)
         status = project_read(arena, path ? path : args_word(args, 0), &ret->project);
+    if (status == EXIT_DONE)
+        status = check_prune(args, &ret->project);
     if (status != EXIT_DONE)
         return status;
     if (set)
         ret->project.set = str_from(set);
-    Buf text = buf_new(arena, REQUEST_BYTES_MAX);
-    JsonOut out = json_out(&text);
-    status = project_write(&ret->project, &out);
-    if (status == EXIT_DONE && text.overflowed)
-        status = output_failure(&(Failure){ .exit = EXIT_INVALID,
-                                            .error = S("The definitions are too many for one call"),
-                                            .why = S("they are more than 32 MiB") });
-    ret->definitions = status == EXIT_DONE ? buf_str(&text) : STR_NONE;
+    ret->prunes = args_flag(args, "prune");
+    ret->prunes_all = ret->prunes && args_flag(args, "all");
     ret->client = client_open(args);
     ret->client.timeout = 10 * (Span) SPAN_MINUTE;
-    return status;
+    return write_definitions(ret);
 }
 
-// ask sends the definitions; plan is the one that was agreed to, none for a dry run.
-static int ask(Request *request, Str plan, Answer *ret)
+// ask sends the definitions; plan is the one that was agreed to, none where nobody saw one.
+static int ask(Request *request, bool is_dry, Str plan, Answer *ret)
 {
-    const CommandArgs *args = request->client.args;
     Buf text = buf_new(request->client.arena, REQUEST_BYTES_MAX + 4096);
     JsonOut out = json_out(&text);
     json_open(&out, '{');
     json_put_str(&out, S("origin"), request->project.set);
-    json_put_bool(&out, S("prune"), args_flag(args, "prune"));
-    json_put_bool(&out, S("pruneAll"), args_flag(args, "prune") && args_flag(args, "all"));
-    json_put_bool(&out, S("dryRun"), !plan.at);
+    json_put_bool(&out, S("prune"), request->prunes);
+    json_put_bool(&out, S("pruneAll"), request->prunes_all);
+    json_put_bool(&out, S("dryRun"), is_dry);
     if (plan.at)
         json_put_str(&out, S("plan"), plan);
     json_put_raw(&out, S("definitions"), request->definitions);
@@ -167,6 +195,15 @@ static int ask(Request *request, Str plan, Answer *ret)
     request->client.place = project_place;
     request->client.place_with = &request->project;
     return client_call(&request->client, "POST", S("/v1/apply"), buf_str(&text), ret);
+}
+
+int apply_all(const Client *client, const Project *project)
+{
+    Request request = { .client = *client, .project = *project };
+    Answer done = { 0 };
+    request.project.arena = client->arena;
+    int status = write_definitions(&request);
+    return status == EXIT_DONE ? ask(&request, false, STR_NONE, &done) : status;
 }
 
 // is_agreed asks a person. Nobody is asked who cannot answer.
@@ -190,10 +227,13 @@ static int is_agreed(const CommandArgs *args)
 
 static int tell_none(const Request *request, const Answer *answer)
 {
-    if (request->client.json)
+    if (request->client.json) {
         output_json(answer->text);
-    else
-        printf("No changes.\n");
+        return EXIT_DONE;
+    }
+    printf("No changes.\n");
+    fflush(stdout);
+    print_warnings(request->client.arena, answer->json);
     return EXIT_DONE;
 }
 
@@ -203,7 +243,7 @@ static int apply(CommandArgs *args)
     Answer plan = { 0 }, done = { 0 };
     int status = read_request(args, &request);
     if (status == EXIT_DONE)
-        status = ask(&request, STR_NONE, &plan);
+        status = ask(&request, true, STR_NONE, &plan);
     if (status != EXIT_DONE)
         return status;
     bool has_any = has_changes(plan.json);
@@ -213,7 +253,7 @@ static int apply(CommandArgs *args)
         status = is_agreed(args);
     // What says the same is still noted to be from these files.
     if (status == EXIT_DONE)
-        status = ask(&request, json_str(json_get(plan.json, S("plan"))), &done);
+        status = ask(&request, false, json_str(json_get(plan.json, S("plan"))), &done);
     if (status != EXIT_DONE)
         return status;
     if (!has_any)
@@ -231,7 +271,7 @@ static int diff(CommandArgs *args)
     Answer plan = { 0 };
     int status = read_request(args, &request);
     if (status == EXIT_DONE)
-        status = ask(&request, STR_NONE, &plan);
+        status = ask(&request, true, STR_NONE, &plan);
     if (status != EXIT_DONE)
         return status == EXIT_FAILED ? EXIT_INVALID : status; // 1 says that there are differences
     if (!has_changes(plan.json))
@@ -245,7 +285,7 @@ static int diff(CommandArgs *args)
 
 // clang-format off
 #define FILE_OPTIONS                                                                               \
-    { "file", "DIR", "a folder, a file, or - for standard input" },                      \
+    { "file", "DIR", "a folder, a file, or - for standard input", .is_single = true },                      \
     { "set", "NAME", "the name of this set of files; that of the folder unless said" },            \
     { "prune", NULL, "delete what was applied with this set before, and is not in it" },           \
     { "all", NULL, "with --prune: delete all that is not in it, whoever made it" }

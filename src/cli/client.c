@@ -121,8 +121,10 @@ static TransferResult send_request(const Client *client, const char *method, Str
     if (client->key.len > 0)
         headers[count++] =
             (Header){ S("authorization"), str_format(arena, "Bearer %.*s", STR_ARG(client->key)) };
-    if (body.at)
-        headers[count++] = (Header){ S("content-type"), S("application/json") };
+    if (body.at || client->file)
+        headers[count++] =
+            (Header){ S("content-type"),
+                      client->body_type.at ? client->body_type : S("application/json") };
     if (client->idempotency_key.len > 0)
         headers[count++] = (Header){ S("idempotency-key"), client->idempotency_key };
     if (client->if_match.len > 0)
@@ -137,8 +139,20 @@ static TransferResult send_request(const Client *client, const char *method, Str
         .timeout = client->timeout,
         .ca = client->ca,
         .response_max = ANSWER_BYTES_MAX,
+        .source = client->file ? input_read : NULL,
+        .source_with = client->file,
+        .source_bytes = client->file ? client->file->bytes : 0,
     };
     return transfer_once(arena, &transfer);
+}
+
+// tell says what is wrong, or keeps it for who asked to say it himself.
+static int tell(const Client *client, const Failure *failure)
+{
+    if (!client->failure)
+        return output_failure(failure);
+    *client->failure = *failure;
+    return failure->exit;
 }
 
 // report_silence says why there is no answer at all.
@@ -173,7 +187,7 @@ static int report_silence(const Client *client, const TransferResult *result)
     case TRANSFER_ANSWERED:
         break;
     }
-    return output_failure(&failure);
+    return tell(client, &failure);
 }
 
 // exit_of gives an HTTP status the exit status of its row in ERR_TABLE.
@@ -253,7 +267,7 @@ static int report_problem(const Client *client, const TransferResult *result, co
         failure.hint = str_format(arena, "the server's log for request %.*s", STR_ARG(request));
     if (client->json && json)
         output_json(result->body);
-    return output_failure(&failure);
+    return tell(client, &failure);
 }
 
 // read_body keeps the text of an answer, and what it means where it is JSON.
@@ -276,13 +290,15 @@ int client_call(const Client *client, const char *method, Str path, Str body, An
     if (result.status < 200 || result.status >= 300)
         return report_problem(client, &result, answer.json);
     if (!is_json && !client->takes_text)
-        return output_failure(&(Failure){
-            .exit = EXIT_FAILED,
-            .error = str_format(client->arena, "What listens at %.*s does not speak as Peal does",
-                                STR_ARG(client->url)),
-            .why = S("the answer is not JSON"),
-            .hint = S("--url or PEAL_URL"),
-        });
+        return tell(client,
+                    &(Failure){
+                        .exit = EXIT_FAILED,
+                        .error = str_format(client->arena,
+                                            "What listens at %.*s does not speak as Peal does",
+                                            STR_ARG(client->url)),
+                        .why = S("the answer is not JSON"),
+                        .hint = S("--url or PEAL_URL"),
+                    });
     *ret = answer;
     return EXIT_DONE;
 }

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/output.h"
 #include "net/listen.h"
 #include "net/transfer.h"
@@ -42,6 +43,8 @@ typedef struct Client {
     Span timeout;
     Str idempotency_key;    // a header of the next calls; none
     Str if_match;           // likewise: the version that is meant to change
+    Str body_type;          // of the bodies that are sent; none: JSON
+    InputFile *file;        // that the next calls send instead of a body; NULL
     bool takes_text;        // an answer need not be JSON
     TransferResult lost;    // by the last client_stream()
     const char *lists_with; // the command that lists what there is, for the hint of a 404; NULL
@@ -49,6 +52,8 @@ typedef struct Client {
     // place says in a person's words where a problem's path leads; NULL: the path is told.
     Str (*place)(void *with, Arena *arena, Str path);
     void *place_with;
+
+    Failure *failure; // where what is wrong is kept instead of being told; NULL
 } Client;
 
 typedef struct Answer {

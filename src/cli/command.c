@@ -45,9 +45,9 @@ static const Command *const client_rows[] = {
     &command_audit,        &command_kpi,         &command_triggers,   &command_templates,
     &command_lists,        &command_channels,    &command_jobs,       &command_automations,
     &command_integrations, &command_sources,     &command_keys,       &command_tenants,
-    &command_surveys,      &command_apply,       &command_diff,       &command_export,
-    &command_hold,         &command_release,     &command_clock,      &command_tick,
-    &command_health,       &command_top,
+    &command_surveys,      &command_campaigns,   &command_apply,      &command_diff,
+    &command_export,       &command_hold,        &command_release,    &command_clock,
+    &command_tick,         &command_health,      &command_top,
 };
 
 static const Command *const offline_rows[] = {
@@ -59,7 +59,7 @@ static const Command *const offline_rows[] = {
 static const struct {
     char letter;
     const char *name;
-} letters[] = { { 'f', "file" }, { 'o', "output" } };
+} letters[] = { { 'f', "file" }, { 'o', "output" }, { 'v', "verbose" } };
 
 static const char *option_by_letter(char letter)
 {
@@ -299,6 +299,8 @@ static int take_option(CommandArgs *args, Str name, const char *inline_value, in
             return args_usage(args, "--%s needs a value: %s", option->name, option->value);
         inline_value = argv[++*at];
     }
+    if (option->is_single && args->values[row])
+        return args_usage(args, "--%s stands twice; give it once", option->name);
     args->values[row] = inline_value;
     return EXIT_DONE;
 }

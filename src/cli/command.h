@@ -2,8 +2,8 @@
 //
 // A Command is a row: what it is called, how it is used, which options it takes and what runs.
 // Help, the check of options and "did you mean" are printed from the rows, so they cannot drift.
-// Options are long (`--file F` or `--file=F`), except that -h is --help, -f is --file and -o is
-// --output; `--` ends them.
+// Options are long (`--file F` or `--file=F`), except that -h is --help, -f is --file, -o is
+// --output and -v is --verbose; `--` ends them.
 //
 // To add a command: write its row beside the function that runs it, declare the row in
 // cli/commands.h and list it in command.c. A command with verbs (`triggers create`) has one more
@@ -29,6 +29,7 @@ typedef struct CommandOption {
     const char *name;  // without the dashes
     const char *value; // what stands for the value in help; NULL: a switch
     const char *help;
+    bool is_single; // a second one is refused; of others the last one counts
 } CommandOption;
 
 typedef struct CommandArgs CommandArgs; // the words and options of one call, parsed and checked

@@ -71,6 +71,9 @@ extern const Command command_automations;
 // surveys.c
 extern const Command command_surveys;
 
+// campaigns.c
+extern const Command command_campaigns;
+
 // system.c
 extern const Command command_hold;
 extern const Command command_release;

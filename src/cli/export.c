@@ -8,6 +8,8 @@
 #include "domain/definition.h"
 #include "domain/list.h"
 
+#include <unistd.h>
+
 enum { EXPORT_BYTES_MAX = 256 << 20 };
 
 typedef struct Export {
@@ -122,13 +124,14 @@ static int write_out(const Export *export, const DefinitionKind *kind, const Buf
 {
     Arena *arena = export->client.arena;
     Error error = { 0 };
-    if (yaml->len == 0)
-        return EXIT_DONE;
     if (!export->folder) {
         fwrite(yaml->at, 1, yaml->len, stdout);
         return EXIT_DONE;
     }
     Str path = str_format(arena, "%s/%s.yaml", export->folder, kind->plural);
+    // What an earlier export wrote of a kind that there is nothing of now says so, too.
+    if (yaml->len == 0 && access(str_z(arena, path), F_OK) != 0)
+        return EXIT_DONE;
     if (file_put(arena, path, buf_str(yaml), &error) != ERR_OK)
         return output_error(&error, S("a folder that can be written to: -o DIR"));
     return EXIT_DONE;
@@ -167,8 +170,12 @@ static int export_all(CommandArgs *args)
 {
     Export export = { .client = client_open(args), .folder = args_option(args, "output") };
     Buf json = buf_new(args_arena(args), EXPORT_BYTES_MAX);
-    int status = EXIT_DONE;
+    int status = args_expect(args, NULL, 0, 0);
     size_t done = 0;
+    if (status == EXIT_DONE && export.folder && export.client.json)
+        status = args_usage(args, "--json prints, and -o writes YAML: give one of them");
+    if (status != EXIT_DONE)
+        return status;
     export.json = json_out(&json);
     json_open(&export.json, '[');
     for (size_t i = 0; definition_kinds[i] && status == EXIT_DONE; i++) {

@@ -6,14 +6,10 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/signing.h"
 #include "cli/why.h"
-#include "providers/provider.h"
 
-enum {
-    ANSWER_BYTES_MAX = 1 << 20,
-    LOOKS_MAX = 50,
-    HEADERS_MAX = PROVIDER_HEADERS_MAX + 2,
-};
+enum { LOOKS_MAX = 50 };
 
 // Sending is one example on its way.
 typedef struct Sending {
@@ -181,41 +177,23 @@ static int read_body(const CommandArgs *args, const ProviderExample *example, St
     return status;
 }
 
-// headers_of are what the provider would send: its kind, and its signature.
-static size_t headers_of(const Sending *sending, Str body, Header ret[HEADERS_MAX])
-{
-    Arena *arena = sending->client.arena;
-    HookHeader kinds[2] = { { S("content-type"), S("application/json") } };
-    HookHeader signs[PROVIDER_HEADERS_MAX];
-    size_t count = 1;
-    if (sending->example->header) {
-        Str value = str_from(sending->example->header), name = str_cut(&value, ':');
-        kinds[count++] = (HookHeader){ name, str_trim(value) };
-    }
-    Hook hook = {
-        .method = S("POST"), .headers = kinds, .header_count = count, .body = body, .at = now()
-    };
-    size_t sign_count =
-        sending->provider->sign(arena, &hook, sending->secret, sending->config, signs);
-    for (size_t i = 0; i < count; i++)
-        ret[i] = (Header){ kinds[i].name, kinds[i].value };
-    for (size_t i = 0; i < sign_count; i++)
-        ret[count + i] = (Header){ signs[i].name, signs[i].value };
-    return count + sign_count;
-}
-
 static int post(const Sending *sending, Str body, TransferResult *ret)
 {
-    Header headers[HEADERS_MAX];
-    Transfer transfer = { .method = S("POST"),
-                          .url = sending->url,
-                          .headers = headers,
-                          .header_count = headers_of(sending, body, headers),
-                          .body = body,
-                          .timeout = sending->client.timeout,
-                          .ca = sending->client.ca,
-                          .response_max = ANSWER_BYTES_MAX };
-    *ret = transfer_once(sending->client.arena, &transfer);
+    const ProviderExample *example = sending->example;
+    HookHeader kind = { 0 };
+    if (example->header)
+        kind = signed_kind(example->header);
+    *ret =
+        signed_post(sending->client.arena, &(SignedHook){ .provider = sending->provider,
+                                                          .url = sending->url,
+                                                          .secret = sending->secret,
+                                                          .config = sending->config,
+                                                          .headers = &kind,
+                                                          .header_count = example->header != NULL,
+                                                          .body = body,
+                                                          .at = now(),
+                                                          .ca = sending->client.ca,
+                                                          .timeout = sending->client.timeout });
     if (ret->problem == TRANSFER_ANSWERED)
         return EXIT_DONE;
     return output_failure(&(Failure){ .exit = EXIT_UNREACHABLE,
@@ -275,18 +253,18 @@ typedef struct Result {
     bool has_event, is_over;
 } Result;
 
+// look_at looks at the row first: its event is there before it is said to be completed.
 static Result look_at(const Client *client, Str id)
 {
     Result result = { 0 };
     const char *text = str_z(client->arena, id);
-    Str event = client_path(client->arena, "/v1/events", text, NULL);
-    result.has_event = client_look(client, event, &result.event);
-    result.is_over = result.has_event;
-    if (!result.is_over &&
-        client_look(client, client_path(client->arena, "/v1/inbox", text, NULL), &result.row)) {
+    if (client_look(client, client_path(client->arena, "/v1/inbox", text, NULL), &result.row)) {
         Str status = json_str(json_get(result.row.json, S("status")));
         result.is_over = str_eq(status, S("completed")) || str_eq(status, S("failed"));
     }
+    Str event = client_path(client->arena, "/v1/events", text, NULL);
+    result.has_event = client_look(client, event, &result.event);
+    result.is_over |= result.has_event;
     return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void close_fd(int *fd)
@@ -13,20 +14,60 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
+static int open_path(const char *path)
+{
+    return strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static ssize_t read_some(int fd, char *to, size_t max)
+{
+    for (;;) {
+        ssize_t got = read(fd, to, max);
+        if (got >= 0 || errno != EINTR)
+            return got;
+    }
+}
+
+bool input_open(const char *path, InputFile *ret)
+{
+    struct stat status;
+    InputFile file = { .fd = open_path(path), .bytes = -1 };
+    if (file.fd < 0 || fstat(file.fd, &status) != 0) {
+        input_close(&file);
+        return false;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        input_close(&file);
+        errno = EISDIR;
+        return false;
+    }
+    if (S_ISREG(status.st_mode) && lseek(file.fd, 0, SEEK_CUR) == 0)
+        file.bytes = status.st_size;
+    *ret = file;
+    return true;
+}
+
+ssize_t input_read(void *with, char *to, size_t max)
+{
+    return read_some(((const InputFile *) with)->fd, to, max);
+}
+
+void input_close(InputFile *file)
+{
+    close_fd(&file->fd);
+}
+
 bool input_file(Arena *arena, const char *path, Str *ret)
 {
-    DEFER(close_fd)
-    int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    DEFER(close_fd) int fd = open_path(path);
     Buf text = buf_new(arena, INPUT_BYTES_MAX);
     char chunk[16 * 1024];
     if (fd < 0)
         return false;
     for (;;) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
+        ssize_t got = read_some(fd, chunk, sizeof chunk);
         if (got == 0)
             break;
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got < 0)
             return false;
         buf_add_bytes(&text, chunk, (size_t) got);
@@ -37,6 +78,11 @@ bool input_file(Arena *arena, const char *path, Str *ret)
     }
     *ret = text.len > 0 ? buf_str(&text) : S("");
     return true;
+}
+
+Str input_why(void)
+{
+    return errno == EFBIG ? S("it has more than 32 MiB") : str_from(strerror(errno));
 }
 
 // parse names the place (a file, --data) where the text came from when it is not JSON.
@@ -62,7 +108,7 @@ int input_json_file(Arena *arena, const char *path, Input *ret)
         return output_failure(&(Failure){
             .exit = EXIT_INVALID,
             .error = str_format(arena, "%s could not be read", place),
-            .why = str_from(strerror(errno)),
+            .why = input_why(),
         });
     return parse(arena, place, text, ret);
 }

@@ -13,7 +13,7 @@ static const struct {
     { "delivered", "32" }, { "completed", "32" }, { "created", "32" },
 };
 
-static bool has_color(FILE *stream)
+bool output_has_color(FILE *stream)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && no_color[0])
@@ -44,7 +44,7 @@ Str output_clean(Arena *arena, Str text)
 
 static void label(const char *name, const char *color)
 {
-    if (has_color(stderr))
+    if (output_has_color(stderr))
         fprintf(stderr, "\033[%sm%s\033[0m ", color, name);
     else
         fprintf(stderr, "%s ", name);
@@ -134,7 +134,7 @@ static void print_cell(Str cell, bool is_title, bool colored)
 void grid_print(const Grid *grid, GridStyle style)
 {
     assert(grid->count % grid->columns == 0); // rows are filled to their end
-    bool colored = has_color(stdout);
+    bool colored = output_has_color(stdout);
     size_t *widths = ARENA_ARRAY(grid->arena, size_t, grid->columns);
     for (size_t i = 0; i < grid->count; i++) {
         size_t wide = width(grid->cells[i]);

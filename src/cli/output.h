@@ -65,6 +65,9 @@ Str output_value(Arena *arena, const Json *value);
 // output_members is an object as name=value name=value, for a line of a timeline.
 Str output_members(Arena *arena, const Json *object);
 
+// output_has_color: a person sees what goes there, and asked for no plain text.
+bool output_has_color(FILE *stream);
+
 // output_clean is text without control characters.
 Str output_clean(Arena *arena, Str text);
 

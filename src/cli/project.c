@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+// BYTE_ORDER_MARK is what some editors begin a file with.
+#define BYTE_ORDER_MARK S("\xef\xbb\xbf")
+
 static int read_file(Project *project, const ProjectFile *file);
 
 static int refuse(const Project *project, const char *path, Str why)
@@ -38,21 +41,32 @@ static int add_file(Project *project, Str path, Str name)
 
 static int find_files(Project *project, Str path, Str name, int depth);
 
+static int pass_by(const Project *project, Str path, const char *why)
+{
+    fprintf(stderr, "Left out: %.*s, %s\n", STR_ARG(output_clean(project->arena, path)), why);
+    return EXIT_DONE;
+}
+
 static int find_entry(Project *project, Str path, Str name, const char *entry, int depth)
 {
-    struct stat found;
+    struct stat itself, found;
     Arena *arena = project->arena;
     Str at = str_format(arena, "%.*s/%s", STR_ARG(path), entry);
     Str told = name.len ? str_format(arena, "%.*s/%s", STR_ARG(name), entry)
                         : str_dup(arena, str_from(entry));
-    // A link to a folder is not followed: it may lead back.
-    if (lstat(str_z(arena, at), &found) != 0)
+    if (lstat(str_z(arena, at), &itself) != 0)
         return refuse(project, str_z(arena, at), str_from(strerror(errno)));
-    if (S_ISDIR(found.st_mode))
+    if (S_ISDIR(itself.st_mode))
         return find_files(project, at, told, depth + 1);
-    if (!is_definitions(told) || stat(str_z(arena, at), &found) != 0 || !S_ISREG(found.st_mode))
+    bool is_there = stat(str_z(arena, at), &found) == 0;
+    if (!is_there && is_definitions(told))
+        return refuse(project, str_z(arena, at), str_from(strerror(errno)));
+    if (is_there && S_ISDIR(found.st_mode)) // it may lead back
+        return pass_by(project, at, "a link to a folder");
+    if (!is_definitions(told))
         return EXIT_DONE;
-    return add_file(project, at, told);
+    return S_ISREG(found.st_mode) ? add_file(project, at, told)
+                                  : pass_by(project, at, "which is no file");
 }
 
 static void free_entries(struct dirent ***entries)
@@ -113,25 +127,22 @@ int project_read(Arena *arena, const char *path, Project *ret)
 
 static const DefinitionKind *kind_of(const Json *json)
 {
+    size_t rank;
     Str name = json_str(json_get(json, S("kind")));
-    for (size_t i = 0; definition_kinds[i]; i++)
-        if (str_eq(name, str_from(definition_kinds[i]->kind)))
-            return definition_kinds[i];
-    return NULL;
+    return definition_rank(name, &rank) ? definition_kinds[rank] : NULL;
 }
 
 static void add_part(Project *project, const ProjectPart *part)
 {
-    if (str_eq(json_str(json_get(part->json, S("kind"))), S("scenario")))
-        return;
-    if (project->count == project->room) {
-        size_t room = project->room ? project->room * 2 : 64, size = sizeof *part;
-        project->parts =
-            arena_grow(project->arena, project->parts, project->count * size, room * size);
-        project->room = room;
+    bool is_scenario = str_eq(json_str(json_get(part->json, S("kind"))), S("scenario"));
+    ProjectParts *parts = is_scenario ? &project->scenarios : &project->definitions;
+    if (parts->count == parts->room) {
+        size_t room = parts->room ? parts->room * 2 : 64, size = sizeof *part;
+        parts->at = arena_grow(project->arena, parts->at, parts->count * size, room * size);
+        parts->room = room;
     }
-    project->parts[project->count] = *part;
-    project->parts[project->count++].kind = kind_of(part->json);
+    parts->at[parts->count] = *part;
+    parts->at[parts->count++].kind = kind_of(part->json);
 }
 
 static void add_document(Project *project, const ProjectFile *file, const YamlDocument *document,
@@ -146,6 +157,7 @@ static void add_document(Project *project, const ProjectFile *file, const YamlDo
         add_part(project, &part);
         return;
     }
+    project->says_none |= json_count(document->json) == 0;
     for (JsonIter it = json_each(document->json); json_next(&it);) {
         part.inside = str_format(project->arena, "/%zu", it.index - 1);
         part.json = it.value;
@@ -155,7 +167,7 @@ static void add_document(Project *project, const ProjectFile *file, const YamlDo
 
 static bool is_json(Str name, Str text)
 {
-    Str start = text;
+    Str start = str_starts(text, BYTE_ORDER_MARK) ? str_skip(text, BYTE_ORDER_MARK.len) : text;
     while (start.len > 0 && (start.at[0] <= ' '))
         start = str_skip(start, 1);
     bool begins = start.len > 0 && (start.at[0] == '{' || start.at[0] == '[');
@@ -167,10 +179,14 @@ static Err parse(Arena *arena, Str name, Str text, YamlDocument **ret, size_t *r
 {
     if (!is_json(name, text))
         return yaml_read(arena, text, YAML_CORE, ret, ret_count, error);
-    *ret = ARENA_NEW(arena, YamlDocument);
-    **ret = (YamlDocument){ 0 };
+    YamlDocument *document = ARENA_NEW(arena, YamlDocument);
+    if (str_starts(text, BYTE_ORDER_MARK))
+        text = str_skip(text, BYTE_ORDER_MARK.len);
+    TRY(json_parse(arena, text, &document->json, error));
+    document->lines = json_lines(arena, text, &document->count);
+    *ret = document;
     *ret_count = 1;
-    return json_parse(arena, text, &(*ret)->json, error);
+    return ERR_OK;
 }
 
 static int read_file(Project *project, const ProjectFile *file)
@@ -182,7 +198,7 @@ static int read_file(Project *project, const ProjectFile *file)
     size_t count;
     Str text;
     if (!input_file(arena, path, &text))
-        return refuse(project, path, str_from(strerror(errno)));
+        return refuse(project, path, input_why());
     project->bytes += text.len;
     if (project->bytes > PROJECT_BYTES_MAX)
         return refuse(project, path, S("all files together are more than 30 MiB"));
@@ -197,10 +213,8 @@ Str project_part_place(Arena *arena, const ProjectPart *part, Str pointer)
 {
     Str whole = STR_JOIN(arena, part->inside, pointer);
     Buf place = buf_new(arena, BUF_WHOLE);
-    buf_add(&place, part->file->name);
-    if (part->document->lines)
-        buf_add_format(&place, ":%zu", yaml_line(part->document, whole));
-    buf_add_format(&place, ", document %zu", part->number);
+    buf_add_format(&place, "%.*s:%zu, document %zu", STR_ARG(part->file->name),
+                   yaml_line(part->document, whole), part->number);
     if (whole.len > 0)
         buf_add_format(&place, ", %.*s", STR_ARG(whole));
     return buf_str(&place);
@@ -214,18 +228,18 @@ Str project_place(void *with, Arena *arena, Str path)
     if (!str_starts(path, prefix))
         return path;
     Str rest = str_skip(path, prefix.len), number = str_cut(&rest, '/');
-    if (!str_to_i64(number, 0, (int64_t) project->count - 1, &index))
+    if (!str_to_i64(number, 0, (int64_t) project->definitions.count - 1, &index))
         return path;
     Str pointer = rest.at ? str_format(arena, "/%.*s", STR_ARG(rest)) : S("");
-    return project_part_place(arena, &project->parts[index], pointer);
+    return project_part_place(arena, &project->definitions.at[index], pointer);
 }
 
 int project_write(const Project *project, JsonOut *out)
 {
     int status = EXIT_DONE;
     json_open(out, '[');
-    for (size_t i = 0; i < project->count; i++) {
-        int wrote = reference_write(project->arena, &project->parts[i], out);
+    for (size_t i = 0; i < project->definitions.count; i++) {
+        int wrote = reference_write(project, &project->definitions.at[i], out);
         status = status == EXIT_DONE ? wrote : status;
     }
     json_close(out, ']');

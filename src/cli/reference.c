@@ -10,9 +10,14 @@
 
 #include <errno.h>
 
+// What stands in for a secret, and for a URL. It is long enough for every kind of secret.
+#define STAND_IN "whsec_c3RhbmQtaW4tc3RhbmQtaW4tc3RhbmQtaW4hISE="
+#define STAND_IN_URL "https://stand-in.invalid/"
+
 // Referring is a part on its way out.
 typedef struct Referring {
     Arena *arena;
+    bool stands_in;
     const ProjectPart *part;
     JsonOut *out;
     int status;
@@ -51,13 +56,42 @@ static void put_kept(const Referring *referring, Str pointer, Str name)
     json_close(referring->out, '}');
 }
 
-static void put_variable(Referring *referring, Str name, bool is_secret, Str pointer)
+// put_text puts what a reference stands for. An empty secret is what a CI leaves of one that it has
+// not: nobody means it.
+static void put_text(Referring *referring, Str from, Str text, bool is_secret, Str pointer)
+{
+    const char *why = NULL;
+    if (!str_is_utf8(text))
+        why = "is no text: it is not UTF-8, or has a NUL";
+    else if (text.len > PROJECT_TEXT_MAX)
+        why = "has more than 1 MiB";
+    else if (is_secret && text.len == 0)
+        why = "is empty, which no secret is";
+    if (why)
+        complain(referring, pointer, str_format(referring->arena, "%.*s %s", STR_ARG(from), why));
+    else
+        json_add_str(referring->out, text);
+}
+
+// put_stand_in puts something in the place of a secret or a URL; false where it may not.
+static bool put_stand_in(const Referring *referring, const Field *field, bool is_secret)
+{
+    bool is_url = field->kind == FIELD_URL;
+    if (!referring->stands_in || (!is_secret && !is_url))
+        return false;
+    json_add_str(referring->out, is_url ? S(STAND_IN_URL) : S(STAND_IN));
+    return true;
+}
+
+static void put_variable(Referring *referring, Str name, const Field *field, bool is_secret,
+                         Str pointer)
 {
     const char *value = getenv(str_z(referring->arena, name));
-    if (value && str_is_utf8(str_from(value)))
-        json_add_str(referring->out, str_from(value));
-    else if (value)
-        complain(referring, pointer, S("the variable is not UTF-8"));
+    bool is_missing = !value || (is_secret && !*value);
+    if (is_missing && put_stand_in(referring, field, is_secret))
+        return;
+    if (value)
+        put_text(referring, name, str_from(value), is_secret, pointer);
     else if (is_secret)
         put_kept(referring, pointer, name);
     else
@@ -76,56 +110,59 @@ static Str beside(Arena *arena, const ProjectFile *file, Str path)
     return STR_JOIN(arena, (Str){ file->path.at, end }, path);
 }
 
-static void put_file(Referring *referring, Str path, Str pointer)
+static void put_file(Referring *referring, Str path, const Field *field, bool is_secret,
+                     Str pointer)
 {
     Arena *arena = referring->arena;
     Str at = beside(arena, referring->part->file, path), text;
     if (!input_file(arena, str_z(arena, at), &text)) {
-        complain(referring, pointer, str_format(arena, "%.*s: %s", STR_ARG(at), strerror(errno)));
+        if (put_stand_in(referring, field, is_secret))
+            return;
+        complain(referring, pointer,
+                 str_format(arena, "%.*s: %.*s", STR_ARG(at), STR_ARG(input_why())));
         return;
     }
     if (str_ends(text, S("\n")))
-        text.len--;
-    if (str_ends(text, S("\r")))
-        text.len--;
-    if (text.len > PROJECT_SECRET_MAX || !str_is_utf8(text))
-        complain(referring, pointer,
-                 str_format(arena, "%.*s is no text of at most 64 KiB", STR_ARG(at)));
-    else
-        json_add_str(referring->out, text);
+        text.len -= str_ends(text, S("\r\n")) ? 2 : 1;
+    put_text(referring, at, text, is_secret, pointer);
 }
 
-static void put_reference(Referring *referring, const Json *value, bool is_secret, Str pointer)
+static void put_reference(Referring *referring, const Json *value, const Field *field,
+                          bool is_secret, Str pointer)
 {
     Str name = json_str(json_get(value, S("env")));
     if (name.at)
-        put_variable(referring, name, is_secret, pointer);
+        put_variable(referring, name, field, is_secret, pointer);
     else
-        put_file(referring, json_str(json_get(value, S("file"))), pointer);
+        put_file(referring, json_str(json_get(value, S("file"))), field, is_secret, pointer);
 }
 
-// inner_shape is that of a member whose rows depend on the rest of the definition.
-static const Shape *inner_shape(const DefinitionKind *kind, const Json *body, Str member)
+// Inner is the member of a definition whose rows depend on the rest of it.
+typedef struct Inner {
+    Str name; // none: there is no such member
+    const Shape *shape;
+} Inner;
+
+static const Shape *config_shape(Str provider)
 {
     ProviderName name;
-    Str provider = json_str(json_get(body, S("provider")));
-    if (kind == &definition_channel && str_eq(member, S("config"))) {
-        const ChannelType *type = channel_type_find(json_str(json_get(body, S("type"))));
-        return type ? type->config : NULL;
-    }
-    if (kind == &definition_integration && str_eq(member, S("token")))
-        return token_shape(token_source(json_get(body, member)));
-    if (kind != &definition_source || !str_eq(member, S("config")))
-        return NULL;
     if (str_eq(provider, S("table")))
         return &source_table_shape;
     const Provider *of = provider_name_parse(provider, &name) ? provider_of(name) : NULL;
     return of ? of->config : NULL;
 }
 
-static Str below(Arena *arena, Str pointer, Str name)
+static Inner find_inner(const DefinitionKind *kind, const Json *body)
 {
-    return str_format(arena, "%.*s/%.*s", STR_ARG(pointer), STR_ARG(name));
+    if (kind == &definition_channel) {
+        const ChannelType *type = channel_type_find(json_str(json_get(body, S("type"))));
+        return (Inner){ S("config"), type ? type->config : NULL };
+    }
+    if (kind == &definition_integration)
+        return (Inner){ S("token"), token_shape(token_source(json_get(body, S("token")))) };
+    if (kind == &definition_source)
+        return (Inner){ S("config"), config_shape(json_str(json_get(body, S("provider")))) };
+    return (Inner){ 0 };
 }
 
 static void put_value(Referring *referring, const Field *field, bool is_secret, const Json *value,
@@ -133,7 +170,7 @@ static void put_value(Referring *referring, const Field *field, bool is_secret, 
 {
     const Field *alone = field && field->flags & FIELD_ALONE ? field->of : field;
     if (alone && field_may_refer(alone) && is_reference(value))
-        put_reference(referring, value, is_secret, pointer);
+        put_reference(referring, value, alone, is_secret, pointer);
     else if (field && field->inside && json_type(value) == JSON_OBJECT)
         put_object(referring, field->inside, value, pointer);
     else
@@ -150,7 +187,7 @@ static void put_all(Referring *referring, const Field *field, const Json *value,
         if (is_map)
             json_key(referring->out, it.key);
         put_value(referring, field->of, is_secret, it.value,
-                  below(referring->arena, pointer, name));
+                  json_below(referring->arena, pointer, name));
     }
     json_close(referring->out, is_map ? '}' : ']');
 }
@@ -174,29 +211,31 @@ static void put_object(Referring *referring, const Shape *shape, const Json *obj
     json_open(referring->out, '{');
     for (JsonIter it = json_each(object); json_next(&it);) {
         json_key(referring->out, it.key);
-        put_member(referring, shape, it.key, it.value, below(referring->arena, pointer, it.key));
+        put_member(referring, shape, it.key, it.value,
+                   json_below(referring->arena, pointer, it.key));
     }
     json_close(referring->out, '}');
 }
 
-int reference_write(Arena *arena, const ProjectPart *part, JsonOut *out)
+int reference_write(const Project *project, const ProjectPart *part, JsonOut *out)
 {
-    Referring referring = { arena, part, out, EXIT_DONE };
+    Arena *arena = project->arena;
+    Referring referring = { arena, project->stands_in, part, out, EXIT_DONE };
     const DefinitionKind *kind = part->kind;
     if (json_type(part->json) != JSON_OBJECT || !kind) { // which the server complains of
         json_add_raw(out, json_text(arena, part->json));
         return EXIT_DONE;
     }
+    Inner inner = find_inner(kind, part->json);
     json_open(out, '{');
     json_put_str(out, S("origin"), part->file->name);
     for (JsonIter it = json_each(part->json); json_next(&it);) {
-        const Shape *inner = inner_shape(kind, part->json, it.key);
-        Str pointer = below(arena, S(""), it.key);
+        Str pointer = json_below(arena, S(""), it.key);
         if (str_eq(it.key, S("origin")))
             continue;
         json_key(out, it.key);
-        if (inner && json_type(it.value) == JSON_OBJECT)
-            put_object(&referring, inner, it.value, pointer);
+        if (inner.shape && str_eq(it.key, inner.name) && json_type(it.value) == JSON_OBJECT)
+            put_object(&referring, inner.shape, it.value, pointer);
         else
             put_member(&referring, kind->shape, it.key, it.value, pointer);
     }

@@ -5,4 +5,4 @@
 
 // reference_write writes a part as the server takes it, with the name of its file as its origin; an
 // exit status, and what is wrong was told.
-int reference_write(Arena *arena, const ProjectPart *part, JsonOut *out);
+int reference_write(const Project *project, const ProjectPart *part, JsonOut *out);

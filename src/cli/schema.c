@@ -4,6 +4,7 @@
 #include "channels/channel.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/scenario.h"
 #include "cli/schema.h"
 #include "domain/definition.h"
 #include "domain/integration.h"
@@ -11,6 +12,7 @@
 #include "providers/provider.h"
 
 #define COMPONENT "#/components/schemas/"
+#define SCENARIO "scenario" // which is no definition, but stands beside them
 
 static void open_member(JsonOut *out, Str key, char bracket)
 {
@@ -105,7 +107,18 @@ static void put_kind(JsonOut *out, Arena *arena, const DefinitionKind *kind)
     json_close(out, '}');
 }
 
-// put_any writes the schema of a definition of any kind.
+// kind_at is the name of each kind of document there is, definitions first; NULL past the end.
+static const char *kind_at(size_t index)
+{
+    size_t count = 0;
+    while (definition_kinds[count])
+        count++;
+    if (index < count)
+        return definition_kinds[index]->kind;
+    return index == count ? SCENARIO : NULL;
+}
+
+// put_any writes the schema of a document of any kind.
 static void put_any(JsonOut *out, Arena *arena)
 {
     json_open(out, '{');
@@ -114,14 +127,14 @@ static void put_any(JsonOut *out, Arena *arena)
     open_member(out, S("properties"), '{');
     open_member(out, S("kind"), '{');
     open_member(out, S("enum"), '[');
-    for (size_t i = 0; definition_kinds[i]; i++)
-        json_add_str(out, str_from(definition_kinds[i]->kind));
+    for (size_t i = 0; kind_at(i); i++)
+        json_add_str(out, str_from(kind_at(i)));
     json_close(out, ']');
     json_close(out, '}');
     json_close(out, '}');
     open_member(out, S("allOf"), '[');
-    for (size_t i = 0; definition_kinds[i]; i++) {
-        const char *kind = definition_kinds[i]->kind;
+    for (size_t i = 0; kind_at(i); i++) {
+        const char *kind = kind_at(i);
         json_open(out, '{');
         json_put_raw(out, S("if"), says(arena, "kind", kind));
         json_put_raw(out, S("then"), str_format(arena, "{\"$ref\":\"" COMPONENT "%s\"}", kind));
@@ -146,6 +159,8 @@ static void put_components(JsonOut *out, Arena *arena)
         json_key(out, str_from(definition_kinds[i]->kind));
         put_kind(out, arena, definition_kinds[i]);
     }
+    json_key(out, S(SCENARIO));
+    fields_schema(out, &scenario_shape, FIELDS_TAKEN);
     json_key(out, S("definition"));
     put_any(out, arena);
     json_close(out, '}');
@@ -179,9 +194,9 @@ static int schema(CommandArgs *args)
     int status = args_expect(args, "a KIND", 0, 1);
     if (status != EXIT_DONE)
         return status;
-    for (; definition_kinds[count]; count++) {
+    for (; kind_at(count); count++) {
         assert(count < ARRAY_LEN(known));
-        known[count] = definition_kinds[count]->kind;
+        known[count] = kind_at(count);
         if (kind && strcmp(kind, known[count]) == 0) {
             output_json(schema_text(args_arena(args), kind));
             return EXIT_DONE;

@@ -85,12 +85,28 @@ static SurveyWord take_multiple(Taking *taking)
     return SURVEY_WORD_NONE;
 }
 
+// with_plain_digits is text with 0 to 9 for the digits that Arabic and Persian keyboards type.
+static Str with_plain_digits(Arena *arena, Str text)
+{
+    Buf out = buf_new(arena, BUF_WHOLE);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char first = (unsigned char) text.at[i];
+        unsigned char second = (unsigned char) (i + 1 < text.len ? text.at[i + 1] : 0);
+        bool is_arabic = first == 0xd9 && second >= 0xa0 && second <= 0xa9;
+        bool is_persian = first == 0xdb && second >= 0xb0 && second <= 0xb9;
+        buf_add_char(&out, is_arabic || is_persian ? (char) ('0' + (second & 0xf)) : text.at[i]);
+        i += is_arabic || is_persian;
+    }
+    return buf_str(&out);
+}
+
 // number_given is a number; in a form, a text that is one. NULL: it is none.
 static const Json *number_given(const Taking *taking)
 {
     const Json *number = taking->given;
     if (taking->from == ANSWERS_FORM && json_type(number) == JSON_STRING)
-        number = parsed(taking->arena, str_trim(json_str(number)));
+        number =
+            parsed(taking->arena, with_plain_digits(taking->arena, str_trim(json_str(number))));
     return json_type(number) == JSON_NUMBER ? number : NULL;
 }
 

@@ -343,6 +343,7 @@ static AuditKind kind_of(FactKind kind)
         [FACT_UNTRIED] = AUDIT_OTHER,
         [FACT_SENT] = AUDIT_OTHER,
         [FACT_INTEGRATION_TURNED] = AUDIT_INTEGRATION_CHANGED,
+        [FACT_SURVEY_PUBLISHED] = AUDIT_SURVEY_PUBLISHED,
     };
     return kinds[kind];
 }

@@ -51,7 +51,8 @@
     X(PURGE,                   "Purge")                       \
     X(CROSS_TENANT_READ,       "CrossTenant.Read")            \
     X(OTHER,                   "Other")                       \
-    X(INTEGRATION_CHANGED,     "Integration.Changed")
+    X(INTEGRATION_CHANGED,     "Integration.Changed")         \
+    X(SURVEY_PUBLISHED,        "Survey.Published")
 
 #define AUDIT_STATUS_TABLE(X)                                                              \
     /* name        text          error  what it says                                    */ \

@@ -43,7 +43,8 @@ Sha256 dedup_parts(Arena *scratch, const Str *parts, size_t count)
 {
     Buf text = buf_new(scratch, BUF_WHOLE);
     for (size_t i = 0; i < count; i++) {
-        buf_add_format(&text, "%zu:", parts[i].len);
+        buf_add_i64(&text, (int64_t) parts[i].len);
+        buf_add_char(&text, ':');
         buf_add(&text, parts[i]);
     }
     return sha256(buf_str(&text));

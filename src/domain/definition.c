@@ -84,3 +84,13 @@ const DefinitionKind *const definition_kinds[] = {
 #undef DEFINITION_ENTRY
         NULL,
 };
+
+bool definition_rank(Str kind, size_t *ret)
+{
+    for (size_t i = 0; definition_kinds[i]; i++)
+        if (str_eq(kind, str_from(definition_kinds[i]->kind))) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}

@@ -49,6 +49,9 @@ DEFINITION_OPERATOR_TABLE(DEFINITION_EXTERN)
 
 extern const DefinitionKind *const definition_kinds[]; // ends with NULL
 
+// definition_rank finds a kind among them by its name; false: there is none such.
+bool definition_rank(Str kind, size_t *ret) MUST_USE;
+
 // DEFINITION_SHOWN are the rows that every definition's answer has beside what was given.
 // DEFINITION_COUNTED are those without the warnings, for a kind that tells more of these.
 #define DEFINITION_COUNTED                                                                         \

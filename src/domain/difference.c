@@ -120,31 +120,14 @@ static void note(Difference *found, Str path, const Json *from, const Json *to)
                                      .now = is_kept ? told(arena, to) : STR_NONE });
 }
 
-// below is the pointer of a member, whose name is escaped as RFC 6901 says.
-static Str below(Arena *arena, Str path, Str name)
-{
-    Buf text = buf_new(arena, BUF_WHOLE);
-    buf_add(&text, path);
-    buf_add_char(&text, '/');
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.at[i] == '~')
-            buf_add(&text, S("~0"));
-        else if (name.at[i] == '/')
-            buf_add(&text, S("~1"));
-        else
-            buf_add_char(&text, name.at[i]);
-    }
-    return buf_str(&text);
-}
-
 static void compare_members(Difference *found, Str path, const Json *from, const Json *to)
 {
     Arena *arena = found->arena;
     for (JsonIter it = json_each(from); json_next(&it);)
-        compare(found, below(arena, path, it.key), it.value, json_get(to, it.key));
+        compare(found, json_below(arena, path, it.key), it.value, json_get(to, it.key));
     for (JsonIter it = json_each(to); json_next(&it);)
         if (!json_get(from, it.key))
-            note(found, below(arena, path, it.key), NULL, it.value);
+            note(found, json_below(arena, path, it.key), NULL, it.value);
 }
 
 static Str at_index(Arena *arena, Str path, size_t index)

@@ -37,7 +37,8 @@
     X(UNTRIED,             "delivery.untried",    "none: it moved from sending, and nothing was sent") \
     X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told") \
     X(INTEGRATION_TURNED,  "integration.turned",  "id/status; id/bound: it was given a place by its broker") \
-    X(EVENT,               "event.taken",         "the event's kind")
+    X(EVENT,               "event.taken",         "the event's kind")             \
+    X(SURVEY_PUBLISHED,    "survey.published",    "survey/version")
 // clang-format on
 
 typedef enum FactKind {

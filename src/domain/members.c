@@ -31,21 +31,7 @@ Str members_shown(Str text)
 Str members_pointer(const Members *members, Str name)
 {
     Arena *arena = members->error->arena;
-    if (!arena)
-        return S("");
-
-    Buf pointer = buf_new(arena, members->pointer.len + 1 + 2 * name.len);
-    buf_add(&pointer, members->pointer);
-    buf_add_char(&pointer, '/');
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.at[i] == '~')
-            buf_add(&pointer, S("~0"));
-        else if (name.at[i] == '/')
-            buf_add(&pointer, S("~1"));
-        else
-            buf_add_char(&pointer, name.at[i]);
-    }
-    return buf_str(&pointer);
+    return arena ? json_below(arena, members->pointer, name) : S("");
 }
 
 void members_note(const Members *members, Str name, const char *code, const char *format, ...)

@@ -1,5 +1,6 @@
 #include "domain/phrase.h"
 
+#include "base/html.h"
 #include "domain/calendar.h"
 
 // Hole is a placeholder.
@@ -297,28 +298,10 @@ bool phrase_knows(Str name, const Event *event)
     return find_hole(&hole, event, S("-"), &steps).type != JSON_ABSENT;
 }
 
-static void add_escaped(Buf *out, Str text)
-{
-    for (size_t from = 0, at = 0; at <= text.len; at++) {
-        char c = at < text.len ? text.at[at] : '\0';
-        Str escape = c == '&'    ? S("&amp;")
-                     : c == '<'  ? S("&lt;")
-                     : c == '>'  ? S("&gt;")
-                     : c == '"'  ? S("&quot;")
-                     : c == '\'' ? S("&#39;")
-                                 : STR_NONE;
-        if (!escape.at && at < text.len)
-            continue;
-        buf_add(out, (Str){ text.at + from, at - from });
-        buf_add(out, escape);
-        from = at + 1;
-    }
-}
-
 static void add(Buf *out, Str text, bool is_html)
 {
     if (is_html)
-        add_escaped(out, text);
+        html_add(out, text);
     else
         buf_add(out, text);
 }

@@ -525,6 +525,17 @@ Str survey_text(const SurveyText *text, Str locale)
     return found.at ? found : S("");
 }
 
+Str survey_text_language(const SurveyText *text, Str locale)
+{
+    return text->count ? text->languages[pick(text->languages, text->texts, text->count, locale)]
+                       : STR_NONE;
+}
+
+bool survey_speaks(const Survey *survey, Str locale)
+{
+    return str_eq_tag(base_of(survey_language(survey, locale)), base_of(locale));
+}
+
 Str survey_language(const Survey *survey, Str locale)
 {
     return survey->languages[pick(survey->languages, NULL, survey->language_count, locale)];

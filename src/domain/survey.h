@@ -63,9 +63,11 @@ typedef struct SurveyText {
 } SurveyText;
 
 // survey_text is the text for a locale: in that very language, else in its base (ar for ar-SA),
-// else in the survey's first; empty where there is none at all. survey_language is the language
-// that a person of that locale is spoken to in.
+// else in the survey's first; empty where there is none at all. survey_text_language is the
+// language that this text is in; survey_language is the one that a person of that locale is spoken
+// to in.
 Str survey_text(const SurveyText *text, Str locale);
+Str survey_text_language(const SurveyText *text, Str locale);
 
 typedef struct Choice {
     Str value;
@@ -140,6 +142,10 @@ Err survey_parse(Arena *arena, Str body, Survey *ret, Error *error) MUST_USE;
 Err survey_check(Arena *arena, const Survey *survey, Error *error) MUST_USE;
 
 Str survey_language(const Survey *survey, Str locale);
+
+// survey_speaks is false where a person of that locale is spoken to in a language that was not
+// asked for.
+bool survey_speaks(const Survey *survey, Str locale);
 
 // survey_question finds one by its id; question_count where there is none.
 size_t survey_question(const Survey *survey, Str id);

@@ -1,8 +1,9 @@
 #include "domain/survey_words.h"
 
-enum { LANGUAGES = 2 };
+enum { LANGUAGES = 7 };
 
-static const char *const languages[LANGUAGES] = { "en", "ar" }; // the first is for all others
+// The first is for all others.
+static const char *const languages[LANGUAGES] = { "en", "ar", "de", "es", "fr", "pl", "tr" };
 
 static const struct {
     const char *code, *texts[LANGUAGES];
@@ -26,6 +27,11 @@ static size_t column_of(Str language)
         if (str_eq_nocase((Str){ language.at, len }, str_from(languages[i])))
             return i;
     return 0;
+}
+
+Str survey_word_language(Str language)
+{
+    return str_from(languages[column_of(language)]);
 }
 
 Str survey_word_text(Arena *arena, SurveyWord word, Str language, double min, double max)

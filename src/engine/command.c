@@ -63,19 +63,34 @@ static bool tidies_first(Engine *engine, EngineCommand *command)
         return false;
     command->has_tidied = true;
     engine->duties[DUTY_PURGE].is_wanted = true;
+    engine->duties[DUTY_CAMPAIGN].is_wanted = true; // uploads that broke off
     engine->duties[DUTY_SEQUENCE].is_wanted = true;
     engine->duties[DUTY_SEAL].is_wanted = true;
     return true;
 }
 
-// drains_first has what waits in the inbox become events before the command looks for what is due.
-static bool drains_first(Engine *engine, EngineCommand *command)
+// Where what comes in waits: the inbox, and the files of campaigns.
+static const DutyName intakes[] = { DUTY_DRAIN, DUTY_CAMPAIGN };
+
+// takes_in_first has what waits there become events before the command looks for what is due: true
+// where it has just been asked for, which the next turn does.
+static bool takes_in_first(Engine *engine, EngineCommand *command)
 {
-    DutyState *drain = &engine->duties[DUTY_DRAIN];
-    if (!command->has_drained)
-        drain->is_wanted = true;
-    command->has_drained = true;
-    return drain->is_wanted && engine_monotonic(engine) >= drain->retry_at;
+    bool is_asked = !command->has_taken_in;
+    for (size_t i = 0; i < ARRAY_LEN(intakes); i++)
+        engine->duties[intakes[i]].is_wanted |= is_asked;
+    command->has_taken_in = true;
+    return is_asked;
+}
+
+static bool is_taking_in(const Engine *engine)
+{
+    bool is_left = false;
+    for (size_t i = 0; i < ARRAY_LEN(intakes); i++) {
+        const DutyState *duty = &engine->duties[intakes[i]];
+        is_left |= duty->is_wanted && engine_monotonic(engine) >= duty->retry_at;
+    }
+    return is_left;
 }
 
 bool command_run(Engine *engine, Instant now)
@@ -94,7 +109,9 @@ bool command_run(Engine *engine, Instant now)
         return true;
     }
     command->has_begun = true;
-    if (drains_first(engine, command) || !engine_is_idle(engine) || engine->is_probing)
+    if (takes_in_first(engine, command))
+        return true;
+    if (is_taking_in(engine) || !engine_is_idle(engine) || engine->is_probing)
         return false;
     // What is due is known for sure only after a probe that began when nothing was under way.
     if (!command->has_probed) {

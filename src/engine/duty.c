@@ -23,6 +23,8 @@ static const Duty duties[DUTY_COUNT] = {
     [DUTY_FIRE] = { "fire", 0, 0, true, fire_run, fire_take, .retry = SPAN_SECOND / 5,
                     .failed_alone = fire_failed },
     [DUTY_POLL] = { "poll", SPAN_SECOND, 0, true, poll_run, poll_take, .is_shared = true },
+    [DUTY_CAMPAIGN] = { "campaign", 5 * SPAN_SECOND, 0, false, campaign_run, campaign_ran,
+                        .retry = SPAN_SECOND / 5, .is_long = true },
 };
 
 static Span soon_of(const Engine *engine, DutyName name)
@@ -94,6 +96,7 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     const DutyState *state = &round->engine->duties[name]; // nobody touches it while it is out
     const EngineOptions *options = &round->engine->options;
     *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
+                         .tried = state->tried,
                          .trial = round->engine->trial,
                          .unpacking = &round->engine->unpacking,
                          .firing = { .max = round->engine->fire_max,
@@ -138,6 +141,7 @@ void duty_failed(Engine *engine, const Round *round)
             continue;
         state->has_failed = true;
         snprintf(state->fault, sizeof state->fault, "%s", round->detail);
+        state->tried = round->reports[name].tried;
         state->retry_at =
             engine_monotonic(engine) + (duties[name].retry ? duties[name].retry : DUTY_RETRY);
         if (duties[name].failed_alone)
@@ -174,6 +178,7 @@ void duties_want_any(Engine *engine)
     engine->duties[DUTY_DRAIN].is_wanted = true;
     engine->duties[DUTY_FIRE].is_wanted = true;
     engine->duties[DUTY_POLL].is_wanted = true;
+    engine->duties[DUTY_CAMPAIGN].is_wanted = true;
 }
 
 Span duties_soon(const Engine *engine)

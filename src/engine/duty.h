@@ -27,7 +27,8 @@
     X(UPKEEP)         \
     X(DRAIN)          \
     X(FIRE)           \
-    X(POLL)
+    X(POLL)           \
+    X(CAMPAIGN)
 // clang-format on
 
 typedef enum DutyName {
@@ -54,6 +55,11 @@ typedef struct FireReport {
     Instant oldest;    // occurrence that became a run; INSTANT_NONE
 } FireReport;
 
+// CampaignTally is what a slice of a campaign made of its rows; nothing, where that is dry.
+typedef struct CampaignTally {
+    int64_t created, skipped, failed;
+} CampaignTally;
+
 typedef struct PollClaims PollClaims;
 typedef struct Unpacking Unpacking;
 
@@ -63,11 +69,13 @@ typedef struct DutyReport {
     int64_t drained;      // rows of the inbox
     bool is_pending;      // it has, or had, rows
     const char *fault;    // given: why the last run, which was all of its round, failed; NULL
+    Uuid tried;           // of campaigns: given, whose slice that was; then whose this one is
     DrainTrial trial;     // of the drain: given as the last run left it
     Unpacking *unpacking; // likewise: the engine's own (unpacking.h); NULL: all is read here
     FireReport firing;
     Sequenced sequenced; // whose numbers went on
     PollClaims *polling; // given: the engine's own (poll.h)
+    CampaignTally rows;  // of campaigns
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -119,6 +127,10 @@ void poll_take(Engine *engine, const DutyReport *report);
 
 // seal.c: what happened is sealed into the audit chain.
 Err seal_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+
+// campaign.c: files become events, slice by slice.
+Err campaign_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void campaign_ran(Engine *engine, const DutyReport *report);
 
 // operate.c: bulk operations, slice by slice.
 Err operate_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

@@ -43,6 +43,7 @@ typedef struct EngineOptions {
     int64_t node;
     bool is_only_node;  // the store is open in this process alone
     bool is_dev;        // every channel captures, and no provider is polled
+    bool is_private;    // and nobody is outside who would pull: that is captured, too
     size_t flights_max; // deliveries claimed and not yet settled; 0: WINDOW_ROWS, which is the most
     int host_max;       // parcels under way to one host of a tenant; 0: as above
     size_t payload_max; // bytes of the largest event; 0: EVENT_PAYLOAD_MAX

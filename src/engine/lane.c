@@ -279,9 +279,10 @@ Use lane_tenant_use(Engine *engine, const LaneState *lane)
 
 // is_pulled: whoever is outside claims from it, and no node. Where its channel is disabled, nobody
 // outside is told of it, and its deliveries park as any.
-static bool is_pulled(const ChannelType *type, const RegistryLane *lane)
+static bool is_pulled(const Engine *engine, const ChannelType *type, const RegistryLane *lane)
 {
-    return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled;
+    return type && type->carrier == CARRIER_PULLED && lane->channel->definition.enabled &&
+           !engine->options.is_private;
 }
 
 // is_foreign: it runs commands, and this node has none. Another may; until then it waits.
@@ -319,7 +320,7 @@ static void take_change(void *with, const TrieItem *was, const TrieItem *is)
     lane->tenant = known->tenant;
     lane->type = is ? find_type(engine->options.types, known) : NULL;
     lane->is_open = is && registry_lane_may_send(known) && !is_foreign(engine, lane->type, known);
-    lane->is_pulled = is && is_pulled(lane->type, known);
+    lane->is_pulled = is && is_pulled(engine, lane->type, known);
     lane->may_send = may_send(lane);
     if (version_of(was) != version_of(is)) // else it was only read again
         circuit_changed(engine, lane, lane_is_ordered(engine->options.types, known));

@@ -42,3 +42,19 @@ void measure_ended(const ChannelType *type, int64_t lane, Verdict verdict, Span 
     metric_observe(METRIC_CHANNEL_ATTEMPT, lane, took);
     metric_count(METRIC_CHANNEL_ATTEMPTS, measure_key(lane, verdict), 1);
 }
+
+Str measured_row_text(int64_t key)
+{
+    static const char *const texts[] = {
+        [MEASURED_CREATED] = "created",
+        [MEASURED_SKIPPED] = "skipped",
+        [MEASURED_FAILED] = "failed",
+    };
+    assert(key > 0 && key < (int64_t) ARRAY_LEN(texts));
+    return str_from(texts[key]);
+}
+
+void measure_row(MeasuredRow row, int64_t n)
+{
+    metric_count(METRIC_CAMPAIGN_ROWS, (int64_t) row, n);
+}

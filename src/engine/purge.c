@@ -8,6 +8,7 @@
 #include "store/purge.h"
 #include "store/sample.h"
 #include "store/sequence.h"
+#include "store/tally.h"
 
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
 // counts for nothing already. It is a quiet duty, so that a clock that jumped deletes nothing. Each
@@ -82,6 +83,15 @@ static Err of_counters(Tx *tx, const EngineOptions *options, int limit, PurgeRep
     return counter_gather(tx->db, &tx->arena, clock_now(options->real), error);
 }
 
+static Err of_tallies(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                      Error *error)
+{
+    int64_t taken;
+    TRY(tally_gather(tx, clock_now(options->real), limit, &taken, error));
+    ret->has_more = taken == limit;
+    return ERR_OK;
+}
+
 static Err of_history(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
                       Error *error)
 {
@@ -108,6 +118,7 @@ static const Purge purge_rows[] = {
 };
 static const Purge upkeep_rows[] = {
     { "counters of the gone", 0, of_counters },
+    { "tallies of days that are over, and of the gone", 500, of_tallies },
     { "journal and its numbers", 1000, of_history },
 };
 

@@ -218,7 +218,8 @@ typedef struct DutyState {
     Instant ran_at;               // monotonic
     Instant retry_at;             // monotonic: it failed, and waits
     bool has_failed;              // the last time, and nothing else was in its round …
-    char fault[ERROR_DETAIL_MAX]; // … as this says
+    char fault[ERROR_DETAIL_MAX]; // … as this says …
+    Uuid tried;                   // … with this (DutyReport.tried)
 } DutyState;
 
 typedef struct Note {
@@ -235,7 +236,7 @@ typedef struct EngineCommand {
     Instant to;
     EngineDone *done;
     void *with;
-    bool has_begun, has_drained, has_probed, has_tidied;
+    bool has_begun, has_taken_in, has_probed, has_tidied;
     Tally before;
 } EngineCommand;
 

@@ -31,6 +31,20 @@ void wire_reply(ExchangeWire *wire, const Reply *reply)
     hand_back(wire);
 }
 
+// A part is owed no answer once it was taken: server_close() does not wait for a client that may
+// never send the next. Who is on the way through here keeps the server.
+void exchange_more(Exchange *exchange)
+{
+    ExchangeWire *wire = exchange->wire;
+    Server *server = wire->server;
+    assert(exchange->is_part);
+    wire->wants_more = true;
+    atomic_fetch_add(&server->wakers, 1);
+    hand_back(wire);
+    server_count_down(server, &server->owed);
+    atomic_fetch_sub(&server->wakers, 1);
+}
+
 bool exchange_is_crowded(const Exchange *exchange)
 {
     return atomic_load(&exchange->wire->server->answer_bytes) > SERVER_ANSWERS_BYTES_MAX;

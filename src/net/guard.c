@@ -1,5 +1,7 @@
 #include "net/guard.h"
 
+#include "base/percent.h"
+
 // is_field_text is true without control characters; a tab is a blank here.
 static bool is_field_text(Str s)
 {
@@ -86,30 +88,6 @@ const char *guard_head(const RequestHead *head, BodyFraming *ret)
     return NULL;
 }
 
-// decode undoes percent-encoding. False for a broken escape and for what is not UTF-8.
-static bool decode(Arena *arena, Str s, bool plus_is_blank, Str *ret)
-{
-    char *at = arena_grow(arena, NULL, 0, s.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        if (c == '%') {
-            int high = i + 2 < s.len ? str_hex_value(s.at[i + 1]) : -1;
-            int low = i + 2 < s.len ? str_hex_value(s.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char) (high << 4 | low);
-            i += 2;
-        } else if (c == '+' && plus_is_blank) {
-            c = ' ';
-        }
-        at[len++] = c;
-    }
-    at[len] = '\0';
-    *ret = (Str){ at, len };
-    return str_is_utf8(*ret);
-}
-
 static const char *read_query(Arena *arena, Str query, RequestTarget *ret)
 {
     size_t room = 1;
@@ -124,8 +102,8 @@ static const char *read_query(Arena *arena, Str query, RequestTarget *ret)
         Header *member = &ret->query[ret->query_count];
         if (name.len == 0 && value.len == 0)
             continue;
-        if (!decode(arena, name, true, &member->name) ||
-            !decode(arena, value, true, &member->value))
+        if (!percent_decode(arena, name, true, &member->name) ||
+            !percent_decode(arena, value, true, &member->value))
             return "the query is not well encoded";
         ret->query_count++;
     }
@@ -152,7 +130,7 @@ const char *guard_target(Arena *arena, Str target, RequestTarget *ret)
     bool is_asterisk = str_eq(target, S("*"));
     if (!is_asterisk && (path.len == 0 || path.at[0] != '/'))
         return "the target does not begin with a slash";
-    if (!decode(arena, path, false, &read.path) || !str_is_printable(read.path))
+    if (!percent_decode(arena, path, false, &read.path) || !str_is_printable(read.path))
         return "the path is not well encoded";
     if (query.len > 0) {
         const char *problem = read_query(arena, query, &read);

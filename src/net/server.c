@@ -20,7 +20,6 @@
 
 enum {
     POOL_EXTRA_BYTES = 16 * 1024,   // beside the headers: the body's pieces and the answer's head
-    BODY_FIRST_BYTES = 64 * 1024,   // taken at once for a body that announces its length
     DROP_BYTES_MAX = 64 * 1024,     // a refused body up to this is read, to keep the connection
     RAW_BYTES_MAX = 64 * 1024,      // of an answer that is written past the library
     STREAM_BLOCK_BYTES = 16 * 1024, // of a stream that is not sent in chunks
@@ -263,11 +262,11 @@ static enum MHD_Result queue_reply(ExchangeWire *wire)
     return result;
 }
 
-static void tell_refused(ExchangeWire *wire, int status)
+static void tell_refused(ExchangeWire *wire, Reply *reply)
 {
     const ServerOptions *options = &wire->server->options;
     if (options->refused)
-        options->refused(options->with, &wire->exchange, status);
+        options->refused(options->with, &wire->exchange, reply);
 }
 
 // told_as is what a refusal is told as.
@@ -286,7 +285,7 @@ static enum MHD_Result refuse(ExchangeWire *wire, const Error *error, bool at_on
     Error told = *error;
     told.err = told_as(wire, error->err);
     wire->reply = problem_reply(&wire->exchange.arena, &told, wire->exchange.request_id);
-    tell_refused(wire, wire->reply.status);
+    tell_refused(wire, &wire->reply);
     if (at_once || framing->is_chunked || framing->length > DROP_BYTES_MAX ||
         (framing->is_awaited && framing->length > 0)) {
         if (!deadline_stop(&wire->connection->deadline))
@@ -336,21 +335,31 @@ static bool lines_are_clean(const ExchangeWire *wire, const char *method, const 
 
 #define BODIES_FULL "the bodies of other requests fill the memory set aside for them; try again"
 
-static bool has_room(const Server *server, size_t more)
+// is_overrun counts a visit; true where its client has made too many.
+static bool is_overrun(Server *server, const Connection *connection)
 {
-    return more <= server->options.bodies_bytes_max - server->body_bytes;
+    Instant now = clock_machine_monotonic();
+    if (remote_is_loopback(connection->client))
+        return false;
+    if (strikes_out(&server->visits, connection->client, now))
+        return true;
+    strikes_add(&server->visits, connection->client, now);
+    return false;
 }
 
 // check_admission refuses those who are let in elsewhere, but not here and now.
 static Err check_admission(const ExchangeWire *wire, const Admission *admission, Error *error)
 {
-    const Server *server = wire->server;
+    Server *server = wire->server;
     const Connection *connection = wire->connection;
     if (connection->is_stranger && !admission->is_health)
         return fail(error, ERR_DIRECT, "come through the proxy that stands before this server");
     if (admission->is_keyless &&
         strikes_out(&server->strikes, connection->client, clock_machine_monotonic()))
         return fail(error, ERR_TOO_MANY, "too many requests without a valid key came from %s",
+                    connection->remote);
+    if (admission->is_visit && is_overrun(server, connection))
+        return fail(error, ERR_TOO_MANY, "too many requests for pages came from %s",
                     connection->remote);
     if (connection->is_extra && !admission->is_health && !admission->is_operator)
         return fail(error, ERR_BUSY, "all connections are in use");
@@ -365,6 +374,7 @@ static Err admit(ExchangeWire *wire, Error *error)
     if (server->options.begin)
         err = server->options.begin(server->options.with, &wire->exchange, &admission, error);
     wire->body_max = admission.body_max;
+    wire->part_bytes = admission.part_bytes;
     wire->is_hook = admission.is_hook;
     admission.is_keyless |= err == ERR_NO_KEY;
     Error other = { .arena = error->arena };
@@ -391,7 +401,10 @@ static enum MHD_Result accept_head(ExchangeWire *wire)
         return refuse(wire, &error, true);
     }
     // What is announced is not set aside: a client that sends nothing must not shut others out.
-    if (!wire->framing.is_chunked && !has_room(server, (size_t) wire->framing.length))
+    size_t length = wire->framing.is_chunked ? 0 : (size_t) wire->framing.length;
+    if (wire->part_bytes > 0 && length > wire->part_bytes)
+        length = wire->part_bytes;
+    if (!server_has_room(server, length))
         return refuse_with(wire, ERR_BUSY, BODIES_FULL, true);
     wire->phase = PHASE_BODY;
     return MHD_YES;
@@ -449,20 +462,6 @@ static enum MHD_Result read_head(ExchangeWire *wire, const char *method, const c
     return accept_head(wire);
 }
 
-// body_room_for is the room to take next. It grows with what came, not with what was announced.
-static size_t body_room_for(const ExchangeWire *wire, size_t len)
-{
-    size_t announced = (size_t) wire->framing.length;
-    size_t room = wire->body_room > 0 ? wire->body_room * 2 : BODY_FIRST_BYTES;
-    if (announced >= len && announced < room)
-        room = announced;
-    if (wire->framing.is_chunked && wire->body_room == 0)
-        room = 4096;
-    if (room > wire->body_max)
-        room = wire->body_max;
-    return room < len ? len : room;
-}
-
 // break_off answers in the middle of a body, past the library, and ends the connection.
 static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail)
 {
@@ -470,7 +469,7 @@ static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail
     if (!deadline_stop(&wire->connection->deadline))
         return MHD_NO;
     err = told_as(wire, err);
-    tell_refused(wire, err_http(err));
+    tell_refused(wire, &(Reply){ .status = err_http(err) });
     Str text = problem_text(&wire->exchange.arena, err, detail);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(wire->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -481,25 +480,23 @@ static enum MHD_Result break_off(ExchangeWire *wire, Err err, const char *detail
     return MHD_NO;
 }
 
-// take_piece appends to the body.
+static enum MHD_Result hand_over(ExchangeWire *wire);
+
+// take_piece appends to the body, and hands it over where that is a part: all but the last are of
+// one length, however they came.
 static enum MHD_Result take_piece(ExchangeWire *wire, const char *at, size_t *len)
 {
-    Server *server = wire->server;
-    size_t old_len = wire->exchange.body.len, new_len = old_len + *len;
-    if (new_len > wire->body_max)
+    const Str *body = &wire->exchange.body;
+    size_t taken = *len;
+    if (wire->part_bytes > 0 && taken > wire->part_bytes - body->len)
+        taken = wire->part_bytes - body->len;
+    if (wire->body_before + body->len + taken > wire->body_max)
         return break_off(wire, ERR_TOO_LARGE, "the body is too large");
-    if (new_len > wire->body_room) {
-        size_t room = body_room_for(wire, new_len);
-        if (!has_room(server, room - wire->body_room))
-            return break_off(wire, ERR_BUSY, BODIES_FULL);
-        wire->body = memory_grow(wire->body, room);
-        server->body_bytes += room - wire->body_room;
-        wire->body_room = room;
-    }
-    memcpy(wire->body + old_len, at, *len);
-    wire->exchange.body = (Str){ wire->body, new_len };
-    *len = 0;
-    return MHD_YES;
+    if (!wire_add_body(wire, (Str){ at, taken }))
+        return break_off(wire, ERR_BUSY, BODIES_FULL);
+    *len -= taken;
+    wire->exchange.is_part = wire->part_bytes > 0 && body->len == wire->part_bytes;
+    return wire->exchange.is_part ? hand_over(wire) : MHD_YES;
 }
 
 // have_answer has the reply written where that was left to this thread.
@@ -514,13 +511,36 @@ static void have_answer(ExchangeWire *wire)
     assert(atomic_load(&wire->turn) == TURN_REPLIED);
 }
 
+// go_on reads on behind a part. The client has its time for the next as for a request.
+static enum MHD_Result go_on(ExchangeWire *wire)
+{
+    wire->wants_more = wire->exchange.is_part = false;
+    wire->body_before += wire->exchange.body.len;
+    wire->exchange.body.len = 0;
+    wire->phase = PHASE_BODY;
+    deadline_set(&wire->connection->deadline, now_plus(wire->server->options.request_deadline),
+                 true);
+    return MHD_YES;
+}
+
+// drop_rest reads to the end of a body that was refused in the middle: the library takes no answer
+// before.
+static enum MHD_Result drop_rest(ExchangeWire *wire)
+{
+    enum MHD_Result result = go_on(wire);
+    wire->phase = PHASE_DROPPING;
+    return result;
+}
+
 // pick_up takes the handler's reply. The answer counts as on its way before it stops being owed, so
 // that server_close() always sees the one or the other.
 static enum MHD_Result pick_up(ExchangeWire *wire)
 {
     Server *server = wire->server;
     have_answer(wire);
-    enum MHD_Result result = queue_reply(wire);
+    if (wire->wants_more)
+        return go_on(wire);
+    enum MHD_Result result = wire->exchange.is_part ? drop_rest(wire) : queue_reply(wire);
     server_count_down(server, &server->owed);
     return result;
 }
@@ -536,7 +556,9 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     atomic_fetch_add(&server->owed, 1);
     if (atomic_load(&server->is_closing)) {
         server_count_down(server, &server->owed);
-        return refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
+        return wire->exchange.is_part
+                   ? break_off(wire, ERR_STOPPING, "try again when it is back")
+                   : refuse_with(wire, ERR_STOPPING, "try again when it is back", true);
     }
     if (!wire->exchange.body.at)
         wire->exchange.body = S("");
@@ -552,6 +574,32 @@ static enum MHD_Result hand_over(ExchangeWire *wire)
     return MHD_YES;
 }
 
+// take_body takes what has come of the body, be it nothing: then it was all. What it leaves, the
+// library gives again only when the connection was asleep, or more has come.
+static enum MHD_Result take_body(ExchangeWire *wire, const char *data, size_t *data_len)
+{
+    enum MHD_Result result = MHD_YES;
+    const char *end = data + *data_len;
+    if (*data_len == 0 && wire->phase == PHASE_BODY)
+        return hand_over(wire);
+    if (*data_len == 0)
+        return deadline_stop(&wire->connection->deadline) ? queue_reply(wire) : MHD_NO;
+    while (result == MHD_YES && *data_len > 0 && wire->phase == PHASE_BODY)
+        result = take_piece(wire, end - *data_len, data_len);
+    if (wire->phase == PHASE_DROPPING)
+        *data_len = 0;
+    return result;
+}
+
+// wake_up goes on with a connection that slept, or was about to.
+static enum MHD_Result wake_up(ExchangeWire *wire, const char *data, size_t *data_len)
+{
+    if (atomic_load(&wire->turn) != TURN_REPLIED)
+        return MHD_YES;
+    enum MHD_Result result = pick_up(wire);
+    return wire->phase == PHASE_ANSWERED ? result : take_body(wire, data, data_len);
+}
+
 static enum MHD_Result on_request(void *with, struct MHD_Connection *mhd, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *data_len, void **context)
@@ -562,14 +610,10 @@ static enum MHD_Result on_request(void *with, struct MHD_Connection *mhd, const 
     case PHASE_HEAD:
         return read_head(wire, method, version);
     case PHASE_BODY:
-        return *data_len > 0 ? take_piece(wire, data, data_len) : hand_over(wire);
     case PHASE_DROPPING:
-        if (*data_len == 0)
-            return deadline_stop(&wire->connection->deadline) ? queue_reply(wire) : MHD_NO;
-        *data_len = 0;
-        return MHD_YES;
+        return take_body(wire, data, data_len);
     case PHASE_HANDED:
-        return atomic_load(&wire->turn) == TURN_REPLIED ? pick_up(wire) : MHD_YES;
+        return wake_up(wire, data, data_len);
     case PHASE_ANSWERED:
         break;
     }
@@ -588,7 +632,8 @@ static void on_completed(void *with, struct MHD_Connection *mhd, void **context,
     if (wire->phase == PHASE_HANDED) {
         assert(atomic_load(&wire->turn) == TURN_REPLIED);
         have_answer(wire); // for what its writer holds
-        server_count_down(server, &server->owed);
+        if (!wire->wants_more)
+            server_count_down(server, &server->owed);
     }
     connection_done(wire->connection);
     // Bytes of the next request stay unseen until its line is whole: the idle time-out bounds the
@@ -745,7 +790,8 @@ Err server_open(const ServerOptions *options, Server **ret, Error *error)
     atomic_store(&server->alive_at, clock_machine_monotonic());
     server->checks_lines = str_starts(str_from(MHD_get_version()), S("0."));
     server->random = random_system();
-    server->strikes.seed = random_u64(&server->random);
+    server->strikes = (Strikes){ random_u64(&server->random), STRIKES_MAX, STRIKES_EVERY };
+    server->visits = (Strikes){ random_u64(&server->random), VISITS_MAX, VISITS_EVERY };
     clock_init_system(&server->clock);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);

@@ -5,13 +5,16 @@
 // large) before a byte of the body is taken. When the body is in, `handle` is called on that
 // thread; it must not block. Whoever finishes the work calls exchange_reply() once, from any
 // thread; until then the exchange, its arena and everything in it belong to the handler. Long
-// answers may be written while they are read (net/stream.h).
+// answers may be written while they are read (net/stream.h), and long bodies may be handed over
+// part by part while they come in (Admission.part_bytes): no more is read from the client until
+// exchange_more() asks for the next.
 //
 // Limits are the server's own: connections in all and per client (behind a proxy, its requests
-// under way; an IPv6 /64 is one client), failures for want of a key per client (429 beyond), header
-// and body size, the bodies of all requests together (503 beyond, with Retry-After), a total
-// deadline for a request to arrive and for its answer to be taken (not only an idle time-out), and
-// a guard against smuggling (two lengths, length and chunks together, odd names, no or two hosts).
+// under way; an IPv6 /64 is one client), failures for want of a key and visits to open pages per
+// client (429 beyond), header and body size, the bodies of all requests together (503 beyond, with
+// Retry-After), a total deadline for a request to arrive and for its answer to be taken (not only
+// an idle time-out), and a guard against smuggling (two lengths, length and chunks together, odd
+// names, no or two hosts).
 // What breaks a limit is answered with problem+json and logged at debug.
 #pragma once
 
@@ -31,7 +34,8 @@ typedef struct Exchange Exchange;
 struct Exchange {
     Arena arena;      // freed after the answer went out
     Str method, path; // path is percent-decoded and without the query
-    Str body;
+    Str body;         // or the part of it that is there
+    bool is_part;     // more of it follows
     Uuid request_id;
     Str remote;                // the client's address as text
     bool is_local;             // it came by a Unix socket
@@ -48,6 +52,11 @@ Str exchange_query_text(const Exchange *exchange); // as it came, without its ma
 // exchange_reply copies the reply, except its body, which must lie in the exchange's arena or be
 // static.
 void exchange_reply(Exchange *exchange, const Reply *reply);
+
+// exchange_more asks for the next part of the body, instead of an answer: handle() is called again
+// when it is there, with the same exchange. Whoever holds nothing meanwhile need not be told where
+// the client leaves before the last. A reply to a part is sent when the rest was read and dropped.
+void exchange_more(Exchange *exchange);
 
 // exchange_is_crowded: answers that others are slow to take fill the memory set aside for them.
 // Whoever is about to make a large one had better refuse. From any thread.
@@ -76,12 +85,14 @@ bool exchange_is_alive(const Exchange *exchange);
 
 // Admission is what the server should know of a request before it takes more of it.
 typedef struct Admission {
-    size_t body_max;  // starts as body_bytes_max and may be lowered
-    bool is_health;   // asks how the server is: gets in beyond connections_max, and past the proxy
-    bool is_operator; // has the key of one who runs it: gets in beyond connections_max
-    bool is_keyless;  // no known key, so far
-    bool is_hook;     // a webhook: its 401 is no strike, for no key was tried, and what there is no
-                      // room for is told 500, for its sender may take a 503 for the last word
+    size_t body_max; // starts as body_bytes_max; may be lowered, and raised for what comes in parts
+    size_t part_bytes; // the body is handed over by so much at a time; 0: when it is whole
+    bool is_health;    // asks how the server is: gets in beyond connections_max, and past the proxy
+    bool is_operator;  // has the key of one who runs it: gets in beyond connections_max
+    bool is_keyless;   // no known key, so far
+    bool is_hook;  // a webhook: its 401 is no strike, for no key was tried, and what there is no
+                   // room for is told 500, for its sender may take a 503 for the last word
+    bool is_visit; // to a page that is open to anyone: counted by client
 } Admission;
 
 // What holds where the options say nothing.
@@ -120,9 +131,9 @@ typedef struct ServerOptions {
     // begin runs when the headers are in. Anything but ERR_OK refuses the request; fill error. May
     // be NULL.
     Err (*begin)(void *with, Exchange *exchange, Admission *ret, Error *error);
-    // refused is told of what the server answers by itself, to begin's refusals or its own. May be
-    // NULL.
-    void (*refused)(void *with, Exchange *exchange, int status);
+    // refused is told of what the server answers by itself, to begin's refusals or its own; it may
+    // say the same in another way, but for what is broken off in the middle of a body. May be NULL.
+    void (*refused)(void *with, Exchange *exchange, Reply *reply);
     void (*handle)(void *with, Exchange *exchange);
     // turn runs when all that was ready has been handled, before the server waits again: what its
     // requests have in common can be done once. May be NULL.

@@ -28,7 +28,7 @@ void strikes_add(Strikes *strikes, Remote remote, Instant now)
             row = &rows[i];
     if (!is_at(row, client))
         *row = (Strike){ .client = client, .clear_at = now };
-    row->clear_at = later(row->clear_at, now) + STRIKES_EVERY;
+    row->clear_at = later(row->clear_at, now) + strikes->every;
 }
 
 bool strikes_out(const Strikes *strikes, Remote remote, Instant now)
@@ -37,6 +37,6 @@ bool strikes_out(const Strikes *strikes, Remote remote, Instant now)
     const Strike *rows = strikes->rows + first_row(strikes, client);
     for (int i = 0; i < WAYS; i++)
         if (is_at(&rows[i], client))
-            return rows[i].clear_at - now > (STRIKES_MAX - 1) * STRIKES_EVERY;
+            return rows[i].clear_at - now > (strikes->max - 1) * strikes->every;
     return false;
 }

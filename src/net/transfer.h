@@ -48,6 +48,11 @@ typedef struct Transfer {
     bool keeps_headers;  // of the answer, for who has to know more than the usual ones
     int64_t pool;        // connections are shared only among equal numbers
     Str ca;              // for transfer_once(): certificates to trust, not the system's; none
+    // source gives the body of a POST as it is sent, instead of body: source_bytes of it, or (-1)
+    // until it gives none. It returns how many bytes, -1 where it cannot. NULL: body has it.
+    ssize_t (*source)(void *with, char *to, size_t max);
+    void *source_with;
+    int64_t source_bytes;
     // piece takes the body of an answer of 200 as it comes, instead of the result; false ends it.
     // NULL: the result has it.
     bool (*piece)(void *with, Str bytes);

@@ -83,7 +83,10 @@ struct ExchangeWire {
     BodyFraming framing;
     bool is_hook; // see Admission
     size_t body_max, body_room;
-    char *body; // on the heap: it grows in place, and its room is known to the byte
+    size_t part_bytes;  // see Admission
+    size_t body_before; // bytes in the parts before
+    bool wants_more;    // the part was taken, and its handler waits for the next
+    char *body;         // on the heap: it grows in place, and its room is known to the byte
     Reply reply;
     size_t answer_bytes; // that the arena held when it was answered, as counted in the server's
     void (*answer)(Exchange *exchange); // that the loop has to call for it; NULL
@@ -109,7 +112,7 @@ struct Server {
     Connection *connections; // the loop thread's
     size_t connection_count; // the loop thread's
     ExchangeWire *spares;    // the loop thread's
-    Strikes strikes;         // the loop thread's
+    Strikes strikes, visits; // the loop thread's: wrong keys, and pages
     size_t spare_count;
     size_t body_bytes; // the loop thread's: room of all bodies
     _Atomic bool is_quiesced, is_closing;
@@ -145,6 +148,11 @@ void wire_wake(Server *server, struct MHD_Connection *mhd);
 
 // wire_new makes an exchange, for the loop, which is its one holder.
 ExchangeWire *wire_new(Server *server);
+
+// wire_add_body appends to the body; false where those of others fill what all may have.
+// server_has_room: they leave so much.
+bool wire_add_body(ExchangeWire *wire, Str piece) MUST_USE;
+bool server_has_room(const Server *server, size_t more);
 
 // wire_let_go returns true when nobody holds the exchange any more. The loop then keeps it for the
 // next with wire_keep(); whoever else ends it with wire_end(), which does not look at the server.

@@ -77,6 +77,7 @@ typedef struct Accept {
 
     int64_t decided; // on which of the tenant's triggers (registry_moved); 0: it is not, yet
     size_t weight;   // rows it writes, roughly
+    Str alike;       // how the public ids of what it makes begin; none, where it is one event
 } Accept;
 
 // accept_decide takes items whose events are built (or that carry their error), gives their ids to
@@ -107,8 +108,9 @@ typedef struct AcceptTrial {
     bool is_opted_out; // the recipient does not want it
 } AcceptTrial;
 
-// accept_try says so, and writes nothing. Where the event is stored (it has an id), what it made
-// itself stands in nobody's way: its identity is its own, and so is a key that a delivery of it
-// holds.
+// accept_try says so of each event by itself, and writes nothing. Where it is stored (it has an
+// id), what it made itself stands in nobody's way: its identity is its own, and so is a key that a
+// delivery of it holds.
 Err accept_try(Db *db, Arena *arena, const Registry *registry, const RegistryTrigger *rule,
-               const Event *event, Instant now, AcceptTrial *ret, Error *error) MUST_USE;
+               const Event *const *events, size_t count, Instant now, AcceptTrial *ret,
+               Error *error) MUST_USE;

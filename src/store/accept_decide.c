@@ -28,6 +28,8 @@ Err accept_decide(Accept *accept, const Registry *registry, Random *random, Erro
     TRY(check_size(accept, registry, error));
     if (accept->decided == 0)
         name_events(accept, random);
+    if (accept->count > 1 && !accept->alike.at)
+        accept->alike = public_id_alike(accept->arena, random);
     accept->decided = moved;
     accept->weight = 0;
     for (size_t i = 0; i < accept->count; i++) {
@@ -134,7 +136,7 @@ static Str public_id_of(const Accept *accept, AcceptItem *item, Uuid delivery, R
         item->before_count--;
     }
     bool is_drawn = item->before_count > 0 && uuid_cmp(item->before->delivery, delivery) == 0;
-    return is_drawn ? item->before->public_id : public_id_new(accept->arena, random);
+    return is_drawn ? item->before->public_id : public_id_new(accept->arena, random, accept->alike);
 }
 
 // pair_of makes a pair of a decision that has to do with the event. place is the trigger's among

@@ -26,19 +26,27 @@ static void refuse(AcceptTrial *trial)
     trial->decision.reason = DECISION_REASON_DUPLICATE_KEY;
 }
 
-// look_for_identity: of an event that came before, nothing is decided.
-static Err look_for_identity(Db *db, Arena *arena, const Event *event, AcceptTrial *trial,
-                             Error *error)
+// Keys are what an event and what it would make are told by. One that has none is held by nobody.
+typedef struct Keys {
+    DedupKey identity, key;
+} Keys;
+
+// asked_for makes an event's keys, and adds those that it has to those that are looked for.
+static size_t asked_for(Arena *arena, const Event *event, const AcceptTrial *trial, Keys *keys,
+                        DedupKey **asked)
 {
-    DedupKey key = { .tenant = event->tenant };
-    if (event->identity.len == 0 || !uuid_is_none(event->id))
-        return ERR_OK;
-    key.key = dedup_identity(arena, event->source, event->identity);
-    TRY(dedup_look(db, arena, &key, error));
-    trial->before = key.holder;
-    if (!uuid_is_none(key.holder))
-        refuse(trial);
-    return ERR_OK;
+    size_t count = 0;
+    const Decision *decision = &trial->decision;
+    *keys = (Keys){ { .tenant = event->tenant }, { .tenant = event->tenant } };
+    if (event->identity.len > 0 && uuid_is_none(event->id)) {
+        keys->identity.key = dedup_identity(arena, event->source, event->identity);
+        asked[count++] = &keys->identity;
+    }
+    if (decision->kind == DECISION_CREATED && decision->has_key) {
+        keys->key.key = dedup_key(trigger_key_scope(decision->trigger), &decision->key);
+        asked[count++] = &keys->key;
+    }
+    return count;
 }
 
 // is_of: the delivery is one of the event's.
@@ -48,18 +56,17 @@ static bool is_of(Uuid delivery, const Event *event)
     return uuid_cmp(delivery, delivery_id_of(event->id, n)) == 0;
 }
 
-static Err look_for_key(Db *db, Arena *arena, const Event *event, AcceptTrial *trial, Error *error)
+// judge_keys: of an event that came before, nothing is decided.
+static void judge_keys(const Keys *keys, const Event *event, AcceptTrial *trial)
 {
-    const Decision *decision = &trial->decision;
-    DedupKey key = { .tenant = event->tenant };
-    if (decision->kind != DECISION_CREATED || !decision->has_key)
-        return ERR_OK;
-    key.key = dedup_key(trigger_key_scope(decision->trigger), &decision->key);
-    TRY(dedup_look(db, arena, &key, error));
-    trial->holder = key.holder;
-    if (!uuid_is_none(key.holder) && !is_of(key.holder, event))
+    trial->before = keys->identity.holder;
+    if (!uuid_is_none(trial->before)) {
         refuse(trial);
-    return ERR_OK;
+        return;
+    }
+    trial->holder = keys->key.holder;
+    if (!uuid_is_none(trial->holder) && !is_of(trial->holder, event))
+        refuse(trial);
 }
 
 // look_for_wishes: what runs an automation goes to nobody's address.
@@ -85,15 +92,29 @@ static Err look_for_wishes(Db *db, Arena *arena, const Registry *registry, Accep
     return ERR_OK;
 }
 
+static bool calls_off(const RegistryTrigger *rule, const Trigger *trigger, const Event *event)
+{
+    return rule->off_kind.len > 0 && str_eq(event->kind, rule->off_kind) &&
+           filter_matches(trigger->cancel_filter, event, trigger->template_id, NULL);
+}
+
 Err accept_try(Db *db, Arena *arena, const Registry *registry, const RegistryTrigger *rule,
-               const Event *event, Instant now, AcceptTrial *ret, Error *error)
+               const Event *const *events, size_t count, Instant now, AcceptTrial *ret,
+               Error *error)
 {
     const Trigger *trigger = registry_compiled(rule, arena);
-    *ret = (AcceptTrial){ .decision = decide(arena, registry, rule, trigger, event, now) };
-    TRY(look_for_identity(db, arena, event, ret, error));
-    TRY(look_for_key(db, arena, event, ret, error));
-    ret->calls_off = uuid_is_none(ret->before) && rule->off_kind.len > 0 &&
-                     str_eq(event->kind, rule->off_kind) &&
-                     filter_matches(trigger->cancel_filter, event, trigger->template_id, NULL);
-    return look_for_wishes(db, arena, registry, ret, error);
+    Keys *keys = ARENA_ARRAY(arena, Keys, count);
+    DedupKey **asked = ARENA_ARRAY(arena, DedupKey *, count * 2);
+    size_t asked_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = (AcceptTrial){ decide(arena, registry, rule, trigger, events[i], now) };
+        asked_count += asked_for(arena, events[i], &ret[i], &keys[i], asked + asked_count);
+    }
+    TRY(dedup_look(db, arena, asked, asked_count, error));
+    for (size_t i = 0; i < count; i++) {
+        judge_keys(&keys[i], events[i], &ret[i]);
+        ret[i].calls_off = uuid_is_none(ret[i].before) && calls_off(rule, trigger, events[i]);
+        TRY(look_for_wishes(db, arena, registry, &ret[i], error));
+    }
+    return ERR_OK;
 }

@@ -13,9 +13,7 @@ typedef struct Awaiting {
     Uuid delivery;
 } Awaiting;
 
-// awaiting_find finds a delivery of whichever tenant, for who knows its public id: ERR_NOT_FOUND.
-Err awaiting_find(Db *db, Arena *arena, Str public_id, Awaiting *ret, Error *error) MUST_USE;
-
+// What is filed is found by delivery_view_awaited().
 void awaiting_file(Tx *tx, const Awaiting *rows, size_t count);
 
 extern const Statement *const awaiting_statements[]; // ends with NULL

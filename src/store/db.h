@@ -90,6 +90,7 @@ typedef struct Statement {
     const char *sql;
     const char *postgres; // NULL: the same text
     bool many;            // takes several rows of parameters
+    int returned;         // SQLite: the parameter, from 1, that stands for RETURNING; 0: none
 } Statement;
 
 typedef struct Db Db;
@@ -104,7 +105,8 @@ typedef struct DbOptions {
     Str url;        // sqlite:PATH[?vfs=NAME] or postgres://…
     bool is_reader; // reads only: it cannot write, and a statement has a deadline
     Str name;       // of the node, for whoever looks at the server's connections; may be none
-    bool is_weak;   // for the power-loss test alone: synchronous=NORMAL, which must fail it
+    bool is_weak;   // SQLite: a commit is not synced; for stores that nobody keeps (app/private.h),
+                    // and for the power-loss test, which must fail with it
     Span read_max;  // SQLite: instead of DB_READ_SECONDS (tests)
     int64_t wal_bytes_max; // instead of DB_WAL_BYTES_MAX (tests)
 } DbOptions;

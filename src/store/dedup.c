@@ -5,8 +5,9 @@ static const Statement take = {
     .scope = STATEMENT_TENANT,
     .params = "iuui",
     .many = true,
+    .returned = 3,
     .sql = "INSERT INTO dedup (tenant, key, holder, taken_at) VALUES ($1, $2, $3, $4)"
-           " ON CONFLICT (tenant, key) DO NOTHING RETURNING holder",
+           " ON CONFLICT (tenant, key) DO NOTHING",
     .postgres = "INSERT INTO dedup (tenant, key, holder, taken_at)"
                 " SELECT * FROM unnest($1, $2, $3, $4)"
                 " ON CONFLICT (tenant, key) DO NOTHING RETURNING holder",
@@ -126,14 +127,24 @@ Err dedup_take(Tx *tx, DedupKey **keys, size_t count, Error *error)
     return ERR_OK;
 }
 
-Err dedup_look(Db *db, Arena *arena, DedupKey *key, Error *error)
+Err dedup_look(Db *db, Arena *arena, DedupKey *const *keys, size_t count, Error *error)
 {
     Rows rows;
-    Value values[] = { value_i64(key->tenant), value_uuid(&key->key), value_i64(0) };
-    db_send_many(db, arena, &find, values, 1, &rows);
+    Value *values = ARENA_ARRAY(arena, Value, count * 3 + 1);
+    for (size_t i = 0; i < count; i++) {
+        values[i * 3] = value_i64(keys[i]->tenant);
+        values[i * 3 + 1] = value_uuid(&keys[i]->key);
+        values[i * 3 + 2] = value_i64((int64_t) i);
+        keys[i]->holder = (Uuid){ 0 };
+        keys[i]->public_id = STR_NONE;
+    }
+    db_send_many(db, arena, &find, values, count, &rows);
     TRY(db_sync(db, error));
-    const Value *row = rows.count > 0 ? rows_at(&rows, 0) : NULL;
-    key->holder = row ? value_to_uuid(&row[1]) : (Uuid){ 0 };
-    key->public_id = row ? value_to_str(&row[2]) : STR_NONE;
+    for (size_t i = 0; i < rows.count; i++) {
+        const Value *row = rows_at(&rows, i);
+        DedupKey *key = keys[value_to_i64(&row[0])];
+        key->holder = value_to_uuid(&row[1]);
+        key->public_id = value_to_str(&row[2]);
+    }
     return ERR_OK;
 }

@@ -17,7 +17,7 @@ typedef struct DedupKey {
 // never wait for each other. keys is reordered. The results may refer to the transaction's arena.
 Err dedup_take(Tx *tx, DedupKey **keys, size_t count, Error *error) MUST_USE;
 
-// dedup_look finds who holds a key, and takes nothing: holder is none where it is free.
-Err dedup_look(Db *db, Arena *arena, DedupKey *key, Error *error) MUST_USE;
+// dedup_look finds who holds each key, and takes nothing: holder is none where it is free.
+Err dedup_look(Db *db, Arena *arena, DedupKey *const *keys, size_t count, Error *error) MUST_USE;
 
 extern const Statement *const dedup_statements[]; // ends with NULL

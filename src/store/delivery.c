@@ -28,9 +28,8 @@ static const Statement insert = {
 #define VIEW_COLUMNS(payload)                                                                      \
     "SELECT " PROMISE_OF_D                                                                         \
     ", COALESCE(r.kind, 0), r.id, NULLIF(l.channel, ''), s.name, d.tenant, d.event,"               \
-    " e.kind,"                                                                                     \
-    " e.source, e.identity, e.entity, e.correlation_id, e.occurred_at, e.received_at, " payload    \
-    ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"                                          \
+    " e.kind, e.source, e.identity, e.entity, e.correlation_id, e.trace, e.occurred_at,"           \
+    " e.received_at, " payload ", q.step, COALESCE(q.state, n.state, -1), q.due_at,"               \
     " COALESCE(q.attempt, n.attempt), COALESCE(q.failures, n.failures),"                           \
     " COALESCE(q.send, n.send),"                                                                   \
     " COALESCE(q.reminders_left, n.reminders_left), COALESCE(q.last_sent_at, n.last_sent_at),"     \
@@ -40,14 +39,17 @@ static const Statement insert = {
     " COALESCE(n.detail, a.detail), COALESCE(n.provider_id, a.provider_id)"
 #define WHOLE "e.payload, e.recipient"
 #define BARE "'', NULL"
-#define VIEW_JOINS                                                                                 \
+#define STATE_JOINS                                                                                \
     " LEFT JOIN queue q ON q.tenant = d.tenant AND q.id = d.id"                                    \
-    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"                                    \
+    " LEFT JOIN ended n ON n.tenant = d.tenant AND n.id = d.id"
+#define VIEW_JOINS                                                                                 \
+    STATE_JOINS                                                                                    \
     " LEFT JOIN event e ON e.tenant = d.tenant AND e.id = d.event"                                 \
     " LEFT JOIN lane l ON l.lane = d.lane AND l.tenant = d.tenant"                                 \
     " LEFT JOIN rule r ON r.rule = d.rule AND r.tenant = d.tenant"                                 \
     " LEFT JOIN site s ON s.site = d.site AND s.tenant = d.tenant"                                 \
-    " LEFT JOIN attempt a ON n.verdict IS NULL AND a.tenant = d.tenant AND a.delivery = d.id AND"  \
+    " LEFT JOIN attempt a ON n.verdict IS NULL AND a.tenant = d.tenant AND a.delivery = d.id "     \
+    "AND"                                                                                          \
     " a.number ="                                                                                  \
     " (SELECT MAX(x.number) FROM attempt x WHERE x.tenant = d.tenant AND x.delivery = d.id)"
 
@@ -296,6 +298,21 @@ static const Statement view_many = {
                             " JOIN delivery d ON d.tenant = u.tenant AND d.id = u.id" VIEW_JOINS
                             " ORDER BY d.id DESC",
 };
+// Nobody who answers says whose he is.
+#define AWAITED " FROM awaiting w JOIN delivery d ON d.tenant = w.tenant AND d.id = w.delivery"
+static const Statement view_awaited = {
+    .name = "delivery_view_awaited",
+    .scope = STATEMENT_SYSTEM,
+    .params = "t",
+    .sql = VIEW_COLUMNS(WHOLE) AWAITED VIEW_JOINS " WHERE w.public_id = $1",
+};
+static const Statement awaited = {
+    .name = "delivery_awaited",
+    .scope = STATEMENT_SYSTEM,
+    .params = "t",
+    .sql = "SELECT " PROMISE_OF_D ", q.step, COALESCE(q.state, n.state, -1),"
+           " COALESCE(q.opened_at, n.opened_at)" AWAITED STATE_JOINS " WHERE w.public_id = $1",
+};
 static const Statement view_of_event = {
     .name = "delivery_of_event",
     .scope = STATEMENT_TENANT,
@@ -332,6 +349,8 @@ const Statement *const delivery_statements[] = {
     &parked_up_find,
     &view_one,
     &view_many,
+    &view_awaited,
+    &awaited,
     &view_of_event,
     &rules_of_event,
     &live_cause_edge,
@@ -380,15 +399,15 @@ static const Columns view_columns = COLUMNS(
     COLUMN(ViewRow, view.origin.tenant), COLUMN(ViewRow, view.origin.id),
     COLUMN(ViewRow, view.origin.kind), COLUMN(ViewRow, view.origin.source),
     COLUMN(ViewRow, view.origin.identity), COLUMN(ViewRow, view.origin.entity),
-    COLUMN(ViewRow, view.origin.correlation_id), COLUMN_TIME(ViewRow, view.origin.occurred_at),
-    COLUMN(ViewRow, view.origin.received_at), COLUMN(ViewRow, view.origin.payload),
-    COLUMN(ViewRow, view.origin.recipient), COLUMN(ViewRow, step), COLUMN(ViewRow, state),
-    COLUMN_TIME(ViewRow, due_at), COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures),
-    COLUMN(ViewRow, view.send), COLUMN(ViewRow, view.reminders_left),
-    COLUMN_TIME(ViewRow, view.last_sent_at), COLUMN_TIME(ViewRow, view.opened_at),
-    COLUMN(ViewRow, view.reason), COLUMN_TIME(ViewRow, view.ended_at),
-    COLUMN_TIME(ViewRow, view.expires_at), COLUMN(ViewRow, view.note),
-    COLUMN_TIME(ViewRow, view.last_tried_at), COLUMN(ViewRow, verdict),
+    COLUMN(ViewRow, view.origin.correlation_id), COLUMN(ViewRow, view.origin.trace),
+    COLUMN_TIME(ViewRow, view.origin.occurred_at), COLUMN(ViewRow, view.origin.received_at),
+    COLUMN(ViewRow, view.origin.payload), COLUMN(ViewRow, view.origin.recipient),
+    COLUMN(ViewRow, step), COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, due_at),
+    COLUMN(ViewRow, view.attempt), COLUMN(ViewRow, view.failures), COLUMN(ViewRow, view.send),
+    COLUMN(ViewRow, view.reminders_left), COLUMN_TIME(ViewRow, view.last_sent_at),
+    COLUMN_TIME(ViewRow, view.opened_at), COLUMN(ViewRow, view.reason),
+    COLUMN_TIME(ViewRow, view.ended_at), COLUMN_TIME(ViewRow, view.expires_at),
+    COLUMN(ViewRow, view.note), COLUMN_TIME(ViewRow, view.last_tried_at), COLUMN(ViewRow, verdict),
     COLUMN(ViewRow, tried_reason), COLUMN(ViewRow, tried_detail),
     COLUMN(ViewRow, view.provider_id));
 
@@ -415,26 +434,39 @@ Str view_status(StatusFamily family, const DeliveryView *view)
     return str_from(delivery_status(family, view->state, &live));
 }
 
-static Err read_view(const Value *at, DeliveryView *ret, Error *error)
+static bool is_state(int state)
+{
+    return state >= 0 && state < (int) DELIVERY_STATE_COUNT;
+}
+
+// read_state says where a row stands. Where somebody damaged it, it is shown as live_mended() takes
+// it, until it is parked, and where it has ended, as parked_mended() does.
+static Err read_state(const ViewRow *row, DeliveryState *ret, Error *error)
 {
     char text[UUID_TEXT_LEN + 1];
-    ViewRow row;
-    columns_read(&view_columns, at, &row);
-    if (row.state == -1 && !row.step)
+    if (row->state == -1 && !row->step)
         return fail(error, ERR_CORRUPT, "delivery %.*s stands nowhere",
-                    STR_ARG(uuid_text(row.view.promise.id, text)));
+                    STR_ARG(uuid_text(row->view.promise.id, text)));
+    *ret = (DeliveryState) row->state;
+    if (!is_state(row->state))
+        *ret = row->step ? DELIVERY_PENDING : DELIVERY_PARKED;
+    return ERR_OK;
+}
+
+static Err read_view(const Value *at, DeliveryView *ret, Error *error)
+{
+    ViewRow row;
+    DeliveryState state;
+    columns_read(&view_columns, at, &row);
+    TRY(read_state(&row, &state, error));
     row.tried_reason = reason_mended(row.tried_reason);
     *ret = row.view;
     ret->reason = reason_mended(ret->reason);
     if (ret->rule_kind >= TABLE_ROWS(RULE_KIND_TABLE))
         ret->rule_kind = RULE_TRIGGER;
-    ret->state = (DeliveryState) row.state;
-    // Somebody damaged its row. It is shown as live_mended() takes it, until it is parked, and
-    // where it has ended, as parked_mended() does.
-    if (row.state < 0 || row.state >= (int) DELIVERY_STATE_COUNT) {
-        ret->state = row.step ? DELIVERY_PENDING : DELIVERY_PARKED;
+    ret->state = state;
+    if (!is_state(row.state))
         ret->reason = REASON_UNREADABLE;
-    }
     bool awaits_send = row.step == STEP_SEND && ret->state != DELIVERY_SENDING;
     ret->due_at = awaits_send ? row.due_at : INSTANT_NONE;
     if (row.step == STEP_EXPIRE)
@@ -461,6 +493,43 @@ Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *r
     if (rows.count == 0)
         return delivery_missing(id, error);
     return read_view(rows_at(&rows, 0), ret, error);
+}
+
+// ask_awaited reads the row under a public id by one of the statements for it.
+static Err ask_awaited(Db *db, Arena *arena, const Statement *by, Str public_id, const Value **ret,
+                       Error *error)
+{
+    Rows rows = { 0 };
+    Value args[] = { value_text(public_id) };
+    if (public_id.len == PUBLIC_ID_LEN)
+        TRY(db_query(db, arena, by, args, &rows, error));
+    if (rows.count == 0)
+        return fail(error, ERR_NOT_FOUND, "nothing awaits an answer under this id");
+    *ret = rows_at(&rows, 0);
+    return ERR_OK;
+}
+
+Err delivery_view_awaited(Db *db, Arena *arena, Str public_id, DeliveryView *ret, Error *error)
+{
+    const Value *row;
+    TRY(ask_awaited(db, arena, &view_awaited, public_id, &row, error));
+    return read_view(row, ret, error);
+}
+
+static const Columns awaited_columns =
+    COLUMNS(ViewRow, PROMISE_COLUMNS(ViewRow, view.promise.) COLUMN(ViewRow, step),
+            COLUMN(ViewRow, state), COLUMN_TIME(ViewRow, view.opened_at));
+
+Err delivery_awaited(Db *db, Arena *arena, Str public_id, Awaited *ret, Error *error)
+{
+    const Value *at;
+    ViewRow row = { 0 };
+    DeliveryState state;
+    TRY(ask_awaited(db, arena, &awaited, public_id, &at, error));
+    columns_read(&awaited_columns, at, &row);
+    TRY(read_state(&row, &state, error));
+    *ret = (Awaited){ row.view.promise, state, row.view.opened_at };
+    return ERR_OK;
 }
 
 DeliveryFilter delivery_filter_any(void)

@@ -77,6 +77,18 @@ StatusFamily view_family(const Registry *registry, const DeliveryView *view);
 Err delivery_view(Db *db, Arena *arena, int64_t tenant, Uuid id, DeliveryView *ret,
                   Error *error) MUST_USE;
 
+// delivery_view_awaited reads the one that awaits an answer under its public id (awaiting.h), of
+// whichever tenant: ERR_NOT_FOUND. delivery_awaited reads no more of it than Awaited has, which is
+// all that somebody needs who only looks.
+typedef struct Awaited {
+    Promise promise;
+    DeliveryState state;
+    Instant opened_at;
+} Awaited;
+Err delivery_view_awaited(Db *db, Arena *arena, Str public_id, DeliveryView *ret,
+                          Error *error) MUST_USE;
+Err delivery_awaited(Db *db, Arena *arena, Str public_id, Awaited *ret, Error *error) MUST_USE;
+
 // delivery_missing is the answer where there is none.
 Err delivery_missing(Uuid id, Error *error);
 

@@ -1,20 +1,15 @@
 #include "store/invitation.h"
 
-#include "store/awaiting.h"
-
-static Err nobody(Error *error)
-{
-    return fail(error, ERR_NOT_FOUND, "nothing awaits an answer under this id");
-}
-
 // load holds the version of the survey that the delivery's rule asks for.
 static Err load(Db *db, Versions *versions, Surveys *surveys, Invitation *invitation, Error *error)
 {
-    const Promise *promise = &invitation->view.promise;
+    const Promise *promise = &invitation->awaited.promise;
     const Trigger *rule;
     TRY(versions_load(versions, db, promise->tenant, promise->rule, promise->version, &rule,
                       error));
-    Err err = rule && !rule->survey.at ? nobody(error) : ERR_OK;
+    Err err = ERR_OK;
+    if (rule && !rule->survey.at)
+        err = fail(error, ERR_NOT_FOUND, "nothing awaits an answer under this id");
     if (rule && err == ERR_OK)
         err = surveys_load(surveys, db, promise->tenant, rule->survey, rule->survey_version,
                            &invitation->version, error);
@@ -27,13 +22,20 @@ static Err load(Db *db, Versions *versions, Surveys *surveys, Invitation *invita
 Err invitation_find(Db *db, Arena *arena, Versions *versions, Surveys *surveys, Str public_id,
                     Invitation *ret, Error *error)
 {
-    Awaiting awaiting;
     Invitation invitation = { 0 };
-    TRY(awaiting_find(db, arena, public_id, &awaiting, error));
-    Err err = delivery_view(db, arena, awaiting.tenant, awaiting.delivery, &invitation.view, error);
-    if (err == ERR_NOT_FOUND)
-        return nobody(error);
-    TRY(err);
+    const DeliveryView *view = &invitation.view;
+    TRY(delivery_view_awaited(db, arena, public_id, &invitation.view, error));
+    invitation.awaited = (Awaited){ view->promise, view->state, view->opened_at };
+    TRY(load(db, versions, surveys, &invitation, error));
+    *ret = invitation;
+    return ERR_OK;
+}
+
+Err invitation_look(Db *db, Arena *arena, Versions *versions, Surveys *surveys, Str public_id,
+                    Invitation *ret, Error *error)
+{
+    Invitation invitation = { 0 };
+    TRY(delivery_awaited(db, arena, public_id, &invitation.awaited, error));
     TRY(load(db, versions, surveys, &invitation, error));
     *ret = invitation;
     return ERR_OK;

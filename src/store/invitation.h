@@ -9,12 +9,16 @@
 #include "store/surveys.h"
 
 typedef struct Invitation {
-    DeliveryView view;
+    Awaited awaited;
+    DeliveryView view;            // of who answers; whoever looks has none
     const SurveyVersion *version; // held until invitation_drop()
 } Invitation;
 
-// invitation_find finds it, of whichever tenant: ERR_NOT_FOUND.
+// invitation_find finds it for who answers, invitation_look for who looks at it, of whichever
+// tenant: ERR_NOT_FOUND.
 Err invitation_find(Db *db, Arena *arena, Versions *versions, Surveys *surveys, Str public_id,
+                    Invitation *ret, Error *error) MUST_USE;
+Err invitation_look(Db *db, Arena *arena, Versions *versions, Surveys *surveys, Str public_id,
                     Invitation *ret, Error *error) MUST_USE;
 void invitation_drop(const Invitation *invitation);
 

@@ -118,9 +118,24 @@ static const Statement key_old = {
     OLD_ROWS("dedup", "key", "taken_at < $4", ""),
 };
 
+static const Statement campaign_edge = {
+    .name = "purge_campaign_edge",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    .sql = EDGE("campaign", "id"),
+};
+static const Statement campaign_old = {
+    .name = "purge_campaign",
+    .scope = STATEMENT_TENANT,
+    .params = "iuui",
+    OLD_ROWS("campaign", "id", "work = 0 AND finished_at < $4", " RETURNING tenant, id"),
+};
+
 const Statement *const purge_statements[] = {
-    &place_get,  &place_put, &next_tenant,    &ended_edge,    &ended_old, &event_edge, &event_old,
-    &inbox_edge, &inbox_old, &operation_edge, &operation_old, &key_edge,  &key_old,    NULL,
+    &place_get, &place_put,      &next_tenant,   &ended_edge,
+    &ended_old, &event_edge,     &event_old,     &inbox_edge,
+    &inbox_old, &operation_edge, &operation_old, &key_edge,
+    &key_old,   &campaign_edge,  &campaign_old,  NULL,
 };
 
 // Window is how long the rows of a table are kept; keys are in no order of time, either.
@@ -147,6 +162,7 @@ static const PurgeWalk walks[] = {
     { "audit rows", .instead = purge_audit },
     { "progress lines", WINDOW_DELIVERED, .instead = purge_progress },
     { "run actions", WINDOW_DELIVERED, .instead = purge_actions },
+    { "campaigns", .edge = &campaign_edge, .old = &campaign_old, .take = purge_campaigns },
 };
 enum { WALKS = ARRAY_LEN(walks), STEPS_MAX = 20 };
 

@@ -56,11 +56,13 @@ typedef struct PurgeSlice {
 
 // purge_deliveries deletes what goes with deliveries that are no longer in ended, which old tells
 // of. purge_events deletes those of old that no delivery is left of, with what was decided of them.
+// purge_campaigns deletes the failures of campaigns that are gone.
 // purge_targets, purge_progress and purge_actions delete those of deliveries that are gone.
 // purge_audit deletes rows from the beginning of the chain and leaves its anchor there: only what
 // is whole, so that no change is hidden, and never the last row.
 Err purge_deliveries(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error) MUST_USE;
 Err purge_events(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error) MUST_USE;
+Err purge_campaigns(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error) MUST_USE;
 Err purge_targets(Tx *tx, PurgeSlice *slice, Error *error) MUST_USE;
 Err purge_progress(Tx *tx, PurgeSlice *slice, Error *error) MUST_USE;
 Err purge_actions(Tx *tx, PurgeSlice *slice, Error *error) MUST_USE;

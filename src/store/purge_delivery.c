@@ -47,6 +47,13 @@ static const Statement decisions = {
     .many = true,
     GOES_WITH("decision", "event"),
 };
+static const Statement campaign_failures = {
+    .name = "purge_campaign_failure",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    GOES_WITH("campaign_failure", "campaign"),
+};
 static const Statement resends = {
     .name = "purge_resend",
     .scope = STATEMENT_TENANT,
@@ -115,8 +122,8 @@ static const Statement event = {
 };
 
 const Statement *const purge_delivery_statements[] = {
-    &attempts, &targets,   &lines,   &results, &actions,   &recalls, &awaiting,
-    &promises, &decisions, &resends, &event,   &responses, NULL,
+    &attempts, &targets,   &lines,   &results, &actions,   &recalls,           &awaiting,
+    &promises, &decisions, &resends, &event,   &responses, &campaign_failures, NULL,
 };
 
 // Gone is a delivery that is gone from ended.
@@ -186,6 +193,16 @@ Err purge_events(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error)
     for (size_t i = 0; i < ARRAY_LEN(with_event); i++)
         db_send_rows(tx->db, &tx->arena, with_event[i], &id_columns, gone, rows.count, NULL);
     slice->gone = (int64_t) rows.count;
+    return tx_sync(tx, error);
+}
+
+Err purge_campaigns(Tx *tx, PurgeSlice *slice, const Rows *old, Error *error)
+{
+    Gone *gone = ARENA_ARRAY(&tx->arena, Gone, old->count + 1);
+    for (size_t i = 0; i < old->count; i++)
+        columns_read(&id_columns, rows_at(old, i), &gone[i]);
+    db_send_rows(tx->db, &tx->arena, &campaign_failures, &id_columns, gone, old->count, NULL);
+    slice->gone = (int64_t) old->count;
     return tx_sync(tx, error);
 }
 

@@ -43,6 +43,7 @@ static const Statement settle_end = {
 enum { CAUSE_AS_IT_WAS = -1 };
 #define CAUSE(row, given)                                                                          \
     "CASE WHEN " given " < 0 THEN " row ".cause WHEN " given " > 0 THEN " given " END"
+// That somebody looked stays noted: whoever settles may have read the row before.
 static const Statement settle_live = {
     .name = "queue_settle_live",
     .scope = STATEMENT_TENANT,
@@ -50,14 +51,14 @@ static const Statement settle_live = {
     .many = true,
     .sql = "UPDATE queue SET state = $6, step = $7, due_at = $8, attempt = $9, failures = $10,"
            " send = $11, reminders_left = $12, first_due_at = $13, last_sent_at = $14,"
-           " opened_at = $15, started_at = $16, lease_until = $17,"
+           " opened_at = COALESCE(opened_at, $15), started_at = $16, lease_until = $17,"
            " holder = CASE WHEN $6 = 1 THEN $18 END, cause = " CAUSE(
                "queue", "$19") ", lane = $20 WHERE " GUARD GUARD_LEASE,
     .postgres =
         "UPDATE queue q SET state = s.new_state, step = s.step, due_at = s.due_at,"
         " attempt = s.attempt, failures = s.failures, send = s.send,"
         " reminders_left = s.reminders_left, first_due_at = s.first_due_at,"
-        " last_sent_at = s.last_sent_at, opened_at = s.opened_at,"
+        " last_sent_at = s.last_sent_at, opened_at = COALESCE(q.opened_at, s.opened_at),"
         " started_at = s.started_at, lease_until = s.lease_until,"
         " holder = CASE WHEN s.new_state = 1 THEN s.new_holder END,"
         " cause = " CAUSE(
@@ -213,10 +214,34 @@ static const Statement renew = {
                 " WHERE " GUARD_MANY("q") GUARD_LEASE_MANY("q") " RETURNING q.id",
 };
 
+// Where there is one writer, nobody waits for another.
+static const Statement lock = {
+    .name = "queue_lock",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .many = true,
+    .sql = "SELECT 1 FROM queue WHERE tenant = $1 AND id = $2",
+    .postgres = "SELECT 1 FROM unnest($1, $2) AS s (tenant, id)"
+                " JOIN queue q ON q.tenant = s.tenant AND q.id = s.id"
+                " ORDER BY q.tenant, q.id FOR UPDATE OF q",
+};
+
+static const Statement open_it = {
+    .name = "queue_open",
+    .scope = STATEMENT_TENANT,
+    .params = "iui",
+    .many = true,
+    .sql = "UPDATE queue SET opened_at = $3"
+           " WHERE tenant = $1 AND id = $2 AND opened_at IS NULL",
+    .postgres = "UPDATE queue q SET opened_at = s.opened_at"
+                " FROM unnest($1, $2, $3) AS s (tenant, id, opened_at)"
+                " WHERE q.tenant = s.tenant AND q.id = s.id AND q.opened_at IS NULL",
+};
+
 const Statement *const queue_statements[] = {
-    &insert,       &settle_end,   &settle_live,    &ended_insert, &ended_park,
-    &ended_change, &ended_delete, &attempt_insert, &attempt_note, &ended_tell,
-    &ended_untry,  &attempt_keep, &renew,          NULL,
+    &insert,       &settle_end,     &settle_live,  &ended_insert, &ended_park,  &ended_change,
+    &ended_delete, &attempt_insert, &attempt_note, &ended_tell,   &ended_untry, &attempt_keep,
+    &renew,        &lock,           &open_it,      NULL,
 };
 
 const Columns queue_columns =
@@ -678,4 +703,21 @@ Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error 
     for (size_t i = 0; i < count; i++)
         rows[i].is_lost = !bsearch(&rows[i].id, ours, kept.count, sizeof *ours, by_uuid);
     return ERR_OK;
+}
+
+static const Columns opened_columns = COLUMNS(QueueOpened, COLUMN(QueueOpened, tenant),
+                                              COLUMN(QueueOpened, id), COLUMN(QueueOpened, at));
+
+static const Columns locked_columns =
+    COLUMNS(QueueOpened, COLUMN(QueueOpened, tenant), COLUMN(QueueOpened, id));
+
+void queue_lock(Tx *tx, const QueueOpened *rows, size_t count)
+{
+    if (db_is_postgres(tx->db))
+        db_send_rows(tx->db, &tx->arena, &lock, &locked_columns, rows, count, NULL);
+}
+
+void queue_open(Tx *tx, const QueueOpened *rows, size_t count)
+{
+    db_send_rows(tx->db, &tx->arena, &open_it, &opened_columns, rows, count, NULL);
 }

@@ -222,6 +222,17 @@ typedef struct Renewal {
 Renewal renewal_of(const Claimed *claimed);
 Err queue_renew(Tx *tx, Renewal *rows, size_t count, Instant lease_until, Error *error) MUST_USE;
 
+// QueueOpened is that the addressee looked. queue_open notes the first time, of those that are in
+// the queue; nothing else of a delivery changes by it. queue_lock takes rows in the order of their
+// ids, before a transaction changes them group by group: two nodes would wait for each other.
+typedef struct QueueOpened {
+    int64_t tenant;
+    Uuid id;
+    Instant at;
+} QueueOpened;
+void queue_lock(Tx *tx, const QueueOpened *rows, size_t count);
+void queue_open(Tx *tx, const QueueOpened *rows, size_t count);
+
 // QueueNext is when something falls due: per lane for sends, and in all for expiries. When leases
 // run out is not asked: whoever looks for them looks now and then.
 typedef struct QueueNext {

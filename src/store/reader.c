@@ -8,9 +8,10 @@ struct Reader {
     Pool *pools[READ_PACES]; // NULL: without threads
 };
 
-// Seat is a thread's connection; NULL until it is needed.
+// Seat is a thread's connection.
 typedef struct Seat {
-    Db *db;
+    Db *db;             // NULL until it is needed
+    Instant renewed_at; // when the last look at the generation began
 } Seat;
 
 static void leave(void *with)
@@ -18,12 +19,22 @@ static void leave(void *with)
     db_close(((Seat *) with)->db);
 }
 
+// renew has the registry know what was committed before the read was submitted.
+static Err renew(const Reader *reader, Seat *seat, const Read *read, Error *error)
+{
+    Instant now = clock_machine_monotonic();
+    if (!db_is_postgres(seat->db) || seat->renewed_at > read->submitted_at)
+        return ERR_OK;
+    TRY(writer_refresh(reader->writer, seat->db, error));
+    seat->renewed_at = now;
+    return ERR_OK;
+}
+
 static Err try_read(Reader *reader, Seat *seat, Read *read, Error *error)
 {
     if (!seat->db)
         TRY(db_open(&(DbOptions){ .url = reader->url, .is_reader = true }, &seat->db, error));
-    if (db_is_postgres(seat->db))
-        TRY(writer_refresh(reader->writer, seat->db, error));
+    TRY(renew(reader, seat, read, error));
     db_until(seat->db, clock_machine_monotonic() + READ_MAX);
     Err err = read->run(read, seat->db, error);
     db_until(seat->db, INSTANT_NONE);
@@ -74,6 +85,7 @@ void reader_submit(Reader *reader, Read *read)
 {
     read->task.run = run;
     read->reader = reader;
+    read->submitted_at = clock_machine_monotonic();
     assert(reader->pools[read->pace]);
     if (pool_submit(reader->pools[read->pace], &read->task))
         return;

@@ -1,7 +1,8 @@
 // reader.h - reads, off the writer's path: a few threads with a connection each.
 //
 // A read is plain data with a run() and a done(), like an operation, but it changes nothing. Before
-// each read on PostgreSQL the registry is renewed if another node has changed a definition.
+// each read on PostgreSQL the registry is renewed if another node has changed a definition; reads
+// that wait together need one look for that.
 //
 // Reads wait in two lines with threads of their own: lists are slow, whatever looks one thing up is
 // quick. So no list, and no number of them, keeps a key, a delivery or an operation waiting. A read
@@ -24,7 +25,8 @@ struct Read {
     ReadPace pace;
     Err (*run)(Read *read, Db *db, Error *error);
     void (*done)(Read *read, Err err, const Error *error);
-    Reader *reader; // the reader's own
+    Reader *reader;       // the reader's own
+    Instant submitted_at; // likewise
 };
 
 // reader_open starts threads for each pace; a pace without threads has nothing submitted to it.

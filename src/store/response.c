@@ -175,6 +175,7 @@ Err submit_decide(Submit *submit, const Registry *registry, Error *error)
 static Err prepare(Tx *tx, Submit *submit, Error *error)
 {
     submit->error = (Error){ .arena = submit->accept.arena };
+    submit->first = NULL;
     bool is_placed = find_lanes(submit, tx->registry);
     for (size_t i = 0; i < submit->rule_count && !is_placed; i++)
         TRY(rule_place(tx, &submit->rules[i].rule, submit->rules[i].channel, error));
@@ -191,7 +192,7 @@ static int by_delivery(const void *a, const void *b)
     return uuid_cmp(x->id, y->id);
 }
 
-// take_firsts keeps the first for each delivery, in their order; another finds it answered.
+// take_firsts keeps the first for each delivery, in their order; another is told behind it.
 static size_t take_firsts(Submit **submits, size_t count)
 {
     size_t kept = 0;
@@ -200,11 +201,23 @@ static size_t take_firsts(Submit **submits, size_t count)
         if (submits[i]->err != ERR_OK)
             continue;
         if (kept > 0 && by_delivery(&submits[kept - 1], &submits[i]) == 0)
-            submits[i]->err = invitation_may(DELIVERY_COMPLETED, &submits[i]->error);
+            submits[i]->first = submits[kept - 1];
         else
             submits[kept++] = submits[i];
     }
     return kept;
+}
+
+// tell_others tells those that come behind another: it was taken, or they are refused as it was.
+static void tell_others(Submit *const *submits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Submit *first = submits[i]->first;
+        if (first && first->err == ERR_OK)
+            submits[i]->err = invitation_may(DELIVERY_COMPLETED, &submits[i]->error);
+        else if (first)
+            submits[i]->err = fail(&submits[i]->error, first->err, "%s", first->error.detail);
+    }
 }
 
 static Err judge(const Acted *acted, Error *error)
@@ -248,22 +261,22 @@ static Response row_of(const Submit *submit)
                        .answers = submit->given.answers };
 }
 
-static Tally tally_of(const Submit *submit)
+static TallyResponse tally_of(const Submit *submit)
 {
     const Promise *promise = &submit->invitation->view.promise;
-    return (Tally){ .tenant = promise->tenant,
-                    .version = submit->invitation->version->version,
-                    .rule = promise->rule,
-                    .survey = &submit->invitation->version->survey,
-                    .at = submit->given.at,
-                    .answers = json_get(submit->item.event.payload_json, S("answers")) };
+    return (TallyResponse){ .tenant = promise->tenant,
+                            .version = submit->invitation->version->version,
+                            .rule = promise->rule,
+                            .survey = &submit->invitation->version->survey,
+                            .at = submit->given.at,
+                            .answers = json_get(submit->item.event.payload_json, S("answers")) };
 }
 
 // write writes the responses of what was completed, counts them, and tells of them.
 static Err write(Tx *tx, Submit *const *submits, size_t count, Error *error)
 {
     Response *rows = ARENA_ARRAY(&tx->arena, Response, count + 1);
-    Tally *tallies = ARENA_ARRAY(&tx->arena, Tally, count + 1);
+    TallyResponse *tallies = ARENA_ARRAY(&tx->arena, TallyResponse, count + 1);
     Accept **accepts = ARENA_ARRAY(&tx->arena, Accept *, count + 1);
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -294,6 +307,7 @@ Err submits_write(Tx *tx, Submit *const *submits, size_t count, Error *error)
             to++;
         TRY(complete(tx, going + from, to - from, error));
     }
+    tell_others(submits, count);
     return write(tx, going, left, error);
 }
 

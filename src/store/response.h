@@ -35,6 +35,7 @@ typedef struct Submit {
     size_t rule_count;
 
     // Results of submits_write(), in each try anew.
+    const struct Submit *first; // of the same delivery, which goes before it; NULL: it is the first
     Err err; // ERR_OK; ERR_CONFLICT, ERR_GONE, ERR_NOT_FOUND, …: nothing was done
     Error error;
 } Submit;

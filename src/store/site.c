@@ -135,7 +135,7 @@ static Promise promise_again(Tx *tx, const Promise *from)
     Promise promise = *from;
     unsigned n = (unsigned) from->id.b[14] << 8 | from->id.b[15];
     promise.id = delivery_id_of(from->event, n + 1);
-    promise.public_id = public_id_new(&tx->arena, tx->random);
+    promise.public_id = public_id_new(&tx->arena, tx->random, STR_NONE);
     return promise;
 }
 

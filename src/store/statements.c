@@ -9,6 +9,7 @@
 #include "store/audit_outside.h"
 #include "store/automation.h"
 #include "store/awaiting.h"
+#include "store/campaign.h"
 #include "store/cause.h"
 #include "store/counter.h"
 #include "store/decision.h"
@@ -78,6 +79,7 @@ const Statement *const *const all_statements[] = {
     audit_page_statements,
     automation_statements,
     awaiting_statements,
+    campaign_statements,
     cause_statements,
     counter_statements,
     decision_statements,

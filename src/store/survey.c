@@ -90,6 +90,18 @@ static Err find_rule(Tx *tx, int64_t tenant, Str kind, Str id, Definition *ret, 
     return fail(error, err, "%s", missing.detail);
 }
 
+Err survey_owner(Tx *tx, int64_t tenant, Str trigger, Str *ret, Error *error)
+{
+    Definition there;
+    const Json *body;
+    bool is_there;
+    TRY(definition_lock(tx, error));
+    TRY(find_rule(tx, tenant, DEFINITION_TRIGGER, trigger, &there, &is_there, error));
+    bool is_read = is_there && json_parse(&tx->arena, there.body, &body, NULL) == ERR_OK;
+    *ret = is_read ? survey_owns(body) : STR_NONE;
+    return ERR_OK;
+}
+
 // may_write refuses to write over what is not this survey's.
 static Err may_write(Tx *tx, Str survey, Str kind, const Definition *there, Error *error)
 {
@@ -201,6 +213,9 @@ static void send_version(Tx *tx, int64_t tenant, const Definition *draft,
         value_i64(published->at)
     };
     db_send(tx->db, &tx->arena, &insert, args, NULL);
+    tx_fact(
+        tx, FACT_SURVEY_PUBLISHED, tenant,
+        str_format(&tx->arena, "%.*s/%lld", STR_ARG(draft->id), (long long) published->version));
 }
 
 // The rules are written whether or not the version is new: where a survey was deleted and is there

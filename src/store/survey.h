@@ -35,6 +35,11 @@ Err survey_retire(Tx *tx, int64_t tenant, Str id, Error *error) MUST_USE;
 // survey_owns is the survey whose rule a definition is, by its body; none: it is nobody's.
 Str survey_owns(const Json *body);
 
+// survey_owner is that of a trigger that is stored, under the lock of definitions: the snapshot may
+// not know yet what the same transaction published. One that cannot be read is nobody's, so that
+// it can be replaced or deleted.
+Err survey_owner(Tx *tx, int64_t tenant, Str trigger, Str *ret, Error *error) MUST_USE;
+
 // SurveyHead is what is known of a survey's newest version; version 0: it has none.
 typedef struct SurveyHead {
     Str survey;

@@ -19,6 +19,22 @@ static const Statement add = {
                 " DO UPDATE SET n = tally.n + excluded.n, total = tally.total + excluded.total",
 };
 
+// Of those that are to be gathered; nodes are numbered as counters have them. One that is found
+// twice, by two nodes at once, is deleted once.
+#define KEY_OF(row)                                                                                \
+    row "tenant, " row "survey, " row "day, " row "rule, " row "version, " row "question, " row    \
+        "value, " row "writer"
+static const Statement take = {
+    .name = "tally_take",
+    .scope = STATEMENT_SYSTEM,
+    .params = "iii",
+    .sql = "DELETE FROM tally WHERE (" KEY_OF("") ") IN (SELECT " KEY_OF(
+        "t.") " FROM tally t"
+              " WHERE t.writer <> 0 AND (t.day < $1 OR NOT EXISTS (SELECT 1 FROM node n"
+              " WHERE n.node = t.writer / 16 AND n.seen_until > $2)) ORDER BY t.day LIMIT $3)"
+              " RETURNING " KEY_OF("") ", n, total",
+};
+
 #define OF_THEM                                                                                    \
     " WHERE t.tenant = $1 AND t.survey = $2 AND t.day >= $3 AND t.day <= $4"                       \
     " AND (t.rule = $5 OR $5 = 0) AND (t.version = $6 OR $6 = 0)"
@@ -30,20 +46,29 @@ static const Statement values_of = {
            " FROM tally t" OF_THEM " GROUP BY t.question, t.value"
            " ORDER BY t.question, t.value LIMIT $7",
 };
+// Of the responses themselves there are few rows among many: SQLite takes the primary key for as
+// good, so the index is named there.
+#define BY_RESPONSE " INDEXED BY tally_response"
+#define DAYS_OF(hint)                                                                              \
+    "SELECT t.day, CAST(SUM(t.n) AS BIGINT) FROM tally t" hint OF_THEM                             \
+    " AND t.question = '' GROUP BY t.day ORDER BY t.day DESC LIMIT $7"
 static const Statement days_of = {
     .name = "tally_days",
     .scope = STATEMENT_TENANT,
     .params = "itiiiii",
-    .sql = "SELECT t.day, CAST(SUM(t.n) AS BIGINT) FROM tally t" OF_THEM
-           " AND t.question = '' GROUP BY t.day ORDER BY t.day DESC LIMIT $7",
+    .sql = DAYS_OF(BY_RESPONSE),
+    .postgres = DAYS_OF(""),
 };
+#define RULES_OF(hint)                                                                             \
+    "SELECT r.id, CAST(SUM(t.n) AS BIGINT) FROM tally t" hint                                      \
+    " JOIN rule r ON r.tenant = t.tenant AND r.rule = t.rule" OF_THEM                              \
+    " AND t.question = '' GROUP BY r.id ORDER BY r.id LIMIT $7"
 static const Statement rules_of = {
     .name = "tally_rules",
     .scope = STATEMENT_TENANT,
     .params = "itiiiii",
-    .sql =
-        "SELECT r.id, CAST(SUM(t.n) AS BIGINT) FROM tally t JOIN rule r ON r.tenant = t.tenant"
-        " AND r.rule = t.rule" OF_THEM " AND t.question = '' GROUP BY r.id ORDER BY r.id LIMIT $7",
+    .sql = RULES_OF(BY_RESPONSE),
+    .postgres = RULES_OF(""),
 };
 static const Statement questions = {
     .name = "tally_questions",
@@ -53,7 +78,7 @@ static const Statement questions = {
            " AND question <> '' ORDER BY question",
 };
 
-const Statement *const tally_statements[] = { &add,      &values_of, &days_of,
+const Statement *const tally_statements[] = { &add,      &take,      &values_of, &days_of,
                                               &rules_of, &questions, NULL };
 
 // Row is one to be added to.
@@ -154,18 +179,18 @@ static void merge(Counting *counting)
     counting->count = kept;
 }
 
-void tally_count(Tx *tx, const Tally *tallies, size_t count)
+void tally_count(Tx *tx, const TallyResponse *tallies, size_t count)
 {
     Counting counting = { .arena = &tx->arena };
     assert(count > 0);
     for (size_t i = 0; i < count; i++) {
-        const Tally *of = &tallies[i];
+        const TallyResponse *of = &tallies[i];
         Row like = { .tenant = of->tenant,
                      .survey = of->survey->id,
                      .day = of->at / SPAN_DAY,
                      .rule = of->rule,
                      .version = of->version,
-                     .writer = db_is_postgres(tx->db) ? tx->writer : 0 };
+                     .writer = db_is_postgres(tx->db) ? tx->writer : TALLY_OF_NOBODY };
         add_row(&counting, &like, S(""), S(""), 0);
         for (size_t q = 0; q < of->survey->question_count; q++) {
             const Question *question = &of->survey->questions[q];
@@ -176,6 +201,25 @@ void tally_count(Tx *tx, const Tally *tallies, size_t count)
     }
     merge(&counting);
     db_send_rows(tx->db, &tx->arena, &add, &row_columns, counting.rows, counting.count, NULL);
+}
+
+Err tally_gather(Tx *tx, Instant real_now, int limit, int64_t *ret_taken, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tx->now / SPAN_DAY), value_i64(real_now - SPAN_MINUTE),
+                     value_i64(limit) };
+    TRY(tx_query(tx, &take, args, &rows, error));
+    Counting counting = { .arena = &tx->arena,
+                          .rows = ARENA_ARRAY(&tx->arena, Row, rows.count + 1),
+                          .count = rows.count };
+    for (size_t i = 0; i < rows.count; i++) {
+        columns_read(&row_columns, rows_at(&rows, i), &counting.rows[i]);
+        counting.rows[i].writer = TALLY_OF_NOBODY;
+    }
+    merge(&counting);
+    db_send_rows(tx->db, &tx->arena, &add, &row_columns, counting.rows, counting.count, NULL);
+    *ret_taken = (int64_t) rows.count;
+    return tx_sync(tx, error);
 }
 
 static void read_sums(Arena *arena, const Rows *values, const Rows *days, const Rows *rules,

@@ -6,7 +6,9 @@
 // or an nps. The value "" is of every answer to the question, and has the sum of those that are
 // numbers, in thousandths, of which one beyond TALLY_NUMBER_MAX counts as that much; the question
 // "" is of the responses themselves. On PostgreSQL each writer has rows of its own: a shared row
-// would hold its lock through the fsync. What is purged stays counted.
+// would hold its lock through the fsync. Those of days that are over, and of writers that are gone,
+// are gathered in one, TALLY_OF_NOBODY's, so that neither nodes that come and go nor days make
+// results dear. What is purged stays counted.
 #pragma once
 
 #include "domain/survey.h"
@@ -14,16 +16,21 @@
 
 #define TALLY_NUMBER_MAX 1000000000.0
 
-// Tally is what is counted of one response.
-typedef struct Tally {
+// TallyResponse is what is counted of one response.
+typedef struct TallyResponse {
     int64_t tenant, version, rule;
     const Survey *survey;
     Instant at;
     const Json *answers; // clean, by question
-} Tally;
+} TallyResponse;
 
 // tally_count counts responses; survey and answers live until the sync.
-void tally_count(Tx *tx, const Tally *tallies, size_t count);
+void tally_count(Tx *tx, const TallyResponse *tallies, size_t count);
+
+// tally_gather gathers up to limit rows, and says how many; a writer is gone when its node was not
+// seen lately by the real clock. Who writes to a day that is over makes himself a new row.
+enum { TALLY_OF_NOBODY = 0 };
+Err tally_gather(Tx *tx, Instant real_now, int limit, int64_t *ret_taken, Error *error) MUST_USE;
 
 // TallyFilter says which responses; 0 does not restrict.
 typedef struct TallyFilter {

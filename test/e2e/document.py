@@ -176,7 +176,7 @@ class Document:
     def content_of(self, operation, status):
         """What an answer with the status may be: schemas by content type."""
         responses = operation["responses"] if operation else {}
-        told = responses.get(str(status)) or {"$ref": "#/components/responses/problem"}
+        told = responses.get(str(status)) or responses.get("default") or {"$ref": "#/components/responses/problem"}
         if str(status) not in responses and status < 400:
             raise Drift(f"the status {status} is not in the document")
         return self.schemas.resolve(told).get("content", {})
@@ -190,7 +190,10 @@ class Document:
                         f"otherwise: {drift}\n{answer.text[:2000]}") from None
 
     def check_answer(self, method, path, answer):
-        content = self.content_of(self.operation(method, path), answer.status)
+        operation = self.operation(method, path)
+        if not operation and path.startswith("/s/"):
+            return  # the link of a survey that was cut off leads to a page, which has no path of its own
+        content = self.content_of(operation, answer.status)
         given = (answer.headers.get("Content-Type") or "").partition(";")[0]
         if not content and answer.json is not None:
             raise Drift("there should be no body")

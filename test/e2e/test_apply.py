@@ -322,6 +322,9 @@ def test_every_member_of_every_kind_comes_back(ctx):
     equal(ctx.peal.get("/v1/surveys/all").json["publishedVersion"], 1)
     equal(cli(ctx, "export", "-o", "out", env={}).code, 0)
     equal(cli(ctx, "diff", "-f", "out", env={}).out, "No changes.\n")
+    (ctx.folder / "out" / "scenario.yaml").write_text("kind: scenario\nname: n\nsteps: [{event: {kind: none}}]\n")
+    played = cli(ctx, "test", "out", env={})
+    equal(played.code, 0, f"with stand-ins for all secrets: {played}")
     exported = json.loads(cli(ctx, "export", "--json", env={}).out)
     said = {(one["kind"], one.get("id") or one.get("key") or one.get("name")): one for one in exported}
     equal(len(said), len(documents()) + 1, "and memory:default")
@@ -345,7 +348,7 @@ def test_the_bodies_above_say_all_that_the_tables_have(ctx):
     for kind, bodies in WHOLE.items():
         known = set(schemas[kind]["allOf"][0]["properties"]) - LEFT_OUT - NOT_HERE.get(kind, set())
         equal(known - {name for body in bodies for name in body}, set(), kind)
-    equal(set(WHOLE), set(schemas["definition"]["properties"]["kind"]["enum"]))
+    equal({*WHOLE, "scenario"}, set(schemas["definition"]["properties"]["kind"]["enum"]))
 
 
 @once

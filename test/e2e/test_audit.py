@@ -76,6 +76,23 @@ def test_persons_definitions_and_keys_are_told(ctx):
     equal({item["status"] for item in audit(ctx.peal, "&errorsOnly=true")}, {"Parked", "Discarded"})
 
 
+def test_a_publish_is_told_with_its_version(ctx):
+    author = make_user(ctx.peal, "author")
+    survey = {"id": "csi", "questions": [{"id": "rate", "type": "rating", "text": {"en": "?"}}]}
+    author.post("/v1/surveys", survey, expect=201)
+    for _ in range(2):  # the second changes nothing
+        author.post("/v1/surveys/csi/publish", expect=200)
+    author.patch("/v1/surveys/csi", {"title": {"en": "Your visit"}}, expect=200)
+    author.post("/v1/surveys/csi/publish", expect=200)
+    author.delete("/v1/surveys/csi", expect=204)
+    settle(ctx.peal)
+    told = audit(ctx.peal, "&kind=Survey.Published")
+    equal(sorted((row["detail"]["text"], row["status"]) for row in told), [("csi/1", "Success"), ("csi/2", "Success")])  # in one moment
+    [maker] = {row["actor"] for row in told}
+    equal(maker, audit(ctx.peal, "&kind=Definition.Deleted")[0]["actor"])
+    equal(verify(ctx.peal)["ok"], True)
+
+
 def test_filters_and_masks(ctx):
     make_trigger(ctx.peal)
     row = send_one(ctx)

@@ -5,55 +5,8 @@ import io
 import threading
 
 from harness import equal, eventually, like, main
-from steps import (act, advance, attempts, captured, deliveries, delivery, make_channel, make_tenant, make_user, moment,
-                   settle)
-
-COMPLAINT = {"id": "has-a-complaint", "type": "single", "required": True, "text": {"en": "Any complaint?"},
-             "choices": [{"value": "Yes"}, {"value": "No"}],
-             "goTo": [{"when": {"questionId": "has-a-complaint", "op": "==", "value": "No"}, "to": "end"}]}
-QUESTIONS = [{"id": "rate", "type": "rating", "min": 1, "max": 10, "required": True, "text": {"en": "How was it?", "ar": "كيف كان؟"}},
-             COMPLAINT,
-             {"id": "what", "type": "text", "text": {"en": "What?"},
-              "show": {"questionId": "has-a-complaint", "op": "==", "value": "Yes"}}]
-UNHAPPY = {"all": [{"questionId": "has-a-complaint", "op": "==", "value": "Yes"},
-                   {"questionId": "rate", "op": "<=", "value": 7}]}
-GOOD = {"rate": 9, "has-a-complaint": "No"}
-BAD = {"rate": 3, "has-a-complaint": "Yes", "what": "<script>alert(1)</script>"}
-
-
-def make_survey(peal, told=(), id="csi", **trigger):
-    """Publishes a survey, with the subscribers told; those that remember have a channel."""
-    for one in [*told, *trigger.get("subscribers", [])]:
-        if one["key"].startswith("memory:"):
-            make_channel(peal, one["key"])
-    body = {"id": id, "integrationId": "4523", "languages": ["en", "ar"], "title": {"en": "Your visit"},
-            "questions": QUESTIONS, "subscribers": list(told),
-            "triggers": [{"id": "gr", "eventKind": "visit", "channel": "memory:default", **trigger}]}
-    peal.post("/v1/surveys", body, expect=201)
-    return peal.post(f"/v1/surveys/{id}/publish", expect=200).json
-
-
-def invite(peal, **payload):
-    """Posts a visit, and gives the delivery that asks about it."""
-    answer = peal.post("/v1/ingest", {"eventKind": "visit", "items": [
-        {"payload": {"wip": "40956", **payload},
-         "recipient": {"address": "+964 770 000 0001", "locale": "ar", "customerRef": "cust-1"}}]}, expect=200).json
-    [made] = answer["items"][0]["deliveries"]
-    return made
-
-
-def submit(peal, made, answers, expect=200, **body):
-    """Answers without a key, as whoever has the link does."""
-    return peal.with_key(None).post(f"/s/{made['publicId']}/responses", {"answers": answers, **body}, expect=expect).json
-
-
-def responses(peal, id="csi"):
-    return peal.get(f"/v1/surveys/{id}/responses", expect=200).json["items"]
-
-
-def told(peal):
-    """What subscribers are told, by the id of the rule."""
-    return {row["rule"]["id"]: row for row in deliveries(peal) if row["rule"]["kind"] == "subscriber"}
+from steps import act, advance, attempts, captured, deliveries, delivery, make_tenant, make_user, moment, settle
+from survey_steps import BAD, GOOD, UNHAPPY, by_id, invite, make_survey, responses, results, submit, told
 
 
 def test_an_answer_completes_is_kept_and_is_told_of(ctx):
@@ -84,6 +37,22 @@ def test_an_answer_completes_is_kept_and_is_told_of(ctx):
     like(event, {"kind": "response-completed", "source": "peal"})
     advance(ctx.peal, "10d")
     equal(len(captured(ctx.peal, made["deliveryId"])), 1)
+
+
+def test_what_tells_of_an_answer_belongs_where_the_question_did(ctx):
+    make_survey(ctx.peal, [{"key": "memory:all"}])
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    event = ctx.peal.post("/v1/events", {
+        "kind": "visit", "entity": "booking:1", "correlationId": "c-1", "payload": {"wip": "1"}},
+        headers={"traceparent": trace}, expect=202).json
+    asked = ctx.peal.get(f"/v1/events/{event['eventId']}", expect=200).json
+    [made] = deliveries(ctx.peal)
+    taken = submit(ctx.peal, made, GOOD)
+    answered = ctx.peal.get(f"/v1/events/{taken['responseId']}", expect=200).json
+    for member in ("entity", "correlationId", "traceparent"):
+        assert asked[member], (member, asked)
+        equal(answered[member], asked[member], member)
+    like(told(ctx.peal)["csi:memory:all"], {"entity": "booking:1"})
 
 
 def test_who_listens_is_told_too(ctx):
@@ -280,14 +249,6 @@ MANY = [{"id": "nps", "type": "nps", "text": {"en": "?"}},
         {"id": "spent", "type": "number", "text": {"en": "?"}}, {"id": "why", "type": "text", "text": {"en": "?"}}]
 
 
-def results(peal, query=""):
-    return peal.get(f"/v1/surveys/csi/results{query}", expect=200).json
-
-
-def by_id(told):
-    return {one["id"]: one for one in told["questions"]}
-
-
 def test_results_are_counted_with_the_responses(ctx):
     make_survey(ctx.peal)
     like(results(ctx.peal), {"surveyId": "csi", "responses": 0, "days": [], "triggers": [], "questions": [
@@ -323,9 +284,31 @@ def test_results_are_counted_with_the_responses(ctx):
     equal(make_user(ctx.peal, "read").get("/v1/surveys/csi/results").status, 200)
 
 
+def test_an_nps_is_who_recommends_less_who_does_not(ctx):
+    make_survey(ctx.peal)
+    ctx.peal.patch("/v1/surveys/csi", {"questions": MANY}, expect=200)
+    ctx.peal.post("/v1/surveys/csi/publish", expect=200)
+    for nps, expected in ((8, 0.0), (7, 0.0), (9, 33.333), (10, 50.0), (6, 20.0), (0, 0.0)):
+        submit(ctx.peal, invite(ctx.peal), {"nps": nps})
+        equal(by_id(results(ctx.peal))["nps"]["nps"], expected)
+
+
+def test_an_export_goes_on_where_it_is_told_to(ctx):
+    make_survey(ctx.peal)
+    for _ in range(205):  # more than a piece
+        submit(ctx.peal, invite(ctx.peal), GOOD)
+    whole = ctx.peal.get("/v1/surveys/csi/export", expect=200).text.splitlines()
+    equal(len(whole), 206)
+    for limit in (1, 200, 201, 205, 300):
+        equal(ctx.peal.get(f"/v1/surveys/csi/export?limit={limit}", expect=200).text.splitlines(), whole[:limit + 1])
+    last = whole[3].split(",")[0].strip('"')
+    equal(ctx.peal.get(f"/v1/surveys/csi/export?after={last}&limit=2", expect=200).text.splitlines(), whole[4:6])
+    equal(ctx.peal.get(f"/v1/surveys/csi/export?after={last}", expect=200).text.splitlines(), whole[4:])
+
+
 def test_responses_are_exported_as_a_table(ctx):
     make_survey(ctx.peal)
-    texts = ["=1+1", "+1", "-1", "@x", "\tx", "a,\"b\"\r\nc", "نعم"]
+    texts = ["=1+1", "+1", "-1", "@x", "\tx", "\r=x", "\n=x", "a,\"b\"\r\nc", "<b>نعم</b>"]
     for text in texts:
         submit(ctx.peal, invite(ctx.peal), {**BAD, "what": text}, meta={"agentId": "=cmd"})
     ctx.peal.patch("/v1/surveys/csi", {"questions": MANY}, expect=200)
@@ -340,14 +323,15 @@ def test_responses_are_exported_as_a_table(ctx):
                           "has-a-complaint", "rate", "what"])
     equal([row["id"] for row in rows], [row["id"] for page in pages(ctx.peal) for row in page])
     like(rows[0], {"spent": "-449", "which": "a; =b", "nps": "", "publicId": made["publicId"], "version": "2", "locale": "ar"})
-    equal([row["what"] for row in reversed(rows)][:7], ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "a,\"b\"\r\nc", "نعم"])
+    equal([row["what"] for row in reversed(rows)][:9],
+          ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "'\r=x", "'\n=x", "a,\"b\"\r\nc", "<b>نعم</b>"])
     equal(rows[-1]["agentId"], "'=cmd")
     ctx.peal.get("/v1/surveys/none/export", expect=404)
     ran = ctx.peal.cli("surveys", "export", "csi")
-    equal((ran.code, ran.out.replace("\r\n", "\n")), (0, answer.text.replace("\r\n", "\n")))
+    equal((ran.code, ran.out), (0, answer.text.replace("\r\n", "\n").replace("\r", "\n")))  # which subprocess reads
     ran = ctx.peal.cli("surveys", "results", "csi", "--version", "2")
     assert ran.code == 0 and ran.out.startswith("450 responses"), ran
-    assert "457" in ctx.peal.cli("surveys", "results", "csi", "--json").out
+    assert "459" in ctx.peal.cli("surveys", "results", "csi", "--json").out
     assert "'=1" not in ctx.peal.cli("surveys", "responses", "csi").out
 
 

@@ -12,7 +12,7 @@ from steps import (ADDRESS, KIND, advance, deliveries, delivery, ingest, ingest_
 ROLES = ("admin", "operator", "author", "ingest", "worker", "site", "read", "audit-export",
          "operations")
 OPEN_TO_ANYONE = {("GET", "/livez"), ("GET", "/readyz"), ("GET", "/metrics"),
-                  ("GET", "/openapi.json")}
+                  ("GET", "/openapi.json"), ("GET", "/s/page.css"), ("GET", "/s/page.js")}
 NO_SUCH_ID = "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"
 
 
@@ -38,7 +38,7 @@ class Operation:
     def is_hook(self):
         """Webhooks have no key: what they bring is signed (test_hooks.py). Nor has who answers a survey:
         the public id that he was sent is his (test_responses.py)."""
-        return self.path.startswith(("/hooks/", "/s/"))
+        return self.path.startswith(("/hooks/", "/s/{"))
 
     @property
     def is_system(self):
@@ -97,7 +97,8 @@ def rows_of(who):
     told = who.post("/v1/notifications", {"list": "own", "body": "own"}, expect=202).json["id"]
     who.post("/v1/sources", {"id": "own", "provider": "github"}, expect=201)
     made = who.get("/v1/triggers/own/events", expect=200).json["items"][0]["id"]
-    return {"trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "surveys": "own", "integrations": "own", "dead": dead, "notifications": told,
+    campaign = who.post("/v1/campaigns?trigger=own", {"list": "own"}, expect=202).json["id"]
+    return {"campaigns": campaign, "trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "surveys": "own", "integrations": "own", "dead": dead, "notifications": told,
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}

@@ -3,7 +3,7 @@ import http.client
 import json
 import threading
 
-from harness import equal, eventually, like, main
+from harness import Deadline, equal, eventually, like, main
 from steps import (advance, attempts, deliveries, delivery, ingest, ingest_one, make_channel,
                    make_trigger, make_user, moment, settle, tick, visit)
 
@@ -14,6 +14,15 @@ def test_a_tick_with_nothing_due_does_nothing(ctx):
     told = tick(ctx.peal)
     equal({name: told[name] for name in FIGURES}, dict.fromkeys(FIGURES, 0))
     equal(told["nextAt"], None)
+
+
+def test_a_tick_takes_no_longer_than_its_work(ctx):
+    """One that waited for the engine to look by itself would take a second each."""
+    tick(ctx.peal)
+    deadline = Deadline(10)
+    for _ in range(20):
+        tick(ctx.peal)
+    assert not deadline.has_passed()
 
 
 def test_a_tick_tells_when_it_wants_to_run_again(ctx):

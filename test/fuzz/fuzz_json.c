@@ -9,6 +9,24 @@ static Str print_sorted(Arena *arena, const Json *value)
     return buf_str(&buf);
 }
 
+static size_t value_count(const Json *value)
+{
+    size_t count = 1;
+    for (JsonIter it = json_each(value); json_next(&it);)
+        count += value_count(it.value);
+    return count;
+}
+
+// check_lines: each value has a line, and none stands above the one before it.
+static void check_lines(Arena *arena, Str text, const Json *value)
+{
+    size_t count;
+    const uint32_t *lines = json_lines(arena, text, &count);
+    assert(count == value_count(value) && lines[0] >= 1);
+    for (size_t i = 1; i < count; i++)
+        assert(lines[i] >= lines[i - 1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     DEFER(arena_done) Arena arena = { 0 };
@@ -18,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(error.err == ERR_MALFORMED && error.detail[0]);
         return 0;
     }
+    check_lines(&arena, (Str){ (const char *) data, size }, value);
     Str text = json_text(&arena, value);
     assert(str_is_utf8(text));
     bool is_read = json_parse(&arena, text, &again, &error) == ERR_OK;

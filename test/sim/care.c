@@ -33,11 +33,20 @@ static Shadow *shadow_of(Sim *sim, int node, int lane)
     return &sim->nodes[node].shadows[sim->lanes[lane].host];
 }
 
-// is_edited: a channel of the host was published, or switched off, so lately that a node may just
-// have learnt of it, and tries at once.
-static bool is_edited(const Sim *sim, int host)
+// learns_since: what is younger a node may just have learnt of. One that stood still learns of what
+// was published meanwhile, and shortly before, when it goes on.
+static Instant learns_since(const Sim *sim, const Node *node)
 {
-    Instant since = sim->now - RENEW - 3 * SPAN_SECOND;
+    Span late = RENEW + 3 * SPAN_SECOND;
+    bool was_still = node->frozen_until >= sim->now - late;
+    return (was_still ? node->frozen_at : sim->now) - late;
+}
+
+// is_edited: a channel of the host was published, or switched off, so lately that the node may just
+// have learnt of it, and tries at once.
+static bool is_edited(const Sim *sim, int node, int host)
+{
+    Instant since = learns_since(sim, &sim->nodes[node]);
     for (int i = 0; i < sim->lane_count; i++) {
         const Lane *lane = &sim->lanes[i];
         bool is_changed = lane->changed_at != INSTANT_NONE && lane->changed_at >= since;
@@ -79,7 +88,7 @@ static void i39_paused(Sim *sim, const Send *send)
 {
     const Node *node = &sim->nodes[send->node];
     Span left = node->paused_until[send->lane] - clock_now(&node->clock);
-    if (left > 0 && !is_edited(sim, sim->lanes[send->lane].host))
+    if (left > 0 && !is_edited(sim, send->node, sim->lanes[send->lane].host))
         broken(sim, "I39", "n%d sends to %s %lld ms before it may", send->node,
                sim->lanes[send->lane].key, (long long) (left / SPAN_MILLISECOND));
 }
@@ -97,7 +106,7 @@ void care_on_send(Sim *sim, const Send *send)
         broken(sim, "I38", "n%d sends to %s while it probes it", send->node,
                sim->lanes[send->lane].key);
     if (now < shadow->probe_at && !shadow->is_set_back &&
-        !is_edited(sim, sim->lanes[send->lane].host))
+        !is_edited(sim, send->node, sim->lanes[send->lane].host))
         broken(sim, "I38", "n%d probes %s %lld ms too early", send->node,
                sim->lanes[send->lane].key,
                (long long) ((shadow->probe_at - now) / SPAN_MILLISECOND));

@@ -488,7 +488,8 @@ static bool is_held_up(const Sim *sim)
     return false;
 }
 
-// I37: an orderly stop ends in time, and leaves no claim behind but those of sends it had to cut.
+// I37: an orderly stop ends in time, and leaves no claim behind but those of sends it had to cut,
+// or that were told of when its time was over.
 void laws_on_stop(Sim *sim, const Node *node, Span took)
 {
     bool had_store = node->shaken_until == INSTANT_NONE && node->trouble_until + took < sim->now &&
@@ -496,11 +497,12 @@ void laws_on_stop(Sim *sim, const Node *node, Span took)
     if (took > GRACE + 8 * SPAN_SECOND && had_store)
         broken(sim, "I37", "n%d takes %lld ms to stop", node->index,
                (long long) (took / SPAN_MILLISECOND));
+    Instant over_at = clock_now(&node->clock) - took + GRACE;
     for (size_t i = 0; i < sim->track_count && had_store; i++) {
         const Track *track = &sim->tracks[i];
         const Send *send = track->sends[track->row.attempt];
         bool is_held = track->row.state == DELIVERY_SENDING && track->row.holder == node->number;
-        if (is_held && (!send || send->is_told))
+        if (is_held && (!send || (send->is_told && send->told_at < over_at)))
             broken(sim, "I37", "n%d stops and keeps track %d", node->index, (int) i);
     }
 }
@@ -591,6 +593,7 @@ void laws_often(Sim *sim)
     i1_events(sim);
     list_often(sim);
     job_often(sim);
+    survey_often(sim);
     audit_often(sim);
     if (!look_agrees(sim))
         broken(sim, "I30", "the rows do not agree with each other: see above");

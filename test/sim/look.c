@@ -90,6 +90,21 @@ static const Statement ends_now = {
            " WHERE kind IN ('job-completed', 'job-failed')",
 };
 
+static const Statement responses_now = {
+    .name = "sim_responses",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT r.id, r.delivery, r.answers, (SELECT COUNT(*) FROM event e"
+           " WHERE e.tenant = r.tenant AND e.id = r.id AND e.kind = 'response-completed'),"
+           " (SELECT COUNT(*) FROM delivery d WHERE d.tenant = r.tenant AND d.event = r.id)"
+           " FROM response r ORDER BY r.id",
+};
+static const Statement tally_now = {
+    .name = "sim_tally",
+    .scope = STATEMENT_SYSTEM,
+    .params = "",
+    .sql = "SELECT SUM(n) FROM tally WHERE question = ''",
+};
 static const Statement polled_now = {
     .name = "sim_polled",
     .scope = STATEMENT_SYSTEM,
@@ -267,6 +282,7 @@ void look(Sim *sim)
     purge_look(sim);
     job_look(sim);
     defer_look(sim);
+    survey_look(sim);
 }
 
 Tried *look_attempts(Sim *sim, size_t *ret_count)
@@ -362,6 +378,22 @@ void look_ends(Sim *sim)
         else
             job_on_end(sim, value_to_uuid(&row[0]), run, value_to_i64(&row[2]) != 0);
     }
+}
+
+void look_responses(Sim *sim)
+{
+    Rows rows = query(sim, &responses_now, NULL);
+    for (size_t i = 0; i < rows.count && !sim->has_failed; i++) {
+        const Value *row = rows_at(&rows, i);
+        survey_on_response(sim, value_to_uuid(&row[0]), value_to_uuid(&row[1]),
+                           value_to_str(&row[2]), value_to_i64(&row[3]) == 1,
+                           (int) value_to_i64(&row[4]));
+    }
+}
+
+int look_tally(Sim *sim)
+{
+    return (int) value_to_i64(query(sim, &tally_now, NULL).values);
 }
 
 bool look_event(Sim *sim, Uuid id)

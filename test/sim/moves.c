@@ -86,6 +86,27 @@ const Pattern patterns[] = {
               "'retry':{'policy':'fixed','interval':'4s','max':3}}",
       .wait = 4 * SPAN_SECOND,
       .max = 3 },
+    { .id = "csi:gr", // of a survey: see survey.c
+      .kind = "h",
+      .reminder_count = 1,
+      .reminders = { 25 * SPAN_SECOND },
+      .awaits = true,
+      .expires_after = 70 * SPAN_SECOND,
+      .wait = 4 * SPAN_SECOND,
+      .max = 2,
+      .is_survey = true },
+    { .id = "csi:http:2", // its subscribers
+      .kind = "response-completed",
+      .lane = 2,
+      .wait = 4 * SPAN_SECOND,
+      .max = 3,
+      .is_survey = true },
+    { .id = "csi:worker:0",
+      .kind = "response-completed",
+      .lane = PULLED_LANE,
+      .wait = 4 * SPAN_SECOND,
+      .max = 3,
+      .is_survey = true },
     { .id = "few",
       .json = "{'id':'few','channels':['email:0'],"
               "'retry':{'policy':'fixed','interval':'3s','max':4}}",
@@ -220,6 +241,8 @@ static void answered(Call *call, Err err)
         elsewhere_on_answer(sim, call);
     if (call->kind == CALL_DEFER)
         defer_on_answer(sim, call);
+    if (call->kind == CALL_ANSWER)
+        survey_on_answer(sim, call);
     if (call->kind == CALL_PULL)
         worker_on_pull(sim, call);
     if (call->kind == CALL_TOLD)
@@ -291,7 +314,9 @@ Str moves_quoted(Sim *sim, const char *text)
 
 static Str draw_candidate(Sim *sim)
 {
-    static const char *const kinds[] = { "a", "a", "b", "b", "c", "c", "d", "e", "f", "g" };
+    static const char *const kinds[] = {
+        "a", "a", "b", "b", "c", "c", "d", "e", "f", "g", "h", "h"
+    };
     int key = draw(sim, KEYS), identity = draw(sim, 40);
     char tail[40] = "";
     if (identity < 10) // the same ones come again
@@ -466,10 +491,11 @@ Err moves_publish_all(Tx *tx, void *with, Error *error)
         if (patterns[i].is_job)
             TRY(job_publish(tx, sim, &patterns[i], true, error));
     for (size_t i = 0; i < pattern_count; i++)
-        if (!patterns[i].is_job)
+        if (!patterns[i].is_job && !patterns[i].is_survey)
             TRY(moves_put(tx, patterns[i].members ? DEFINITION_LIST : DEFINITION_TRIGGER,
                           str_from(patterns[i].id), str_from(sim->lanes[patterns[i].lane].key),
                           moves_quoted(sim, patterns[i].json), error));
+    TRY(survey_publish_all(tx, sim, error));
     TRY(poll_publish(tx, error));
     return list_publish_all(tx, error);
 }
@@ -502,7 +528,7 @@ void move_client(Sim *sim)
         { "ingest", 52, ask_ingest },    { "emit", 8, inbox_ask },      { "act", 35, ask_act },
         { "hold", 6, ask_hold },         { "channel", 4, ask_channel }, { "purge", 2, purge_ask },
         { "report", 10, elsewhere_ask }, { "job", 8, job_ask },         { "defer", 24, defer_ask },
-        { "mail", 14, poll_play },
+        { "mail", 14, poll_play },       { "answer", 40, survey_ask },
     };
     Node *node = draw_node(sim);
     sim->calls_left--;

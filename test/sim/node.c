@@ -128,7 +128,8 @@ void node_start(Node *node)
     writer_follow(node->writer, engine_moved, node->engine);
     node->is_up = true;
     node->life++;
-    node->born_at = node->frozen_until = sim->now; // the one that stood still is gone
+    node->born_at = sim->now;
+    node->frozen_at = node->frozen_until = sim->now; // the one that stood still is gone
     node->wakes_at = sim->now;
     node->writes_at = INSTANT_NONE;
     node->shaken_until = node->jumped_at = node->lost_time_at = INSTANT_NONE;
@@ -201,6 +202,7 @@ void node_freeze(Node *node)
     Sim *sim = node->sim;
     Span length = draw_span(sim, 100 * SPAN_MILLISECOND, 2 * LEASE);
     node->freezes_at_commit = false;
+    node->frozen_at = sim->now;
     node->frozen_until = sim->now + length;
     node_shake(node, length);
     trace(sim, "n%d stands still for %lld ms", node->index,

@@ -14,6 +14,7 @@
 //   elsewhere.c  what a far side takes on and tells of later
 //   job.c      jobs, and what their schedules promise
 //   defer.c    runs that are put off, replaced and called off
+//   survey.c   answers to a survey, and that each is one response, told whole
 //   worker.c   those who pull their work, and tell of it or not
 //   inbox.c    what applications emit, and that each row becomes its event
 //   poll.c     a mailbox that is polled, and that each mail becomes its event
@@ -95,7 +96,8 @@ typedef struct Pattern {
     int max;
     Span give_up_after; // 0: never
     bool is_keyed, is_recalled;
-    int members; // of a list; 0: it is a trigger
+    int members;    // of a list; 0: it is a trigger
+    bool is_survey; // it is made by the publish of one
     bool is_job;
     Span period; // of its schedule: it is due at every multiple; 0: it has none
     JobMissed missed;
@@ -166,6 +168,8 @@ typedef struct Track {
     uint64_t audited;   // attempts that it tells of: a bit each
     int64_t audited_by; // the fact that the last of them was told by
     int ended_as;       // AuditStatus, by its last word; -1: none
+    Uuid response;      // that it was answered with; none
+    bool is_answered;   // somebody was told so
     int reported;       // the attempt that somebody outside told of, last …
     Verdict told;       // … and what he said
 } Track;
@@ -231,7 +235,7 @@ typedef struct Node {
     Engine *engine;
     Transport transport;
     Instant wakes_at, writes_at, starts_at, stops_at;
-    Instant frozen_until;
+    Instant frozen_at, frozen_until; // when it stood still last
     Span writer_delay;
     Trouble trouble;
     Instant trouble_until;
@@ -260,7 +264,8 @@ typedef enum CallKind {
     CALL_PULL,
     CALL_TOLD,
     CALL_JOB,
-    CALL_DEFER
+    CALL_DEFER,
+    CALL_ANSWER
 } CallKind;
 
 // Emit is a row of the inbox, as it is followed from outside.
@@ -317,6 +322,7 @@ typedef struct Call {
     const Pattern *job;
     bool is_on; // that it is saved
     int entity; // that it is put off for
+    struct Answering *answering;
     int lane;
     Str body;
 } Call;
@@ -380,6 +386,7 @@ struct Sim {
     struct Trace *trace;
     int reached[DELIVERY_STATE_COUNT];
     int purged;     // deliveries
+    int responses;  // that were ever seen
     Instant latest; // that any node's clock has shown: it may have been put back since
     int64_t audit_seq, audit_number; // the last row of the audit that was read, and its fact
     int audit_part;
@@ -503,6 +510,15 @@ void defer_ask(Sim *sim, Node *node); // a run is put off, or called off
 void defer_on_answer(Sim *sim, const Call *call);
 void defer_look(Sim *sim);
 
+// survey.c
+Err survey_publish_all(Tx *tx, Sim *sim, Error *error);
+void survey_ask(Sim *sim, Node *node); // somebody answers
+void survey_on_answer(Sim *sim, const Call *call);
+// survey_on_response: one is there, with so many deliveries of the event that tells of it.
+void survey_on_response(Sim *sim, Uuid id, Uuid delivery, Str answers, bool has_event, int told);
+void survey_look(Sim *sim);
+void survey_often(Sim *sim);
+
 // worker.c
 void move_worker(Sim *sim);
 void worker_on_pull(Sim *sim, Call *call);
@@ -556,6 +572,8 @@ void look_polled(Sim *sim);                        // goes through the events of
 bool look_poll_group(Sim *sim, PollGroup *ret, int *ret_cursor, bool *ret_recovers);
 bool look_schedule(Sim *sim, const char *id, Table *ret); // false: there is none
 void look_ends(Sim *sim);                                 // goes through the ends that are told of
+void look_responses(Sim *sim);                            // goes through those that there are
+int look_tally(Sim *sim);                                 // responses that are counted
 bool look_event(Sim *sim, Uuid id);
 size_t look_deliveries(Sim *sim, Uuid event);
 size_t look_shared_identities(Sim *sim);

@@ -789,13 +789,14 @@ static const Test tests[] = {
 
 PART(engine_part, tests);
 extern const Part cost_part, parcel_part, circuit_part, inbox_part, said_part, schedule_part,
-    pulls_part, runs_part, hooks_part, polls_part, unpacking_part;
+    pulls_part, runs_part, hooks_part, polls_part, unpacking_part, campaign_part;
 
 int main(int argc, char **argv)
 {
     // What things cost is told on a database that is as new.
-    const Part *const parts[] = { &cost_part,  &engine_part, &parcel_part,   &circuit_part,
-                                  &inbox_part, &said_part,   &schedule_part, &pulls_part,
-                                  &runs_part,  &hooks_part,  &polls_part,    &unpacking_part };
+    const Part *const parts[] = { &cost_part,    &engine_part, &parcel_part,   &circuit_part,
+                                  &inbox_part,   &said_part,   &schedule_part, &pulls_part,
+                                  &runs_part,    &hooks_part,  &polls_part,    &unpacking_part,
+                                  &campaign_part };
     return suite_main(argc, argv, parts, ARRAY_LEN(parts));
 }

@@ -601,3 +601,12 @@ int suite_main(int argc, char **argv, const Part *const *parts, size_t count)
     end();
     return bad != 0;
 }
+
+int fuse_blow(void *with, const char *call)
+{
+    Fuse *fuse = with;
+    if (strcmp(call, "sync") == 0 || fuse->left == 0 || --fuse->left > 0)
+        return 0;
+    fuse->is_blown = true;
+    return 13; // a full disk to SQLite; anything at all to PostgreSQL
+}

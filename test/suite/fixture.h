@@ -55,6 +55,15 @@ int suite_failures(void);
 // key; pen_count as in WriterOptions.
 void store_open(Store *store);
 void store_open_with(Store *store, WriterOptions options);
+
+// Fuse makes the nth call to the store fail, once: fuse_blow is a WriterOptions.fault. A sync that
+// fails is a lost connection: store_writer.c has that.
+typedef struct Fuse {
+    int left;
+    bool is_blown;
+} Fuse;
+int fuse_blow(void *with, const char *call);
+
 void store_close(Store *store);
 void store_check(Store *store);
 

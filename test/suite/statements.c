@@ -14,10 +14,13 @@ static const char *const system_statements[] = {
     "audit_behind",
     "audit_heads",
     "audit_mend_next",
-    "awaiting_find",
+    "campaign_give_up",
+    "campaign_next",
     "counter_add",
     "counter_take_gone",
     "definition_forgettable",
+    "delivery_awaited",
+    "delivery_view_awaited",
     "depth_sums",
     "durability_look",
     "duty_lease",
@@ -107,6 +110,7 @@ static const char *const system_statements[] = {
     "sequence_last",
     "sequence_purge",
     "source_rows",
+    "tally_take",
     "tenant_find",
     "tenant_insert",
     "tenant_page",
@@ -184,6 +188,9 @@ static void every_parameter_is_bound(void)
         CHECK_AT(one->name, strspn(one->params, "itbu") == (size_t) params);
         CHECK_AT(one->name, highest_param(one->sql) == params);
         CHECK_AT(one->name, highest_param(postgres_text(one)) == params);
+        CHECK_AT(one->name, one->returned >= 0 && one->returned <= params);
+        CHECK_AT(one->name, !one->returned || strstr(postgres_text(one), " RETURNING "));
+        CHECK_AT(one->name, !one->returned || !strstr(one->sql, " RETURNING "));
     }
 }
 

@@ -182,11 +182,49 @@ static void a_damaged_end_is_shown_and_left_to_a_person(void)
     }
 }
 
+// is_as_shown: whoever only looks is told the same as who is shown all of it.
+static bool is_as_shown(Store *store, Str public_id)
+{
+    DeliveryView all;
+    Awaited seen;
+    MUST(store, delivery_view_awaited(store->db, &store->arena, public_id, &all, &store->error));
+    MUST(store, delivery_awaited(store->db, &store->arena, public_id, &seen, &store->error));
+    return uuid_cmp(all.promise.id, seen.promise.id) == 0 && all.state == seen.state &&
+           all.opened_at == seen.opened_at && all.promise.rule == seen.promise.rule &&
+           str_eq(all.promise.public_id, seen.promise.public_id);
+}
+
+static void a_look_sees_what_is_shown_whatever_is_damaged(void)
+{
+    STORE(store);
+    Awaited seen;
+    publish(&store, TENANT,
+            "{'id':'asked','eventKind':'visit','channel':'memory:default','awaitAnswer':true,"
+            "'expireAfter':'9d'}");
+    visit(&store);
+    Rows found = ask(&store, "SELECT public_id FROM awaiting", "", NULL);
+    Str public_id = value_to_str(&found.values[0]);
+    CHECK(is_as_shown(&store, public_id));
+    damage_row(&store, 77, STEP_SEND, -5);
+    CHECK(is_as_shown(&store, public_id));
+    damage_row(&store, DELIVERY_PENDING, STEP_SEND, 0);
+    Claimed claimed = claim_one(&store, 1);
+    settle_one(&store, &claimed, VERDICT_PERMANENT);
+    CHECK(is_as_shown(&store, public_id));
+    Value args[] = { value_i64(-5), value_i64(-500) };
+    MUST(&store, writer_run(store.writer, damage_end, args, &store.error));
+    CHECK(is_as_shown(&store, public_id));
+    CHECK(delivery_awaited(store.db, &store.arena, S("nobody"), &seen, &store.error) ==
+          ERR_NOT_FOUND);
+    CHECK(act(&store, TENANT, claimed.promise.id, DELIVERY_ACTION_DISCARD, NULL) == ERR_OK);
+}
+
 static const Test tests[] = {
     TEST(an_unreadable_version_is_claimed_and_swept_all_the_same),
     TEST(a_damaged_row_is_claimed_as_one_that_cannot_be_read),
     TEST(a_damaged_row_is_swept_to_a_person),
     TEST(a_damaged_row_can_be_cancelled),
     TEST(a_damaged_end_is_shown_and_left_to_a_person),
+    TEST(a_look_sees_what_is_shown_whatever_is_damaged),
 };
 PART(damage_part, tests);

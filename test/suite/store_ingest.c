@@ -275,28 +275,12 @@ static void tenants_do_not_meet(void)
     CHECK(view(&store, TENANT, id).state == DELIVERY_PENDING);
 }
 
-// Fuse makes the nth call to the store fail, once.
-typedef struct Fuse {
-    int left;
-    bool is_blown;
-} Fuse;
-
-static int blow(void *with, const char *call)
-{
-    Fuse *fuse = with;
-    // A sync that fails is a lost connection: store_writer.c has that.
-    if (strcmp(call, "sync") == 0 || fuse->left == 0 || --fuse->left > 0)
-        return 0;
-    fuse->is_blown = true;
-    return 13; // a full disk to SQLite; anything at all to PostgreSQL
-}
-
 // Whatever statement fails, even the COMMIT: all of it is there or nothing is.
 static void a_failed_ingest_leaves_nothing(void)
 {
     Fuse fuse = { 0 };
     DEFER(store_close) Store store = { 0 };
-    store_open_with(&store, (WriterOptions){ .fault = blow, .fault_with = &fuse });
+    store_open_with(&store, (WriterOptions){ .fault = fuse_blow, .fault_with = &fuse });
     publish(&store, TENANT,
             "{'id':'keyed','eventKind':'visit','channel':'memory:default',"
             "'dedupRecipe':['candidate.wip'],"

@@ -559,6 +559,34 @@ static void a_renewal_tells_what_is_lost(void)
     MUST(&store, writer_run(store.writer, apply_renewing, &renewing, &store.error));
 }
 
+static Err apply_opening(Tx *tx, void *with, Error *error)
+{
+    const QueueOpened *opened = with;
+    (void) error;
+    queue_open(tx, opened, 1);
+    return ERR_OK;
+}
+
+// Whoever sends it has read the row before: what he settles must not take the look back.
+static void a_look_is_noted_once_also_while_it_is_sent(void)
+{
+    STORE(store);
+    publish(&store, TENANT, RETRIED);
+    visit(&store);
+    Claim taken = claim_lane(&store, 1, 1);
+    Uuid id = taken.claimed[0].promise.id;
+    QueueOpened opened = { TENANT, id, now(&store) }, again = { TENANT, id, now(&store) + 5 };
+    QueueOpened other = { TENANT + 1, id, now(&store) };
+    MUST(&store, writer_run(store.writer, apply_opening, &other, &store.error));
+    CHECK(view(&store, TENANT, id).opened_at == INSTANT_NONE);
+    MUST(&store, writer_run(store.writer, apply_opening, &opened, &store.error));
+    MUST(&store, writer_run(store.writer, apply_opening, &again, &store.error));
+    CHECK(view(&store, TENANT, id).opened_at == opened.at);
+    settle_one(&store, &taken.claimed[0], VERDICT_TRANSIENT);
+    CHECK(view(&store, TENANT, id).state == DELIVERY_RETRYING);
+    CHECK(view(&store, TENANT, id).opened_at == opened.at);
+}
+
 // Three that are given back: one as it was claimed, one whose lease went to another node, one that
 // a person has ended.
 static void a_released_claim_is_as_before_but_for_its_fence(void)
@@ -778,6 +806,7 @@ static const Test tests[] = {
     TEST(a_revival_leaves_its_attempt_on_record),
     TEST(a_replayed_round_claims_once),
     TEST(a_renewal_tells_what_is_lost),
+    TEST(a_look_is_noted_once_also_while_it_is_sent),
     TEST(a_released_claim_is_as_before_but_for_its_fence),
     TEST(a_settle_of_another_holder_changes_nothing),
     TEST(a_lapsed_lease_is_an_unknown_attempt),

@@ -1,6 +1,6 @@
 // errands.h - steps of the scenario beside sending: what applications emit and the drain makes of
-// it, a notification to a list, a job's schedule, deferrals and progress (job_errands.c), and what
-// is told of all that in the audit.
+// it, a notification to a list, a job's schedule, deferrals and progress (job_errands.c), a
+// campaign (campaign_errands.c), and what is told of all that in the audit.
 #pragma once
 
 #include "engine/duty.h"
@@ -19,6 +19,8 @@ Err errand_fire(Scenario *scenario, Error *error) MUST_USE;     // what that nam
 Err errand_defer(Scenario *scenario, Error *error) MUST_USE;    // in place of what was before
 Err errand_call_off(Scenario *scenario, Error *error) MUST_USE; // what is put off
 Err errand_progress(Scenario *scenario, Error *error) MUST_USE; // of all that is held
+Err errand_campaign(Scenario *scenario, Error *error) MUST_USE; // a file with rows …
+Err errand_rows(Scenario *scenario, Error *error) MUST_USE;     // … which become events
 Err errand_number(Scenario *scenario, Error *error) MUST_USE; // what happened gets its numbers …
 Err errand_seal(Scenario *scenario, Error *error) MUST_USE;   // … and its rows in the audit
 Err errand_sample(Scenario *scenario, Error *error) MUST_USE;

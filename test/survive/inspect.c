@@ -98,6 +98,11 @@ static const Rule rules[] = {
     RULE("no chain is sealed beyond what has its number, and it ends with its last row",
          "SELECT COUNT(*) FROM chain c WHERE c.number > c.told OR c.seq <> COALESCE((SELECT"
          " MAX(a.seq) FROM audit a WHERE a.tenant = c.tenant), 0)"),
+    RULE("a campaign has counted what it made, and read no further",
+         "SELECT COUNT(*) FROM campaign c WHERE c.position > c.bytes OR (c.created + c.skipped +"
+         " c.failed = 0) <> (c.line = 2) OR (SELECT SUM(created) FROM campaign) <> (SELECT"
+         " COUNT(*) FROM delivery d JOIN event e ON e.tenant = d.tenant AND e.id = d.event"
+         " WHERE e.source = 'campaign')"),
     RULE("an operation has counted what it did",
          "SELECT COUNT(*) FROM operation WHERE done + skipped + failed > 0 AND position IS NULL"),
 };
@@ -174,6 +179,9 @@ static const Statement tables[] = {
     TABLE("node", "node"),
     TABLE("idempotency", "tenant, key"),
     TABLE("operation", "tenant, id"),
+    TABLE("campaign", "tenant, id"),
+    TABLE("campaign_piece", "tenant, campaign, place"),
+    TABLE("campaign_failure", "tenant, campaign, line"),
     TABLE("pace", "minute, tenant, writer, rule, site"),
     TABLE("sample", "tenant, at"),
     PART("journal", "writer, at, facts", "WHERE facts IS NOT NULL ORDER BY writer, n"),

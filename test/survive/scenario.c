@@ -15,7 +15,7 @@
 #include "store/operation.h"
 #include "store/tenant.h"
 
-enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 4, MIDDLE_LENGTH = 31 };
+enum { ITEMS = 6, SEED = 20260514, BEGINNING_LENGTH = 4, MIDDLE_LENGTH = 34 };
 
 #define BEGAN_AT ((Instant) 1778735554 * SPAN_SECOND)
 #define LEASE (15 * SPAN_SECOND)
@@ -114,6 +114,8 @@ static const struct {
                   "\"cancelOn\":{\"eventKind\":\"visit-gone\",\"match\":[\"candidate.number\"]}}" },
     { "filtered", "{\"id\":\"filtered\",\"eventKind\":\"visit\",\"channel\":\"memory:default\","
                   "\"filter\":{\"path\":\"candidate.number\",\"op\":\"==\",\"value\":\"none\"}}" },
+    { "row", "{\"id\":\"row\",\"eventKind\":\"row\",\"channel\":\"memory:default\","
+             "\"awaitAnswer\":true,\"schedule\":{\"initialDelay\":\"1000d\"}}" },
 };
 
 static Err define_work(Tx *tx, void *with, Error *error)
@@ -549,6 +551,8 @@ static const Act middle[] = {
     { "drain", errand_drain, 0, true },
     { "notify", errand_notify, 0 },
     { "fire", errand_fire, 0, true },
+    { "campaign", errand_campaign, 0 },
+    { "rows", errand_rows, 0, true },
     { "defer", errand_defer, 0 },
     { "claim", claim, 0, true },
     { "progress", errand_progress, 0 },
@@ -570,6 +574,7 @@ static const Act middle[] = {
     { "sweep", sweep, 60 * SPAN_SECOND, true },
     { "fire what was missed", errand_fire, 0, true },
     { "call off", errand_call_off, 0 },
+    { "drop the file", errand_rows, 0, true },
     { "number", errand_number, 0 },
     { "seal", errand_seal, 0 },
     { "sample", errand_sample, 0 },

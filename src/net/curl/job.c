@@ -102,6 +102,13 @@ static curl_socket_t on_open(void *with, curlsocktype purpose, struct curl_socka
     return fd;
 }
 
+static size_t on_read(char *to, size_t size, size_t count, void *with)
+{
+    const Job *job = with;
+    ssize_t given = job->source(job->source_with, to, size * count);
+    return given < 0 ? CURL_READFUNC_ABORT : (size_t) given;
+}
+
 // on_close gets the Connections: one may outlive the job that opened it.
 static int on_close(void *with, curl_socket_t fd)
 {
@@ -209,6 +216,8 @@ static struct curl_slist *header_lines(Arena *arena, const Transfer *transfer, b
     if (has_body && !has_type)
         add_line(arena, &lines, S("Content-Type:"));
     add_line(arena, &lines, S("Expect:"));
+    if (transfer->source && transfer->source_bytes < 0)
+        add_line(arena, &lines, S("Transfer-Encoding: chunked"));
     return lines;
 }
 
@@ -240,7 +249,14 @@ static void describe(Job *job, const Transfer *transfer)
     SET(easy, CURLOPT_URL, str_z(arena, transfer->url));
     if (transfer->ca.len > 0)
         SET(easy, CURLOPT_CAINFO, str_z(arena, transfer->ca));
-    if (has_body) {
+    if (transfer->source) {
+        assert(is_post);
+        SET(easy, CURLOPT_POST, 1L);
+        SET(easy, CURLOPT_POSTFIELDS, NULL);
+        SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) transfer->source_bytes);
+        SET(easy, CURLOPT_READFUNCTION, on_read);
+        SET(easy, CURLOPT_READDATA, job);
+    } else if (has_body) {
         Str body = str_dup(arena, transfer->body);
         SET(easy, CURLOPT_POST, 1L);
         SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) body.len);
@@ -270,6 +286,8 @@ void job_begin(Job *job, const Transfer *transfer, bool keeps_connection)
     job->answer = buf_new(&job->arena, transfer->response_max);
     job->piece = transfer->piece;
     job->piece_with = transfer->piece_with;
+    job->source = transfer->source;
+    job->source_with = transfer->source_with;
     job->read_max = transfer->read_max ? transfer->read_max : TRANSFER_READ_MAX;
     job->keeps_headers = transfer->keeps_headers;
     describe(job, transfer);

@@ -35,6 +35,8 @@ typedef struct Job {
     size_t received, read_max;
     bool (*piece)(void *with, Str bytes); // as of the transfer
     void *piece_with;
+    ssize_t (*source)(void *with, char *to, size_t max); // likewise
+    void *source_with;
     bool keeps_headers;
     bool was_cut;                     // the answer was longer than anyone wants
     bool has_opened_socket;           // to an address that is allowed

@@ -175,7 +175,7 @@ static void public_ids_use_all_characters_evenly(void)
     for (size_t r = 0; r < ARRAY_LEN(randoms); r++) {
         int seen[256] = { 0 };
         for (int i = 0; i < IDS; i++) {
-            Str id = public_id_new(&arena, &randoms[r]);
+            Str id = public_id_new(&arena, &randoms[r], STR_NONE);
             CHECK(id.len == PUBLIC_ID_LEN && id.at[PUBLIC_ID_LEN] == '\0');
             for (size_t c = 0; c < id.len; c++)
                 seen[(unsigned char) id.at[c]]++;
@@ -193,7 +193,21 @@ static void public_ids_use_all_characters_evenly(void)
         arena_reset(&arena);
     }
     Random a = random_seeded(1), b = random_seeded(1);
-    CHECK(str_eq(public_id_new(&arena, &a), public_id_new(&arena, &b)));
+    CHECK(str_eq(public_id_new(&arena, &a, STR_NONE), public_id_new(&arena, &b, STR_NONE)));
+}
+
+static void public_ids_that_are_made_together_begin_alike(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Random random = random_seeded(7);
+    Str alike = public_id_alike(&arena, &random), other = public_id_alike(&arena, &random);
+    Str a = public_id_new(&arena, &random, alike), b = public_id_new(&arena, &random, alike);
+    CHECK(alike.len == PUBLIC_ID_ALIKE && !str_eq(alike, other));
+    CHECK(a.len == PUBLIC_ID_LEN && str_starts(a, alike) && str_starts(b, alike));
+    for (size_t i = PUBLIC_ID_ALIKE, same = 0; i < PUBLIC_ID_LEN; i++) {
+        same += a.at[i] == b.at[i];
+        CHECK(same < 4); // by chance; the rest is each one's own
+    }
 }
 
 static const Test tests[] = {
@@ -208,5 +222,6 @@ static const Test tests[] = {
     TEST(other_texts_are_refused),
     TEST(ids_are_ordered_as_bytes),
     TEST(public_ids_use_all_characters_evenly),
+    TEST(public_ids_that_are_made_together_begin_alike),
 };
 TEST_MAIN(tests)

@@ -95,6 +95,10 @@ static void bad_documents_are_refused(void)
         { "{\"a\":1,\"b\":[],\"\\u0061\":2}", "twice" },
         { "[{\"b\":{\"a\":1,\"c\":{},\"a\":2}}]", "twice" },
         { "{\"\":1,\"\":1}", "twice" },
+        { "{\n\"a\":\n}", "at byte 7 (line 3)" },
+        { "[\n\n1e400]", "the number at byte 3 is too large (line 3)" },
+        { "{\"a\":\"\\n\",\n\"a\":2}", "stands twice in its object (line 2)" },
+        { "[\"\\n\\n\",\n\"\\u0000\"]", "which cannot be stored (line 2)" },
     };
     DEFER(arena_done) Arena arena = { 0 };
     static const Json *const untouched;
@@ -506,6 +510,28 @@ static void strings_that_cannot_be_kept_are_mended(void)
     }
 }
 
+static void each_value_has_its_line(void)
+{
+    static const char text[] = "{\"a\" :\r\n 1, \"b\":[true,\n-2.5e3 ,\"x\\\":,\\\\\"],\n"
+                               "\"c\":{\"d\"\n:null}}";
+    static const uint32_t expected[] = { 1, 2, 2, 2, 3, 3, 4, 5 };
+    DEFER(arena_done) Arena arena = { 0 };
+    size_t count;
+    (void) parse(&arena, str_from(text));
+    const uint32_t *lines = json_lines(&arena, str_from(text), &count);
+    CHECK(count == ARRAY_LEN(expected) && memcmp(lines, expected, sizeof expected) == 0);
+    lines = json_lines(&arena, S(" \n7"), &count);
+    CHECK(count == 1 && lines[0] == 2);
+}
+
+static void a_pointer_goes_below_another(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    CHECK(str_eq(json_below(&arena, S(""), S("a")), S("/a")));
+    CHECK(str_eq(json_below(&arena, S("/a"), S("~/")), S("/a/~0~1")));
+    CHECK(str_eq(json_below(&arena, S("/a"), S("")), S("/a/")));
+}
+
 static const Test tests[] = {
     TEST(good_documents_are_read_and_written_compactly),
     TEST(bad_documents_are_refused),
@@ -525,5 +551,7 @@ static const Test tests[] = {
     TEST(writing_stops_at_the_ceiling),
     TEST(a_merge_patch_changes_what_it_names),
     TEST(strings_that_cannot_be_kept_are_mended),
+    TEST(each_value_has_its_line),
+    TEST(a_pointer_goes_below_another),
 };
 TEST_MAIN(tests)

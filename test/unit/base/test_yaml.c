@@ -75,6 +75,8 @@ static void what_does_not_say_what_it_seems_to_is_refused(void)
         { "a: !secret x", NULL, "line 1: tags are not read, but for !!str" },
         { "a: !!map {}", NULL, "line 1: tags are not read, but for !!str" },
         { "a: \"x\\0y\"", NULL, "line 1: the text has a NUL character" },
+        { "a: 1\nb: \xff", NULL, "line 2: invalid leading UTF-8 octet" },
+        { "a: 1\n\nb: \x01", NULL, "line 3: control characters are not allowed" },
         { "a: *none", NULL, "line 1: there is no such anchor above" },
         { "a: &x [1, *x]", NULL, "line 1: an anchor cannot be used inside itself" },
         { "a: 'x", NULL, "line 1: found unexpected end of stream" },

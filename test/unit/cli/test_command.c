@@ -77,6 +77,7 @@ static void misuse_is_explained(void)
         { "peal probe --lisen x", "did you mean --listen?" },
         { "peal probe --zzz", "peal probe has no option --zzz\n" },
         { "peal probe --listen", "--listen needs a value: ADDR" },
+        { "peal diff -f a --file=b", "--file stands twice; give it once" },
         { "peal probe --manual=1", "--manual takes no value" },
         { "peal probe -x", "\"-x\" is not an option" },
         { "peal events -f x", "has no option --file" },

@@ -68,6 +68,15 @@ static void a_text_falls_back(void)
     CHECK(is_text(survey_text(&survey.title, S("de")), "plain"));
 }
 
+static void a_rating_has_twenty_steps_at_most(void)
+{
+    DEFER(arena_done) Arena arena = { 0 };
+    Survey survey;
+    const char *widest = "{'id':'a','questions':[{'id':'q','type':'rating','max':21}]}";
+    CHECK(survey_compile(&arena, document(&arena, widest), &survey, NULL) == ERR_OK);
+    CHECK(survey.questions[0].min == 1 && survey.questions[0].max == 21);
+}
+
 // What is wrong in a draft, by its place.
 static const struct {
     const char *text, *path, *code;
@@ -249,8 +258,11 @@ static void a_version_writes_its_rules(void)
 }
 
 static const Test tests[] = {
-    TEST(a_survey_is_compiled),       TEST(a_text_falls_back),
-    TEST(a_wrong_draft_is_refused),   TEST(an_unfinished_draft_is_kept_and_not_published),
+    TEST(a_rating_has_twenty_steps_at_most),
+    TEST(a_survey_is_compiled),
+    TEST(a_text_falls_back),
+    TEST(a_wrong_draft_is_refused),
+    TEST(an_unfinished_draft_is_kept_and_not_published),
     TEST(a_version_writes_its_rules),
 };
 

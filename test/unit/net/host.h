@@ -25,10 +25,30 @@ typedef struct Host {
 
 enum { LONG_BYTES = 16 << 20 }; // more than the system keeps for a client
 
+// gather keeps what came in parts, and asks for more; false where the part is the last, or refused.
+static inline bool gather(Exchange *exchange)
+{
+    if (!exchange->with) {
+        exchange->with = ARENA_NEW(&exchange->arena, Buf);
+        *(Buf *) exchange->with = buf_new(&exchange->arena, PEER_BYTES_MAX);
+    }
+    Buf *parts = exchange->with;
+    buf_add_format(parts, "[%.*s]", STR_ARG(exchange->body));
+    bool is_refused = str_contains(exchange->body, S("!"));
+    if (exchange->is_part && !is_refused) {
+        exchange_more(exchange);
+        return true;
+    }
+    exchange->body = is_refused ? S("refused") : buf_str(parts);
+    return false;
+}
+
 // describe writes what the handler saw, so that a test can compare it.
 static inline void describe(Exchange *exchange)
 {
     Arena *arena = &exchange->arena;
+    if (str_ends(exchange->path, S("/parts")) && gather(exchange))
+        return;
     Buf buf = buf_new(arena, PEER_BYTES_MAX);
     buf_add_format(&buf, "%.*s %.*s body=%zu", STR_ARG(exchange->method), STR_ARG(exchange->path),
                    exchange->body.len);
@@ -108,6 +128,10 @@ static inline Err begin(void *with, Exchange *exchange, Admission *ret, Error *e
         return fail(error, ERR_NO_KEY, "send a key");
     if (str_eq(exchange->path, S("/small")))
         ret->body_max = 10;
+    if (str_ends(exchange->path, S("/parts"))) {
+        ret->body_max = 40;
+        ret->part_bytes = 4;
+    }
     return ERR_OK;
 }
 

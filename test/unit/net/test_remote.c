@@ -92,7 +92,7 @@ static void an_ipv6_network_is_one_host(void)
 
 static void a_host_is_out_after_so_many_strikes_and_forgiven_one_by_one(void)
 {
-    static Strikes strikes = { .seed = 7 };
+    static Strikes strikes = { .seed = 7, .max = STRIKES_MAX, .every = STRIKES_EVERY };
     Remote one = remote("2001:db8::1"), neighbour = remote("2001:db8::2");
     Remote other = remote("203.0.113.9");
     Instant now = 1000 * SPAN_SECOND;
@@ -112,7 +112,7 @@ static void a_host_is_out_after_so_many_strikes_and_forgiven_one_by_one(void)
 
 static void a_full_table_keeps_those_with_most_strikes(void)
 {
-    static Strikes strikes = { .seed = 7 };
+    static Strikes strikes = { .seed = 7, .max = STRIKES_MAX, .every = STRIKES_EVERY };
     Remote guesser = remote("203.0.113.9");
     Instant now = 1000 * SPAN_SECOND;
     for (int i = 0; i < STRIKES_MAX; i++)

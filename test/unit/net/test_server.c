@@ -81,6 +81,60 @@ static void a_connection_serves_many_requests(void)
     host_stop(&host);
 }
 
+// Each chunk is as much as the server reads at once.
+static void a_body_may_be_taken_in_parts(void)
+{
+    static const char head[] = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static const struct {
+        const char *chunks, *body;
+    } cases[] = {
+        { "0\r\n\r\n", "body=2 \"[]\"" },
+        { "3\r\nabc\r\n0\r\n\r\n", "body=5 \"[abc]\"" },
+        { "4\r\nabcd\r\n0\r\n\r\n", "body=8 \"[abcd][]\"" },
+        { "3\r\nabc\r\n3\r\ndef\r\n1\r\ng\r\n0\r\n\r\n", "body=11 \"[abcd][efg]\"" },
+        { "5\r\nabcde\r\n5\r\nfghij\r\n5\r\nklmno\r\n0\r\n\r\n",
+          "body=23 \"[abcd][efgh][ijkl][mno]\"" },
+        { "9\r\nabcdefghi\r\n0\r\n\r\n", "body=15 \"[abcd][efgh][i]\"" },
+        { "5\r\nabc!e\r\n5\r\nfghij\r\n0\r\n\r\n", "body=7 \"refused\"" },
+    };
+    static const char *const paths[] = { "/parts", "/async/parts" };
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ 0 });
+    int fd = peer_dial(host.port);
+    for (size_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
+        DEFER(arena_done) Arena arena = { 0 };
+        const char *path = paths[i % 2], *chunks = cases[i / 2].chunks;
+        peer_send(fd, str_format(&arena, "POST %s%s%s", path, head, chunks));
+        Str want = str_format(&arena, "POST %s %s", path, cases[i / 2].body);
+        CHECK_AT(chunks, str_eq(peer_body(peer_receive(&arena, fd)), want));
+    }
+    close(fd);
+    host_stop(&host);
+}
+
+// Whoever sends no more than a part is owed nothing: the server closes at once.
+static void a_body_that_breaks_off_between_parts_holds_nobody(void)
+{
+    Host host = { 0 };
+    host_start(&host, (ServerOptions){ 0 });
+    DEFER(arena_done) Arena arena = { 0 };
+    int stays = peer_dial(host.port), leaves = peer_dial(host.port);
+    Str half = S("POST /async/parts HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabcdef");
+    peer_send(stays, half);
+    peer_send(leaves, half);
+    while (host.handled < 2)
+        sched_yield();
+    close(leaves);
+    Str answer =
+        ask(&arena, host.port, S("POST /parts HTTP/1.1\r\nHost: x\r\nContent-Length: 41\r\n\r\n"));
+    CHECK(peer_status(answer) == 413);
+    Instant began = clock_machine_monotonic();
+    host_stop(&host);
+    CHECK(clock_machine_monotonic() - began < 5 * SPAN_SECOND);
+    CHECK(peer_is_closed(stays));
+    close(stays);
+}
+
 static void a_head_request_gets_no_body(void)
 {
     Host host = { 0 };
@@ -601,6 +655,8 @@ static void a_loop_that_hangs_gives_no_sign_of_life(void)
 static const Test tests[] = {
     TEST(a_request_arrives_as_it_was_sent),
     TEST(a_connection_serves_many_requests),
+    TEST(a_body_may_be_taken_in_parts),
+    TEST(a_body_that_breaks_off_between_parts_holds_nobody),
     TEST(a_head_request_gets_no_body),
     TEST(an_error_is_problem_json),
     TEST(hostile_requests_are_refused),
