@@ -2,7 +2,7 @@
 import http.client
 import json
 
-from process import PATIENCE
+from process import PATIENCE, Deadline
 
 
 class Frame:
@@ -23,7 +23,7 @@ class Stream:
             sent["Last-Event-ID"] = str(last)
         self.connection.request("GET", f"/v1/stream{query}", headers=sent)
         self.answer = self.connection.getresponse()
-        self.status, self.last, self.comments = self.answer.status, None, 0
+        self.status, self.last, self.comments, self.seconds = self.answer.status, None, 0, seconds
         if self.status == 200:
             assert self.answer.headers["Content-Type"] == "text/event-stream", self.answer.headers
             assert self._frame() is None and self.last is not None  # where it begins
@@ -53,8 +53,10 @@ class Stream:
                 data.append(value)
 
     def next(self):
+        """The next frame, for which it waits as long as for a byte: signs of life keep no test waiting for ever."""
+        deadline = Deadline(self.seconds)
         while (frame := self._frame()) is None:
-            pass
+            assert not deadline.has_passed(), f"nothing but signs of life since {self.last}"
         return frame
 
     def take(self, count):
