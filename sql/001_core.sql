@@ -37,9 +37,11 @@ CREATE TABLE site (
 
 -- A key is 256 random bits; only its hash is kept. A revoked one stays, so that caches learn of it.
 -- site is the one whose key it is; handlers are those that a worker's is limited to, by commas.
+-- A session is a key of a key: parent is the id of the one whose rights it has. It is gone a day after it ended.
 CREATE TABLE api_key (
     tenant {I64} NOT NULL,
     id {ID} NOT NULL,
+    parent {ID},
     role TEXT NOT NULL,
     site {I64} NOT NULL,
     handlers TEXT,
@@ -53,6 +55,8 @@ CREATE TABLE api_key (
     PRIMARY KEY (tenant, id)
 ) {STRICT};
 CREATE INDEX api_key_generation ON api_key (generation);
+CREATE INDEX api_key_session ON api_key (tenant, parent, id) WHERE parent IS NOT NULL;
+CREATE INDEX api_key_session_end ON api_key (is_revoked, expires_at) WHERE parent IS NOT NULL;
 
 -- The head of a definition: which version counts. Hidden is how a definition is deleted; forget_at is
 -- when a secret of it, which is good beside the new one until then, has to go; origin says, as JSON,

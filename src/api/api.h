@@ -77,8 +77,10 @@ typedef enum RouteWork { WORK_READ, WORK_WRITE, WORK_START, WORK_POUR } RouteWor
 
 // Roles that may call a route, as a set. ROLE_ADMIN may call every route but the system ones.
 #define MAY_ROLE(role) (1u << ROLE_##role)
-#define ANYONE 0xffffffffu // without a key
-#define SYSTEM 0x80000000u // a key with the system right
+#define ANYONE 0xffffffffu   // without a key
+#define SYSTEM 0x80000000u   // a key with the system right
+#define ANY_ROLE 0x7ffffffeu // with a key
+#define SESSION_COOKIE S("peal_session")
 
 // RouteSet is the work of a WRITE route whose calls are written many at once. Ahead of the
 // transaction, without a connection, the route's think() has read the body; weigh() then says how
@@ -164,7 +166,8 @@ extern const size_t route_count;
 // route_is_across: the role operations may call it, and name another tenant by ?tenant= (across.c).
 static inline bool route_is_across(const Route *route)
 {
-    return route->roles != ANYONE && (route->roles & MAY_ROLE(OPERATIONS)) != 0;
+    return route->roles != ANYONE && route->roles != ANY_ROLE &&
+           (route->roles & MAY_ROLE(OPERATIONS)) != 0;
 }
 extern const Param across_params[]; // they stand behind all others
 

@@ -124,6 +124,12 @@ Err key_put(Call *call, Tx *tx, Error *error);
 Err key_patch(Call *call, Tx *tx, Error *error);
 Err key_delete(Call *call, Tx *tx, Error *error);
 
+// session_api.c
+extern const Shape session_shape;
+Err session_post(Call *call, Tx *tx, Error *error);
+Err session_get(Call *call, Db *db, Error *error);
+Err session_delete(Call *call, Tx *tx, Error *error);
+
 // ingest_api.c
 Err ingest_read(Call *call, Error *error);
 Err event_read(Call *call, Error *error);

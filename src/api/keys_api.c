@@ -169,6 +169,7 @@ static void put_key(Call *call, const Key *key, Str tenant, Str text)
     json_put_str(out, S("name"), key->name.len ? key->name : STR_NONE);
     json_put_time(out, S("createdAt"), key->created_at);
     json_put_time(out, S("expiresAt"), key->expires_at);
+    json_put_id(out, S("sessionOf"), key->session_of);
     if (text.at)
         json_put_str(out, S("key"), text);
     json_close(out, '}');
@@ -239,7 +240,8 @@ Err key_list(Call *call, Db *db, Error *error)
     TRY(call_walk(call, &walk, error));
     param_text(call, KEYS_TENANT, &whose);
     TRY(whose_keys(call, db, call->arena, whose, &tenant, error));
-    TRY(key_page(db, call->arena, tenant.tenant, &walk, &rows, &seen, error));
+    TRY(key_page(db, call->arena, tenant.tenant, clock_now(call->api->clock), &walk, &rows, &seen,
+                 error));
     page_open(call);
     for (size_t i = 0; i < seen.count; i++)
         put_key(call, &rows[i], tenant.id, STR_NONE);
@@ -256,7 +258,7 @@ static Err find_key(const Call *call, Db *db, Arena *arena, Key *ret, Str *ret_t
     TRY(call_id(call, 0, &id, error));
     if (call->key->is_system)
         TRY(key_tenant(db, arena, &id, &owner, error));
-    TRY(key_find(db, arena, owner, &id, ret, error));
+    TRY(key_find(db, arena, owner, &id, clock_now(call->api->clock), ret, error));
     const RegistryTenant *tenant = registry_tenant(call->registry, owner);
     if (!tenant) // made a moment ago, on another node
         return fail(error, ERR_NOT_FOUND, "there is no such key");
@@ -324,7 +326,7 @@ Err key_create(Call *call, Tx *tx, Error *error)
         .tenant = tenant.tenant, .role = body.role, .name = body.name, .expires_at = body.expires_at
     };
     key.handlers = join_handlers(call->arena, &body);
-    Str text = key_text_new(call->arena, tx->random);
+    Str text = key_text_new(call->arena, tx->random, KEY_PREFIX);
     TRY(find_site(tx, &key, body.site, error));
     TRY(key_add(tx, &key, text, error));
     answer_key(call, 201, &key, tenant.id, text);
@@ -336,9 +338,12 @@ Err key_create(Call *call, Tx *tx, Error *error)
 // mistake could not give it back.
 static Err check_change(const Call *call, const Key *key, Role role, Error *error)
 {
+    if (key->is_session)
+        return fail(error, ERR_CONFLICT, "a session does not change: it is as its key is");
     if (key->is_system)
         return fail(error, ERR_CONFLICT, "a key with the system right does not change");
-    if (uuid_cmp(key->id, call->key->id) == 0 && role != key->role)
+    Uuid own = call->key->is_session ? call->key->parent_id : call->key->id;
+    if (uuid_cmp(key->id, own) == 0 && role != key->role)
         return fail(error, ERR_CONFLICT, "a key does not change its own role");
     return ERR_OK;
 }

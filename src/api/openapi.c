@@ -541,11 +541,15 @@ void openapi_get(Call *call)
     json_put_str(out, S("description"),
                  S("x-peal-roles names the roles of a key that may call an operation."));
     json_close(out, '}');
-    json_put_raw(out, S("security"), S("[{\"key\":[]}]"));
+    json_put_raw(out, S("security"), S("[{\"key\":[]},{\"session\":[]}]"));
     put_paths(out, call->arena);
     open_member(out, S("components"), '{');
-    json_put_raw(out, S("securitySchemes"),
-                 S("{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
+    json_put_raw(
+        out, S("securitySchemes"),
+        S("{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
+          "\"session\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"peal_session\","
+          "\"description\":\"Opened by POST /v1/session; what changes something also sends "
+          "Peal-Console: 1\"}}"));
     put_schemas(out, call->arena);
     put_error_responses(out, call->arena);
     json_close(out, '}');

@@ -1,6 +1,7 @@
 #include "api/served.h"
 
 #include "api/site.h"
+#include "net/cookie.h"
 
 // A call is let in three times: when its head is in, so that nobody sends a body in vain, when its
 // body is, and inside its transaction or before its read, where another node may have changed
@@ -10,25 +11,50 @@ void rights_read(Served *served)
 {
     Str given = exchange_header(served->call.exchange, S("Authorization"));
     Str scheme = str_cut(&given, ' ');
-    if (!given.at || !str_eq_nocase(scheme, S("Bearer")))
+    bool is_key = given.at && str_eq_nocase(scheme, S("Bearer"));
+    if (!is_key)
+        given = cookie_find(exchange_header(served->call.exchange, S("Cookie")), SESSION_COOKIE);
+    if (!given.at)
         return;
     served->has_key = true;
+    served->has_session = !is_key;
     served->hash = sha256(str_trim(given));
 }
 
-static bool may(const Route *route, const RegistryKey *key)
+// check_origin lets nobody but the console use a session: a browser sends its cookie wherever a
+// page asks it to. Another site's page can add no header of its own without being asked first, and
+// browsers say where a request comes from.
+static Err check_origin(const Served *served, Error *error)
+{
+    const Exchange *exchange = served->call.exchange;
+    bool is_look = str_eq(exchange->method, S("GET")) || str_eq(exchange->method, S("HEAD"));
+    Str from = exchange_header(exchange, S("Sec-Fetch-Site"));
+    if (from.at && !str_eq(from, S("same-origin")) && !(is_look && str_eq(from, S("none"))))
+        return fail(error, ERR_CROSS_SITE, "a session is for the console's own pages");
+    if (!is_look && !str_eq(exchange_header(exchange, S("Peal-Console")), S("1")))
+        return fail(error, ERR_CONSOLE_HEADER,
+                    "send Peal-Console: 1 with what a session is to change, or use a key");
+    return ERR_OK;
+}
+
+bool rights_may(const Route *route, const RegistryKey *key)
 {
     if (route->roles == SYSTEM)
         return key->is_system && key->role == ROLE_ADMIN;
     return key->role == ROLE_ADMIN || (route->roles & 1u << key->role) != 0;
 }
 
-static const RegistryKey *find_key(const Served *served, const Registry *registry, Instant now)
+// find_key: a session's secret is no key to name, nor is a key a cookie's to have.
+static const RegistryKey *find_key(Served *served, const Registry *registry, Instant now)
 {
     const Site *site = served->call.api->site;
     if (!served->has_key)
         return site && served->call.exchange->is_local ? &site->local : NULL;
     const RegistryKey *key = registry_key(registry, &served->hash);
+    if (served->has_session)
+        key = registry_session(registry, &served->hash, &served->session) ? &served->session : NULL;
+    else if (key && key->is_session)
+        key = NULL;
     return key && key->expires_at > now ? key : NULL;
 }
 
@@ -43,8 +69,12 @@ Err rights_admit(Served *served, const Registry *registry, Instant now, Error *e
     if (!key && !served->has_key)
         return fail(error, ERR_NO_KEY, "send Authorization: Bearer and a key");
     if (!key)
-        return fail(error, ERR_NO_KEY, "the key is not known, or has expired");
-    if (!may(call->route, key))
+        return fail(error, ERR_NO_KEY,
+                    served->has_session ? "the session is not known, or is over: sign in again"
+                                        : "the key is not known, or has expired");
+    if (served->has_session)
+        TRY(check_origin(served, error));
+    if (!rights_may(call->route, key))
         return fail(error, ERR_FORBIDDEN, "a key with the role %s may not %s %s",
                     role_text(key->role), call->route->method, call->route->path);
     call->key = key;

@@ -22,6 +22,8 @@ struct Served {
     Err refused;          // with this, and the error, in this try; ERR_OK: not
     Str allow;            // the path's methods, when the method is none of them
     bool has_key;         // the request named one
+    bool has_session;     // and did so by a cookie
+    RegistryKey session;  // what that may: call.key then
     Sha256 hash;          // of the key it named
     Sha256 body;          // as far as it is there
     Sha256 request;       // what the idempotency key stands for
@@ -63,6 +65,8 @@ bool label_hook(void *with, int64_t key, Buf *out);
 
 // rights_read notes the key that the request names.
 void rights_read(Served *served);
+// rights_may says whether a key may call a route.
+bool rights_may(const Route *route, const RegistryKey *key);
 // rights_admit lets the call in with what the snapshot says of its key.
 Err rights_admit(Served *served, const Registry *registry, Instant now, Error *error) MUST_USE;
 // rights_readmit lets it in again where definitions have changed since; its key may be gone.

@@ -787,6 +787,7 @@ static const Field key_rows[] = {
     { "name",      FIELD_TEXT, OR_NULL, offsetof(KeyBody, name), .max = KEY_NAME_MAX },
     { "createdAt", FIELD_TIME, FIELD_SHOWN | ALWAYS },
     { "expiresAt", FIELD_TIME, OR_NULL, offsetof(KeyBody, expires_at) },
+    { "sessionOf", FIELD_ID,   FIELD_SHOWN | OR_NULL, .help = "Of a session: the id of its key; null: it is a key" },
     { "key",       FIELD_TEXT, FIELD_SHOWN, .help = "Shown once, when it is made" },
 };
 static void check_key(const Members *members, void *value)

@@ -18,6 +18,8 @@
     X(NO_KEY,              401, 4, "no-key",               "A valid key is needed")               \
     X(UNVERIFIED,          401, 4, "unverified",           "The webhook is not verified")         \
     X(FORBIDDEN,           403, 4, "forbidden",            "The key's role may not do this")      \
+    X(CONSOLE_HEADER,      403, 4, "console-header-missing", "A session writes with the header Peal-Console: 1") \
+    X(CROSS_SITE,          403, 4, "cross-site",           "A session is not used by another site") \
     X(DIRECT,              403, 4, "direct",               "Requests come through the proxy only") \
     X(NOT_FOUND,           404, 3, "not-found",            "There is no such thing")              \
     X(METHOD,              405, 2, "method-not-allowed",   "The path has no such method")         \

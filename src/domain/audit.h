@@ -52,7 +52,9 @@
     X(CROSS_TENANT_READ,       "CrossTenant.Read")            \
     X(OTHER,                   "Other")                       \
     X(INTEGRATION_CHANGED,     "Integration.Changed")         \
-    X(SURVEY_PUBLISHED,        "Survey.Published")
+    X(SURVEY_PUBLISHED,        "Survey.Published")            \
+    X(SESSION_OPENED,          "Session.Opened")              \
+    X(SESSION_CLOSED,          "Session.Closed")
 
 #define AUDIT_STATUS_TABLE(X)                                                              \
     /* name        text          error  what it says                                    */ \

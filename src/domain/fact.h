@@ -38,7 +38,9 @@
     X(SENT,                "delivery.sent",       "none: the move has what each of several targets was told") \
     X(INTEGRATION_TURNED,  "integration.turned",  "id/status; id/bound: it was given a place by its broker") \
     X(EVENT,               "event.taken",         "the event's kind")             \
-    X(SURVEY_PUBLISHED,    "survey.published",    "survey/version")
+    X(SURVEY_PUBLISHED,    "survey.published",    "survey/version")               \
+    X(SESSION_OPENED,      "session.opened",      "the session's id, and the id and name of its key") \
+    X(SESSION_CLOSED,      "session.closed",      "the same")
 // clang-format on
 
 typedef enum FactKind {

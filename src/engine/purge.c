@@ -8,6 +8,7 @@
 #include "store/purge.h"
 #include "store/sample.h"
 #include "store/sequence.h"
+#include "store/session.h"
 #include "store/tally.h"
 
 // The purge deletes what is kept for a while only. Nothing waits for it: what is past its time
@@ -75,6 +76,15 @@ static Err of_secrets(Tx *tx, const EngineOptions *options, int limit, PurgeRepo
     return ERR_OK;
 }
 
+static Err of_sessions(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                       Error *error)
+{
+    (void) options;
+    TRY(session_purge(tx, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
 static Err of_counters(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
                        Error *error)
 {
@@ -114,6 +124,7 @@ static const Purge purge_rows[] = {
     { "hooks", 100, of_hooks }, // which may be large
     { "members of lists that were replaced", 500, of_members },
     { "secrets whose overlap is over", 100, of_secrets },
+    { "sessions that are over", 500, of_sessions },
     { "all that has ended", PURGE_SLICE, of_ended },
 };
 static const Purge upkeep_rows[] = {

@@ -420,6 +420,9 @@ static bool take_client(ExchangeWire *wire)
                                    exchange_header(&wire->exchange, S("x-forwarded-for")));
     wire->exchange.remote = str_from(connection->remote);
     wire->exchange.is_local = wire->server->is_unix;
+    Str scheme = exchange_header(&wire->exchange, S("x-forwarded-proto"));
+    wire->exchange.is_secure = atomic_load(&wire->server->certificate) ||
+                               (connection->is_proxied && str_eq_nocase(scheme, S("https")));
     return is_taken;
 }
 

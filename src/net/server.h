@@ -39,6 +39,7 @@ struct Exchange {
     Uuid request_id;
     Str remote;                // the client's address as text
     bool is_local;             // it came by a Unix socket
+    bool is_secure;            // the client speaks TLS, to us or to a proxy that says so
     void *with;                // the handler's own
     struct ExchangeWire *wire; // private to server.c
 };

@@ -1,6 +1,7 @@
 #include "store/key.h"
 
 #include "store/definition.h"
+#include "store/session.h"
 #include "store/tenant.h"
 
 enum { KEY_BYTES = 32, KEY_DIGITS = 43 };
@@ -17,20 +18,23 @@ static const Statement insert = {
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11)",
 };
 #define SELECT_KEY                                                                                 \
-    "SELECT k.id, k.tenant, k.role, k.is_system, k.name, k.created_at, k.expires_at, k.site,"      \
-    " s.name, k.handlers FROM api_key k LEFT JOIN site s ON s.site = k.site"
+    "SELECT k.id, k.tenant, COALESCE(p.role, k.role), k.is_system, COALESCE(p.name, k.name),"      \
+    " k.created_at, k.expires_at, k.site, s.name, k.handlers, k.parent FROM api_key k"             \
+    " LEFT JOIN api_key p ON p.tenant = k.tenant AND p.id = k.parent"                              \
+    " LEFT JOIN site s ON s.site = k.site"
+// A session that is over is listed no more; a key that is may be given more time.
+#define IS_THERE " AND k.is_revoked = 0 AND (k.parent IS NULL OR k.expires_at > $3)"
 static const Statement page = {
     .name = "key_page",
     .scope = STATEMENT_TENANT,
-    .params = "iui",
-    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id > $2 AND k.is_revoked = 0"
-                      " ORDER BY k.id LIMIT $3",
+    .params = "iuii",
+    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id > $2" IS_THERE " ORDER BY k.id LIMIT $4",
 };
 static const Statement find = {
     .name = "key_find",
     .scope = STATEMENT_TENANT,
-    .params = "iu",
-    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id = $2 AND k.is_revoked = 0",
+    .params = "iui",
+    .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id = $2" IS_THERE,
 };
 static const Statement update = {
     .name = "key_update",
@@ -55,14 +59,14 @@ static const Statement system_keys = {
     .name = "key_system",
     .scope = STATEMENT_SYSTEM,
     .params = "",
-    .sql = "SELECT hash FROM api_key WHERE is_system = 1 AND is_revoked = 0",
+    .sql = "SELECT hash FROM api_key WHERE is_system = 1 AND is_revoked = 0 AND parent IS NULL",
 };
 static const Statement promote = {
     .name = "key_promote",
     .scope = STATEMENT_SYSTEM,
     .params = "bti",
     .sql = "UPDATE api_key SET role = 'admin', is_system = 1, is_revoked = 0,"
-           " expires_at = NULL, name = $2, generation = $3 WHERE hash = $1",
+           " expires_at = NULL, name = $2, generation = $3 WHERE hash = $1 AND parent IS NULL",
 };
 // Whoever makes a key may choose its name, but not the system right.
 static const Statement replace = {
@@ -70,19 +74,21 @@ static const Statement replace = {
     .scope = STATEMENT_SYSTEM,
     .params = "bti",
     .sql = "UPDATE api_key SET is_revoked = 1, generation = $3"
-           " WHERE is_system = 1 AND is_revoked = 0 AND name = $2 AND hash <> $1",
+           " WHERE is_system = 1 AND is_revoked = 0 AND parent IS NULL AND name = $2"
+           " AND hash <> $1 RETURNING tenant, id",
 };
 
 const Statement *const key_statements[] = {
     &insert, &page, &find, &update, &revoke, &tenant_of, &system_keys, &promote, &replace, NULL,
 };
 
-Str key_text_new(Arena *arena, Random *random)
+Str key_text_new(Arena *arena, Random *random, const char prefix[4])
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const unsigned base = sizeof digits - 1;
     uint8_t number[KEY_BYTES]; // big-endian; 43 digits of base 62 hold any 256 bits
-    char text[3 + KEY_DIGITS] = "pk_";
+    char text[3 + KEY_DIGITS];
+    memcpy(text, prefix, 3);
     random_fill(random, number, sizeof number);
     for (size_t i = sizeof text; i-- > 3;) {
         unsigned rest = 0;
@@ -142,19 +148,23 @@ static Key read_row(const Value *row)
                 .expires_at = value_to_time(&row[6]),
                 .site = value_to_i64(&row[7]),
                 .site_name = value_to_str(&row[8]),
-                .handlers = value_to_str(&row[9]) };
+                .handlers = value_to_str(&row[9]),
+                .is_session = row[10].type != VALUE_NULL };
+    if (key.is_session)
+        key.session_of = value_to_uuid(&row[10]);
     if (!role_parse(value_to_str(&row[2]), &key.role))
         key.role = ROLE_NONE;
     return key;
 }
 
-Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, Seen *ret_seen,
-             Error *error)
+Err key_page(Db *db, Arena *arena, int64_t tenant, Instant now, const Walk *walk, Key **ret,
+             Seen *ret_seen, Error *error)
 {
     Rows rows;
     Uuid after = { { 0 } };
     TRY(walk_after(walk, false, &after, error));
-    Value args[] = { value_i64(tenant), value_uuid(&after), value_i64(walk->limit + 1) };
+    Value args[] = { value_i64(tenant), value_uuid(&after), value_i64(now),
+                     value_i64(walk->limit + 1) };
     TRY(db_query(db, arena, &page, args, &rows, error));
     Key *found = ARENA_ARRAY(arena, Key, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
@@ -166,10 +176,11 @@ Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, 
     return ERR_OK;
 }
 
-Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error)
+Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Instant now, Key *ret,
+             Error *error)
 {
     Rows rows;
-    Value args[] = { value_i64(tenant), value_uuid(id) };
+    Value args[] = { value_i64(tenant), value_uuid(id), value_i64(now) };
     TRY(db_query(db, arena, &find, args, &rows, error));
     if (rows.count == 0)
         return not_found(error);
@@ -191,6 +202,7 @@ Err key_change(Tx *tx, const Key *key, Error *error)
     Rows rows;
     TRY(tx_query(tx, &update, args, &rows, error));
     assert(rows.changed == 1); // the lock was taken before it was found
+    session_shorten(tx, key);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_KEY_CHANGED, key->tenant, uuid_dup(&tx->arena, key->id));
     return ERR_OK;
@@ -214,9 +226,12 @@ Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error)
     Value args[] = { value_i64(tenant), value_uuid(id), value_i64(definition_generation(tx)) };
     TRY(definition_lock(tx, error));
     db_send(tx->db, &tx->arena, &system_keys, NULL, &system);
-    TRY(key_find(tx->db, &tx->arena, tenant, id, &key, error));
+    TRY(key_find(tx->db, &tx->arena, tenant, id, tx->now, &key, error));
+    if (key.is_session)
+        return session_close(tx, &key, error);
     if (key.is_system && system.count == 1)
         return fail(error, ERR_CONFLICT, "it is the last key with the system right");
+    TRY(session_close_all(tx, tenant, id, error));
     db_send(tx->db, &tx->arena, &revoke, args, NULL);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_KEY_DELETED, tenant, uuid_dup(&tx->arena, *id));
@@ -263,6 +278,11 @@ static Err ensure_given(Tx *tx, Str given, const Rows *system, int64_t *ret_repl
     if (!is_there && promoted.changed == 0)
         TRY(add_system(tx, given, GIVEN_NAME, error));
     TRY(tx_query(tx, &replace, args, &replaced, error));
+    for (size_t i = 0; i < replaced.count; i++) {
+        const Value *row = rows_at(&replaced, i);
+        Uuid id = value_to_uuid(&row[1]);
+        TRY(session_close_all(tx, value_to_i64(&row[0]), &id, error));
+    }
     *ret_replaced = replaced.changed;
     if (promoted.changed + replaced.changed > 0)
         tx->changes_definitions = true;
@@ -282,7 +302,7 @@ Err key_bootstrap(Tx *tx, Arena *arena, Str given, KeyStart *ret, Error *error)
     if (given.at) {
         TRY(ensure_given(tx, given, &system, &start.replaced, error));
     } else if (system.count == 0) {
-        start.made = key_text_new(arena, tx->random);
+        start.made = key_text_new(arena, tx->random, KEY_PREFIX);
         TRY(add_system(tx, start.made, S("made at the first start"), error));
     }
     *ret = start;

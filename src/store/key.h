@@ -22,20 +22,27 @@ typedef struct Key {
     int64_t site;  // whose it is, where the role is that (store/site.h); 0
     Str site_name; // none
     Str handlers;  // that it is limited to, by commas, where the role is worker; none: all
+    bool is_session;
+    Uuid
+        session_of; // the key whose session it is (store/session.h), and whose role and name it has
 } Key;
 
-// key_text_new makes "pk_" and 43 letters and digits.
-Str key_text_new(Arena *arena, Random *random);
+// key_text_new makes a prefix and 43 letters and digits.
+#define KEY_PREFIX "pk_"
+#define SESSION_PREFIX "ps_"
+enum { KEY_TEXT_LEN = 46 };
+Str key_text_new(Arena *arena, Random *random, const char prefix[4]);
 
 // key_add stores a key with this text; it fills id and created_at.
 Err key_add(Tx *tx, Key *key, Str text, Error *error) MUST_USE;
 
-// key_page lists a tenant's keys by id.
-Err key_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Key **ret, Seen *ret_seen,
-             Error *error) MUST_USE;
+// key_page lists a tenant's keys, and the sessions that are open, by id.
+Err key_page(Db *db, Arena *arena, int64_t tenant, Instant now, const Walk *walk, Key **ret,
+             Seen *ret_seen, Error *error) MUST_USE;
 
-// key_find returns a key of the tenant; ERR_NOT_FOUND for one that is revoked, too.
-Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Key *ret, Error *error) MUST_USE;
+// key_find returns a key or a session of the tenant; ERR_NOT_FOUND for one that is revoked, too.
+Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Instant now, Key *ret,
+             Error *error) MUST_USE;
 
 // key_change writes role, site, handlers, name and expiry of a key that was found under
 // definition_lock().
@@ -44,7 +51,8 @@ Err key_change(Tx *tx, const Key *key, Error *error) MUST_USE;
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.
 Err key_tenant(Db *db, Arena *arena, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
 
-// key_remove fails with ERR_NOT_FOUND, and with ERR_CONFLICT for the last key of the system.
+// key_remove ends a key's sessions with it, or the one session that id names. It fails with
+// ERR_NOT_FOUND, and with ERR_CONFLICT for the last key of the system.
 Err key_remove(Tx *tx, int64_t tenant, const Uuid *id, Error *error) MUST_USE;
 
 // KeyStart is what a start did to the keys.

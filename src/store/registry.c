@@ -40,6 +40,21 @@ const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash)
     return part_find_key(registry, hash);
 }
 
+bool registry_session(const Registry *registry, const Sha256 *hash, RegistryKey *ret)
+{
+    const RegistryKey *session = part_find_key(registry, hash);
+    const RegistryKey *key =
+        session && session->is_session ? part_find_key(registry, &session->parent) : NULL;
+    if (!key || key->is_session || key->tenant != session->tenant)
+        return false;
+    *ret = *key;
+    ret->id = session->id;
+    ret->is_session = true;
+    ret->parent_id = key->id;
+    ret->expires_at = earlier(session->expires_at, key->expires_at);
+    return true;
+}
+
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key)
 {
     const RegistryTenant *of = part_find_tenant(registry, tenant);

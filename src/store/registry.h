@@ -61,6 +61,9 @@ typedef struct RegistryKey {
     Str site_name; // none
     Str handlers;  // that it is limited to, by commas; none: all
     Sha256 hash;
+    bool is_session; // of the key with the hash parent, whose rights it has: see registry_session()
+    Sha256 parent;
+    Uuid parent_id;
 } RegistryKey;
 
 typedef struct RegistryCompiled RegistryCompiled;
@@ -145,6 +148,9 @@ void registry_drop(Registry *registry);
 
 const RegistryTenant *registry_tenant(const Registry *registry, int64_t tenant);
 const RegistryKey *registry_key(const Registry *registry, const Sha256 *hash);
+// registry_session is what a session may: all that its key may by now, until the first of the two
+// ends. ret's texts are the snapshot's. False where the hash is no session's, or its key is gone.
+bool registry_session(const Registry *registry, const Sha256 *hash, RegistryKey *ret);
 bool registry_key_may(const RegistryKey *key, Str handler); // it is not limited to others
 const RegistryChannel *registry_channel(const Registry *registry, int64_t tenant, Str key);
 const RegistryLane *registry_lane(const Registry *registry, int64_t lane);

@@ -26,7 +26,9 @@ static const Statement load_keys = {
     .scope = STATEMENT_SYSTEM,
     .params = "i",
     .sql = "SELECT k.hash, k.id, k.tenant, k.role, k.is_system, k.expires_at, k.is_revoked, k.site,"
-           " s.name, k.handlers FROM api_key k LEFT JOIN site s ON s.site = k.site"
+           " s.name, k.handlers, k.parent, p.hash FROM api_key k"
+           " LEFT JOIN site s ON s.site = k.site"
+           " LEFT JOIN api_key p ON p.tenant = k.tenant AND p.id = k.parent"
            " WHERE k.generation > $1",
 };
 static const Statement load_lanes = {
@@ -224,6 +226,12 @@ static void take_key(Making *making, const Value *row)
         memcpy(key.hash.b, hash.at, hash.len);
     if (!role_parse(value_to_str(&row[3]), &key.role))
         key.role = ROLE_NONE;
+    key.is_session = row[10].type != VALUE_NULL;
+    Str parent = value_to_str(&row[11]);
+    if (key.is_session)
+        key.parent_id = value_to_uuid(&row[10]);
+    if (key.is_session && parent.len == sizeof key.parent.b)
+        memcpy(key.parent.b, parent.at, parent.len);
     RegistryKey *part = part_key(&key);
     bool is_revoked = value_to_i64(&row[6]) != 0;
     if (!is_revoked) {

@@ -33,6 +33,7 @@
 #include "store/job.h"
 #include "store/journal.h"
 #include "store/key.h"
+#include "store/session.h"
 #include "store/kpi.h"
 #include "store/lane.h"
 #include "store/list.h"
@@ -102,6 +103,7 @@ const Statement *const *const all_statements[] = {
     kpi_statements,
     pace_statements,
     key_statements,
+    session_statements,
     handler_statements,
     health_statements,
     hook_statements,

@@ -59,7 +59,7 @@ static const Statement keys = {
     .name = "tenant_keys",
     .scope = STATEMENT_TENANT,
     .params = "i",
-    .sql = "SELECT COUNT(*) FROM api_key WHERE tenant = $1 AND is_revoked = 0",
+    .sql = "SELECT COUNT(*) FROM api_key WHERE tenant = $1 AND is_revoked = 0 AND parent IS NULL",
 };
 static const Statement live = {
     .name = "tenant_live",

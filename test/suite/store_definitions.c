@@ -630,7 +630,7 @@ static void a_start_finds_or_makes_the_first_key(void)
 
     Key *page;
     Seen seen;
-    MUST(&store, key_page(store.db, &store.arena, TENANT, &(Walk){ .limit = 9 }, &page, &seen,
+    MUST(&store, key_page(store.db, &store.arena, TENANT, 0, &(Walk){ .limit = 9 }, &page, &seen,
                           &store.error));
     CHECK(seen.count == 1 && !seen.has_more && page[0].is_system && page[0].role == ROLE_ADMIN);
     KeyMove last = { .key = page[0] };
