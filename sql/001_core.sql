@@ -77,7 +77,8 @@ CREATE TABLE definition (
 CREATE INDEX definition_generation ON definition (generation, tenant, kind, id);
 CREATE INDEX definition_forget ON definition (forget_at) WHERE forget_at IS NOT NULL;
 
--- What each version said; insert-only, but that secrets which count no more are taken out.
+-- What each version said, and whose key said it; insert-only, but that secrets which count no more
+-- are taken out, and that an apply says where the newest came from.
 CREATE TABLE definition_version (
     tenant {I64} NOT NULL,
     kind TEXT NOT NULL,
@@ -85,6 +86,8 @@ CREATE TABLE definition_version (
     version {I64} NOT NULL,
     body TEXT NOT NULL,
     created_at {I64} NOT NULL,
+    actor {ID},
+    origin TEXT,
     PRIMARY KEY (tenant, kind, id, version)
 ) {STRICT_KEYED};
 

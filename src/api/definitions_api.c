@@ -652,3 +652,73 @@ Err definition_show(Call *call, Db *db, Error *error)
     };
     return answer_row(call, db, &shown, error);
 }
+
+// clang-format off
+#define VERSION_ROWS                                                                                                    \
+    { "version", FIELD_COUNT, FIELD_ALWAYS },                                                                           \
+    { "at",      FIELD_TIME,  FIELD_ALWAYS },                                                                           \
+    { "actor",   FIELD_ID,    FIELD_ALWAYS | FIELD_NULLABLE, .help = "The key of who saved it; null: Peal itself" },    \
+    { "origin",  FIELD_OBJECT, 0, .inside = &origin_shape, .help = "The files that it was applied from" }
+static const Field version_rows[] = { VERSION_ROWS };
+const Shape definition_version_shape = { .name = "DefinitionVersion", SHAPE_ROWS(version_rows) };
+static const Field version_whole_rows[] = {
+    VERSION_ROWS,
+    { "definition", FIELD_OBJECT, FIELD_ALWAYS, .help = "As it was, with marks for its secrets" },
+};
+const Shape definition_version_whole_shape = { .name = "DefinitionVersionWhole", SHAPE_ROWS(version_whole_rows) };
+// clang-format on
+
+static void put_version(const Call *call, JsonOut *json, const DefinitionVersion *version)
+{
+    json_put_i64(json, S("version"), version->version);
+    json_put_time(json, S("at"), version->at);
+    if (uuid_is_none(version->actor))
+        json_put_null(json, S("actor"));
+    else
+        json_put_id(json, S("actor"), version->actor);
+    origin_put(json, call->arena, version->origin, version->version);
+}
+
+Err definition_version_list(Call *call, Db *db, Error *error)
+{
+    Walk walk;
+    Seen seen;
+    DefinitionVersion *versions;
+    Str id = call->params[0];
+    TRY(call_walk(call, &walk, error));
+    TRY(definition_version_page(db, call->arena, call->tenant, kind_text(call), id, &walk,
+                                &versions, &seen, error));
+    if (seen.count == 0 && !walk.after.at)
+        return fail(error, ERR_NOT_FOUND, "there is no %s %.*s", call->route->definition->kind,
+                    STR_ARG(id));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++) {
+        json_open(json, '{');
+        put_version(call, json, &versions[i]);
+        json_close(json, '}');
+    }
+    page_close(call, &seen);
+    return ERR_OK;
+}
+
+Err definition_version_show(Call *call, Db *db, Error *error)
+{
+    DefinitionVersion version;
+    int64_t number;
+    const Json *body;
+    if (!str_to_i64(call->params[1], 1, INT64_MAX, &number))
+        return fail(error, ERR_NOT_FOUND, "versions are numbers from 1");
+    TRY(definition_version_get(db, call->arena, call->tenant, kind_text(call), call->params[0],
+                               number, &version, error));
+    TRY(parse_row(call, &(Definition){ .id = call->params[0], .body = version.body }, &body,
+                  error));
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    put_version(call, json, &version);
+    json_key(json, S("definition"));
+    json_open(json, '{');
+    put_members(call, json, body, &(Showing){ .shows_all = may_edit(call) });
+    json_close(json, '}');
+    json_close(json, '}');
+    return ERR_OK;
+}

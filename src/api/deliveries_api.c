@@ -4,6 +4,7 @@
 #include "api/shown.h"
 #include "channels/channel.h"
 #include "domain/cause.h"
+#include "domain/notification.h"
 #include "domain/template.h"
 #include "store/act.h"
 #include "store/attempt.h"
@@ -161,6 +162,7 @@ enum {
     LIST_STATE,
     LIST_TRIGGER,
     LIST_CHANNEL,
+    LIST_TYPE,
     LIST_LIST,
     LIST_EVENT,
     LIST_ENTITY,
@@ -177,12 +179,13 @@ const Param delivery_params[] = {
     [LIST_STATE]   = { "state",   PARAM_WORD, .words = state_words, .help = "In this state" },
     [LIST_TRIGGER] = { "trigger", PARAM_TEXT, .max = TRIGGER_ID_MAX, .help = "Made by this trigger" },
     [LIST_CHANNEL] = { "channel", PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "Sent on this channel" },
+    [LIST_TYPE]    = { "type",    PARAM_TEXT, .max = NOTIFICATION_TYPE_MAX, .help = "Sent on a channel of this type" },
     [LIST_LIST]    = { "list",    PARAM_TEXT, .max = TRIGGER_ID_MAX, .help = "To this list" },
     [LIST_EVENT]   = { "event",   PARAM_ID,   .help = "Made of this event" },
     [LIST_ENTITY]  = { "entity",  PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
     [LIST_SITE]    = { "site",    PARAM_TEXT, .max = SITE_NAME_MAX, .help = "Of an event that this site handed on" },
     [LIST_CAUSE]   = { "cause",   PARAM_TEXT, .max = CAUSE_TEXT_LEN, .help = "Parked or retrying because of this cause, as /v1/causes told it; with state" },
-    [LIST_Q]       = { "q",       PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "Whose address or reference has this text" },
+    [LIST_Q]       = { "q",       PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "With all of these words in address, reference, public id or entity, or in the subject of a notification" },
     [LIST_STUCK]   = { "stuck",   PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
     [LIST_FROM]    = { "from",    PARAM_TIME, .help = "Triggered at this time or later" },
     [LIST_TO]      = { "to",      PARAM_TIME, .help = "Triggered before this time" },
@@ -190,7 +193,22 @@ const Param delivery_params[] = {
 };
 // clang-format on
 
-static DeliveryFilter read_filter(const Call *call)
+// OfType is what type= asks of each delivery once it is read.
+typedef struct OfType {
+    const Call *call;
+    Str type;
+} OfType;
+
+static bool is_of_type(const DeliveryView *view, const void *with)
+{
+    const OfType *of = with;
+    const Call *call = of->call;
+    const RegistryChannel *channel =
+        view->channel.at ? registry_channel(call->registry, call->tenant, view->channel) : NULL;
+    return channel && str_eq(channel->definition.type, of->type);
+}
+
+static DeliveryFilter read_filter(const Call *call, OfType *type)
 {
     DeliveryFilter filter = delivery_filter_any();
     size_t state = 0;
@@ -210,6 +228,10 @@ static DeliveryFilter read_filter(const Call *call)
     param_bool(call, LIST_STUCK, &stuck);
     if (stuck)
         filter.stuck_before = clock_now(call->api->clock) - DELIVERY_STUCK_AFTER;
+    if (param_text(call, LIST_TYPE, &type->type)) {
+        filter.fits = is_of_type;
+        filter.fits_with = type;
+    }
     return filter;
 }
 
@@ -248,7 +270,8 @@ Err delivery_list(Call *call, Db *db, Error *error)
     Walk walk;
     Seen seen;
     DeliveryView *views;
-    DeliveryFilter filter = read_filter(call);
+    OfType type = { .call = call };
+    DeliveryFilter filter = read_filter(call, &type);
     TRY(check_cause(&filter, error));
     TRY(keep_to_site(call, &filter, error));
     if (filter.q.at)

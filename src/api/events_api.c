@@ -28,13 +28,17 @@ static void put_event(Call *call, JsonOut *json, const Event *event)
     json_close(json, '}');
 }
 
-enum { EVENTS_KIND, EVENTS_FROM, EVENTS_TO };
+enum { EVENTS_KIND, EVENTS_TYPE, EVENTS_SOURCE, EVENTS_ENTITY, EVENTS_Q, EVENTS_FROM, EVENTS_TO };
 
 // clang-format off
 const Param event_params[] = {
-    [EVENTS_KIND] = { "kind", PARAM_TEXT, .max = EVENT_KIND_MAX, .help = "Of this kind" },
-    [EVENTS_FROM] = { "from", PARAM_TIME, .help = "Received at this time or later" },
-    [EVENTS_TO]   = { "to",   PARAM_TIME, .help = "Received before this time" },
+    [EVENTS_KIND]   = { "kind",   PARAM_TEXT, .max = EVENT_KIND_MAX, .help = "Of this kind" },
+    [EVENTS_TYPE]   = { "type",   PARAM_TEXT, .max = EVENT_KIND_MAX, .help = "The same, in the word of CloudEvents; one of both" },
+    [EVENTS_SOURCE] = { "source", PARAM_TEXT, .max = EVENT_SOURCE_MAX, .help = "From this source" },
+    [EVENTS_ENTITY] = { "entity", PARAM_TEXT, .max = EVENT_ENTITY_MAX, .help = "About this entity" },
+    [EVENTS_Q]      = { "q",      PARAM_TEXT, .max = EVENT_QUERY_MAX, .help = "With all of these words in payload, kind, source or entity; a page may be short and go on" },
+    [EVENTS_FROM]   = { "from",   PARAM_TIME, .help = "Received at this time or later" },
+    [EVENTS_TO]     = { "to",     PARAM_TIME, .help = "Received before this time" },
     { 0 },
 };
 // clang-format on
@@ -46,7 +50,12 @@ Err event_list(Call *call, Db *db, Error *error)
     EventFilter filter = { .to = INSTANT_NONE };
     Event *events;
     TRY(call_walk(call, &walk, error));
-    param_text(call, EVENTS_KIND, &filter.kind);
+    if (param_text(call, EVENTS_KIND, &filter.kind) && param_text(call, EVENTS_TYPE, &filter.kind))
+        return fail(error, ERR_MALFORMED, "give \"kind\" or \"type\", one of them");
+    param_text(call, EVENTS_TYPE, &filter.kind);
+    param_text(call, EVENTS_SOURCE, &filter.source);
+    param_text(call, EVENTS_ENTITY, &filter.entity);
+    param_text(call, EVENTS_Q, &filter.q);
     param_time(call, EVENTS_FROM, &filter.from);
     param_time(call, EVENTS_TO, &filter.to);
     TRY(event_page(db, call->arena, call->tenant, &filter, &walk, &events, &seen, error));

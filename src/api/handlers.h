@@ -9,6 +9,9 @@
 // definitions_api.c
 Err definitions_list(Call *call, Db *db, Error *error);
 Err definition_show(Call *call, Db *db, Error *error);
+extern const Shape definition_version_shape, definition_version_whole_shape;
+Err definition_version_list(Call *call, Db *db, Error *error);
+Err definition_version_show(Call *call, Db *db, Error *error);
 
 // health_api.c: what holds a channel, for its noun.
 Err channel_look(Call *call, Db *db, const Definition *rows, size_t count, const void **ret,
@@ -42,6 +45,8 @@ Err preference_drop(Call *call, Tx *tx, Error *error);
 // templates_api.c
 extern const Param template_params[];
 Err template_preview(Call *call, Db *db, Error *error);
+extern const Shape preview_draft_shape;
+Err template_preview_draft(Call *call, Db *db, Error *error);
 
 // cron_api.c
 Err cron_preview(Call *call, Db *db, Error *error);

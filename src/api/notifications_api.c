@@ -258,7 +258,7 @@ const Param notification_params[] = {
     [OF_FROM]   = { "from",   PARAM_TIME, .help = "Taken in at this time or later" },
     [OF_TO]     = { "to",     PARAM_TIME, .help = "Taken in before this time" },
     [OF_STUCK]  = { "stuck",  PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
-    [OF_Q]      = { "q",      PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "With these words in the subject" },
+    [OF_Q]      = { "q",      PARAM_TEXT, .max = DELIVERY_QUERY_MAX, .help = "With all of these words in the subject" },
     { 0 },
 };
 // clang-format on
@@ -269,12 +269,20 @@ typedef struct Wanted {
     Str status, type, q;
 } Wanted;
 
-static bool subject_has(Str subject, Str q)
+static bool has_word(Str subject, Str word)
 {
-    for (size_t i = 0; i + q.len <= subject.len; i++)
-        if (str_eq_nocase((Str){ subject.at + i, q.len }, q))
+    for (size_t i = 0; i + word.len <= subject.len; i++)
+        if (str_eq_nocase((Str){ subject.at + i, word.len }, word))
             return true;
     return false;
+}
+
+static bool has_words(Str subject, Str q)
+{
+    while (q.len > 0)
+        if (!has_word(subject, str_cut(&q, ' ')))
+            return false;
+    return true;
 }
 
 static bool fits(const DeliveryView *view, const void *with)
@@ -291,7 +299,7 @@ static bool fits(const DeliveryView *view, const void *with)
         return false;
     notification_of(payload, &asked);
     return (!wanted->type.at || str_eq(type_of(wanted->call, &asked, view), wanted->type)) &&
-           (!wanted->q.at || subject_has(asked.subject, wanted->q));
+           (!wanted->q.at || has_words(asked.subject, wanted->q));
 }
 
 // narrow lets the walk look only where a status can be: the words of a status may be those of

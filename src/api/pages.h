@@ -8,6 +8,9 @@
 
 extern const Param page_get_params[];
 Err page_get(Call *call, Db *db, Error *error);
+// survey_page_preview shows a survey to who may read it, as people will see it.
+extern const Param survey_page_params[];
+Err survey_page_preview(Call *call, Db *db, Error *error);
 void page_css_get(Call *call);
 void page_js_get(Call *call);
 

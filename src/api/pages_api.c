@@ -1,6 +1,8 @@
 #include "api/pages.h"
 
 #include "api/responses.h"
+#include "store/definition.h"
+#include "store/survey.h"
 #include "surveys/language.h"
 
 const Param page_get_params[] = {
@@ -42,11 +44,11 @@ Str survey_page_language(const Call *call, const Invitation *invitation, Str ask
     return language_for(invitation ? &invitation->version->survey : NULL, &wish);
 }
 
-// dress makes HTML the answer.
-static void dress(Reply *reply, Str html, Str language)
+// dress_as makes HTML the answer, and says what a browser may do for it.
+static void dress_as(Reply *reply, Str html, Str language, Str policy)
 {
     const Header headers[] = {
-        { S("Content-Security-Policy"), S(PAGE_POLICY) },
+        { S("Content-Security-Policy"), policy },
         { S("Content-Language"), language },
         { S("Referrer-Policy"), S("no-referrer") },
         { S("X-Robots-Tag"), S("noindex") },
@@ -56,6 +58,11 @@ static void dress(Reply *reply, Str html, Str language)
         reply->headers[reply->header_count++] = headers[i];
     reply->type = S("text/html; charset=utf-8");
     reply->body = html;
+}
+
+static void dress(Reply *reply, Str html, Str language)
+{
+    dress_as(reply, html, language, S(PAGE_POLICY));
 }
 
 void survey_page_tell(Call *call, int status, Str html, Str language)
@@ -152,6 +159,72 @@ Err page_get(Call *call, Db *db, Error *error)
     err = tell_page(call, &invitation, error);
     invitation_drop(&invitation);
     return err;
+}
+
+enum { PREVIEW_LANG, PREVIEW_VERSION, PREVIEW_AT };
+
+// clang-format off
+const Param survey_page_params[] = {
+    [PREVIEW_LANG]    = { "lang",    PARAM_TEXT, .max = SURVEY_LANGUAGE_MAX, .help = "One of the survey's languages" },
+    [PREVIEW_VERSION] = { "version", PARAM_INT, .min = 1, .max = INT64_MAX, .help = "As it was published then; its draft unless said" },
+    [PREVIEW_AT]      = { "at",      PARAM_INT, .min = 1, .max = SURVEY_QUESTIONS_MAX, .help = "Where each question has its page: which of them" },
+    { 0 },
+};
+// clang-format on
+
+// A preview runs nothing, sends nothing and is nobody's page but who reads it in a frame of ours.
+#define PREVIEW_POLICY                                                                             \
+    "sandbox; default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; "         \
+    "frame-ancestors 'self'"
+
+static Err find_draft(const Call *call, Db *db, Str *ret, Error *error)
+{
+    int64_t version;
+    Definition draft;
+    SurveyRow row;
+    Str id = call->params[0];
+    if (param_int(call, PREVIEW_VERSION, &version)) {
+        TRY(survey_row(db, call->arena, call->tenant, id, version, &row, error));
+        *ret = row.body;
+        return ERR_OK;
+    }
+    TRY(definition_get(db, call->arena, call->tenant, S("survey"), id, &draft, error));
+    *ret = draft.body;
+    return ERR_OK;
+}
+
+// preview_turn is the page that is asked for, where each question has its own.
+static Turn preview_turn(const Call *call, const Survey *survey, const Answers *answers)
+{
+    int64_t at;
+    Turn turn = turn_first(survey, answers);
+    if (survey->paging == SURVEY_ONE_EACH && param_int(call, PREVIEW_AT, &at) &&
+        (size_t) at <= survey->question_count)
+        turn.at = (size_t) at - 1;
+    return turn;
+}
+
+Err survey_page_preview(Call *call, Db *db, Error *error)
+{
+    Str body;
+    Survey survey;
+    LanguageWish wish = { .accepted = exchange_header(call->exchange, S("Accept-Language")) };
+    TRY(find_draft(call, db, &body, error));
+    TRY(survey_parse(call->arena, body, &survey, error));
+    TRY(survey_check(call->arena, &survey, error));
+    param_text(call, PREVIEW_LANG, &wish.asked);
+    Answers answers = answers_check(call->arena, &survey, NULL, ANSWERS_FORM);
+    Page page = { .survey = &survey,
+                  .public_id = S("preview"), // there is no such: ids are longer
+                  .language = language_for(&survey, &wish),
+                  .root = S("../../../s/"),
+                  .answers = &answers,
+                  .turn = preview_turn(call, &survey, &answers) };
+    Buf html = buf_new(call->arena, BUF_WHOLE);
+    page_write(&html, &page);
+    call->reply = (Reply){ .status = 200 };
+    dress_as(&call->reply, buf_str(&html), page.language, S(PREVIEW_POLICY));
+    return ERR_OK;
 }
 
 static void tell_asset(Call *call, const char *text, Str type)

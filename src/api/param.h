@@ -45,7 +45,7 @@ typedef struct Given {
     };
 } Given;
 
-enum { PARAMS_MAX = 16 }; // of one route, in all its tables
+enum { PARAMS_MAX = 24 }; // of one route, in all its tables
 enum { PARAM_TABLES = 3 };
 
 // param_count is how many rows a table has; NULL has none.

@@ -94,6 +94,10 @@
 #define SAVES_PARTS(verb) { .work = WORK_START, .think = list_read, .start = list_start, .write = list_saved_##verb }
 #define SIZE_      BODY_USUAL
 #define SIZE_PARTS BODY_LARGE
+// A survey's own versions are those that were published: the others are its drafts.
+#define KEPT_      "versions"
+#define KEPT_PARTS "versions"
+#define KEPT_WHOLE "drafts"
 #define SAVES_WHOLE(verb) SAVES_(verb)
 #define SIZE_WHOLE BODY_SURVEY
 
@@ -114,7 +118,11 @@
       "Change members of a " kind " by a merge patch (RFC 7396)", PATCHED_OF(SIZE_##__VA_ARGS__, name##_shape), GIVES(200, name##_shape),      \
       .example = name##_patch, .definition = &definition_##name },                                             \
     { "DELETE", "/v1/" plural "/{id}", writers, WRITES(definition_delete),                                              \
-      "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },
+      "Delete a " kind "; its history stays", GIVES_NOTHING, .definition = &definition_##name },                        \
+    { "GET",    "/v1/" plural "/{id}/" KEPT_##__VA_ARGS__, readers, READS(definition_version_list),                     \
+      "List all that a " kind " ever said, newest first; also one that was deleted", PAGE(definition_version_shape), .definition = &definition_##name }, \
+    { "GET",    "/v1/" plural "/{id}/" KEPT_##__VA_ARGS__ "/{version}", readers, READS(definition_version_show),        \
+      "Show a " kind " as it was; secrets are never shown", GIVES(200, definition_version_whole_shape), .definition = &definition_##name },
 
 // To add a route, add a row; the OpenAPI document, the rights test and the 405 answers follow from
 // it. Every row names its roles; admin may always, system rows need the system right.
@@ -278,6 +286,11 @@ const Route routes[] = {
     { "POST",   "/v1/templates/{id}/preview",   READERS,   READS(template_preview),
       "Render a template with data, or with a stored event", PUT_THERE(preview_body_shape), GIVES(200, preview_shape),
       .example = "{\"data\":{\"name\":\"Ada\"}}" },
+    { "POST",   "/v1/templates/preview",        READERS,   READS(template_preview_draft),
+      "Render a template that is not saved; nothing is written", PUT_THERE(preview_draft_shape), GIVES(200, preview_shape),
+      .example = "{\"template\":{\"eventType\":\"…\",\"channel\":\"memory:default\",\"body\":\"Hello {{name}}\"},\"data\":{\"name\":\"Ada\"}}" },
+    { "GET",    "/v1/surveys/{id}/page",        READERS,   READS(survey_page_preview),
+      "The page that a survey's draft would have, or one of its versions; nobody can answer it", .params = survey_page_params, .status = 200, .type = "text/html" },
     { "POST",   "/v1/surveys/{id}/publish",     AUTHORS,   WRITES(survey_publish_post),
       "Publish a survey's draft: events are matched with it from now on, and what was sent stays as it is", BARE, GIVES(200, survey_published_shape),
       .definition = &definition_survey },

@@ -166,23 +166,78 @@ static void put_preview(JsonOut *json, const Content *content, const Filling *fi
     json_close(json, '}');
 }
 
+// preview renders a compiled template as the body says.
+static Err preview(Call *call, Db *db, const PreviewBody *body, const Trigger *trigger,
+                   Error *error)
+{
+    Event sample;
+    Content content;
+    if (body->has_event == (body->data != NULL))
+        return fail(error, ERR_INVALID, "give \"data\" or \"eventId\", one of them");
+    TRY(find_sample(call, db, body, &sample, error));
+    Filling filling = { .event = &sample,
+                        .url = message_link(call->arena, call->api->url_template, S("preview")) };
+    TRY(template_say(trigger->template, call->arena, &filling, &content, error));
+    put_preview(call_json(call, 200), &content, &filling);
+    return ERR_OK;
+}
+
 Err template_preview(Call *call, Db *db, Error *error)
 {
     PreviewBody body = { 0 };
     Definition row;
     Trigger trigger;
-    Event sample;
-    Content content;
     TRY(call_body(call, error));
     TRY(fields_read(call->arena, call->body, S(""), &preview_body_shape, &body, error));
-    if (body.has_event == (body.data != NULL))
-        return fail(error, ERR_INVALID, "give \"data\" or \"eventId\", one of them");
     TRY(definition_get(db, call->arena, call->tenant, S("template"), call->params[0], &row, error));
     TRY(template_parse(call->arena, row.body, &trigger, error));
-    TRY(find_sample(call, db, &body, &sample, error));
-    Filling filling = { .event = &sample,
-                        .url = message_link(call->arena, call->api->url_template, S("preview")) };
-    TRY(template_say(trigger.template, call->arena, &filling, &content, error));
-    put_preview(call_json(call, 200), &content, &filling);
-    return ERR_OK;
+    return preview(call, db, &body, &trigger, error);
+}
+
+// DraftBody is a template that nobody saved yet, with what it is filled from.
+typedef struct DraftBody {
+    PreviewBody with;
+    const Json *template;
+} DraftBody;
+
+// clang-format off
+#define AT(member) offsetof(DraftBody, member)
+static const Field draft_rows[] = {
+    { "template", FIELD_OBJECT, FIELD_NEEDED, AT(template), .help = "As it would be saved; its id may be left out" },
+    { "data",     FIELD_OBJECT, 0, AT(with.data), .help = "As an event's payload" },
+    { "eventId",  FIELD_ID,     0, AT(with.event), .given = AT(with.has_event), .help = "A stored event, in place of data" },
+};
+#undef AT
+// clang-format on
+const Shape preview_draft_shape = { .name = "PreviewDraft",
+                                    SHAPE_ROWS(draft_rows),
+                                    .size = sizeof(DraftBody) };
+
+// with_id gives a draft the id that its rows ask for.
+static Err with_id(Arena *arena, const Json *draft, const Json **ret, Error *error)
+{
+    *ret = draft;
+    if (json_get(draft, S("id")))
+        return ERR_OK;
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut out = json_out(&text);
+    json_open(&out, '{');
+    json_put_str(&out, S("id"), S("draft"));
+    for (JsonIter it = json_each(draft); json_next(&it);)
+        json_put_raw(&out, it.key, json_text(arena, it.value));
+    json_close(&out, '}');
+    return json_parse(arena, buf_str(&text), ret, error);
+}
+
+Err template_preview_draft(Call *call, Db *db, Error *error)
+{
+    DraftBody body = { 0 };
+    const Json *draft;
+    Trigger trigger;
+    TRY(call_body(call, error));
+    TRY(fields_read(call->arena, call->body, S(""), &preview_draft_shape, &body, error));
+    TRY(with_id(call->arena, body.template, &draft, error));
+    TRY(definition_template.check(call->arena, draft, error));
+    TRY(template_compile(call->arena, draft, &trigger, error));
+    return preview(call, db, &body.with, &trigger, error);
 }

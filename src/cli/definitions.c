@@ -158,6 +158,42 @@ int noun_show(CommandArgs *args)
                        noun->command);
 }
 
+static const Column version_columns[] = {
+    { "VERSION", "version" },
+    { "AT", "at" },
+    { "KEY", "actor" },
+    { "ORIGIN", "origin.file" },
+};
+
+// kept lists what a definition ever said, or shows one of that.
+static int kept(CommandArgs *args, const char *word)
+{
+    const Noun *noun = noun_of(args);
+    Arena *arena = args_arena(args);
+    Str path = client_path(arena, noun->path, args_word(args, 0), word);
+    if (args_count(args) > 1)
+        return client_show(args, client_path(arena, str_z(arena, path), args_word(args, 1), NULL),
+                           noun->command);
+    ClientList wanted = {
+        .path = path,
+        .options = "",
+        .columns = version_columns,
+        .column_count = ARRAY_LEN(version_columns),
+        .noun = word,
+    };
+    return client_list(args, &wanted);
+}
+
+int noun_versions(CommandArgs *args)
+{
+    return kept(args, "versions");
+}
+
+int noun_drafts(CommandArgs *args)
+{
+    return kept(args, "drafts");
+}
+
 // show_secret shows what a source has that was just made, which is shown this once.
 static void show_secret(Arena *arena, const Json *row)
 {
@@ -517,6 +553,7 @@ static int trigger_skip(CommandArgs *args)
 
 static const CommandVerb triggers_verbs[] = {
     NOUN_VERBS("an ID"),
+    NOUN_VERSIONS("an ID"),
     { "events", "an ID", 1, 1, "limit cursor", trigger_events },
     { "skip", "IDs of trigger events", 1, SIZE_MAX, "", trigger_skip },
     { "test", "an ID", 1, 1, "event event-id", trigger_try },
@@ -527,17 +564,20 @@ static const CommandVerb triggers_verbs[] = {
 
 static const CommandVerb templates_verbs[] = {
     NOUN_VERBS("an ID"),
+    NOUN_VERSIONS("an ID"),
     { 0 },
 };
 
 static const CommandVerb sources_verbs[] = {
     NOUN_VERBS("an ID"),
+    NOUN_VERSIONS("an ID"),
     { "rotate", "an ID", 1, 1, "secret overlap", rotate_source },
     { 0 },
 };
 
 static const CommandVerb channels_verbs[] = {
     NOUN_VERBS("a KEY"),
+    NOUN_VERSIONS("a KEY"),
     { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
     { 0 },
 };
@@ -615,6 +655,7 @@ const Command command_triggers = {
     .name = "triggers",
     .usage = "triggers [list]\n"
              "triggers show ID\n"
+             "triggers versions ID [VERSION]\n"
              "triggers create -f FILE\n"
              "triggers update ID -f FILE [--if-version N]\n"
              "triggers set ID NAME=VALUE... [--if-version N]\n"
@@ -646,6 +687,7 @@ const Command command_templates = {
     .name = "templates",
     .usage = "templates [list]\n"
              "templates show ID\n"
+             "templates versions ID [VERSION]\n"
              "templates create -f FILE\n"
              "templates update ID -f FILE [--if-version N]\n"
              "templates set ID NAME=VALUE... [--if-version N]\n"
@@ -666,6 +708,7 @@ const Command command_lists = {
     .name = "lists",
     .usage = "lists [list]\n"
              "lists show ID\n"
+             "lists versions ID [VERSION]\n"
              "lists create -f FILE\n"
              "lists update ID -f FILE [--if-version N]\n"
              "lists set ID NAME=VALUE... [--if-version N]\n"
@@ -687,6 +730,7 @@ const Command command_channels = {
     .name = "channels",
     .usage = "channels [list]\n"
              "channels show KEY\n"
+             "channels versions KEY [VERSION]\n"
              "channels create -f FILE\n"
              "channels update KEY -f FILE [--if-version N]\n"
              "channels set KEY NAME=VALUE... [--if-version N]\n"
@@ -713,6 +757,7 @@ const Command command_sources = {
     .name = "sources",
     .usage = "sources [list]\n"
              "sources show ID\n"
+             "sources versions ID [VERSION]\n"
              "sources create -f FILE\n"
              "sources update ID -f FILE [--if-version N]\n"
              "sources set ID NAME=VALUE... [--if-version N]\n"
@@ -736,6 +781,7 @@ const Command command_integrations = {
     .name = "integrations",
     .usage = "integrations [list]\n"
              "integrations show ID\n"
+             "integrations versions ID [VERSION]\n"
              "integrations create -f FILE\n"
              "integrations update ID -f FILE [--if-version N]\n"
              "integrations set ID NAME=VALUE... [--if-version N]\n"

@@ -8,6 +8,7 @@
 enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
 
 #define FILTERS "state trigger channel event entity site cause"
+#define LOOKS FILTERS " type list q from to" // what a list may be asked for besides
 
 static const Column delivery_columns[] = {
     { "ID", "id" },
@@ -43,8 +44,8 @@ static int list(CommandArgs *args)
         return follow_lines(args, "delivery", "state", followed_columns,
                             ARRAY_LEN(followed_columns));
     ClientList wanted = {
-        .path = S("/v1/deliveries"),
-        .options = FILTERS " tenant",
+        .path = args_flag(args, "stuck") ? S("/v1/deliveries?stuck=true") : S("/v1/deliveries"),
+        .options = LOOKS " tenant",
         .columns = delivery_columns,
         .column_count = ARRAY_LEN(delivery_columns),
         .noun = "deliveries",
@@ -196,7 +197,7 @@ static int complete(CommandArgs *args)
 }
 
 static const CommandVerb deliveries_verbs[] = {
-    { "list", NULL, 0, 0, FILTERS " tenant limit cursor follow", list },
+    { "list", NULL, 0, 0, LOOKS " stuck tenant limit cursor follow", list },
     { "show", "an ID", 1, 1, "tenant", show },
     { "attempts", "an ID", 1, 1, "tenant limit cursor", attempts },
     { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
@@ -215,6 +216,12 @@ static const CommandOption deliveries_options[] = {
     { "entity", "E", "only about this entity" },
     { "site", "NAME", "only of events that this site handed on" },
     { "cause", "CAUSE", "only of this cause, as peal causes tells it; in lists with --state" },
+    { "type", "TYPE", "only through channels of this type, such as email" },
+    { "list", "ID", "only to this list" },
+    { "q", "WORDS", "only with all of these words in address, reference, entity or subject" },
+    { "from", "T", "only triggered then or later" },
+    { "to", "T", "only triggered before" },
+    { "stuck", NULL, "only what was due ten minutes ago or longer, and is not sent" },
     TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },

@@ -9,6 +9,8 @@
 #include "cli/why.h"
 #include "domain/trigger.h"
 
+#define EVENT_FILTERS "kind source entity q from to"
+
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024, TREE_LINES_MAX = 20, STORY_ROWS = 500 };
 
 static int emit(CommandArgs *args);
@@ -268,7 +270,7 @@ static int list(CommandArgs *args)
         return follow_lines(args, "event", "kind", followed_columns, ARRAY_LEN(followed_columns));
     ClientList wanted = {
         .path = S("/v1/events"),
-        .options = "kind tenant",
+        .options = EVENT_FILTERS " tenant",
         .columns = event_columns,
         .column_count = ARRAY_LEN(event_columns),
         .noun = "events",
@@ -308,7 +310,7 @@ static int timeline(CommandArgs *args)
 }
 
 static const CommandVerb events_verbs[] = {
-    { "list", NULL, 0, 0, "kind tenant limit cursor follow", list },
+    { "list", NULL, 0, 0, EVENT_FILTERS " tenant limit cursor follow", list },
     { "show", "an ID", 1, 1, "tenant", show },
     { "timeline", "an ID", 1, 1, "tenant limit cursor", timeline },
     { 0 },
@@ -330,6 +332,11 @@ static const CommandOption emit_options[] = {
 
 static const CommandOption events_options[] = {
     { "kind", "KIND", "only events of this kind" },
+    { "source", "S", "only from this source" },
+    { "entity", "E", "only about this entity" },
+    { "q", "WORDS", "only with all of these words, in payload, kind, source or entity" },
+    { "from", "T", "only received then or later" },
+    { "to", "T", "only received before" },
     { "follow", NULL, "those that come in from now on, one a line, until Ctrl-C" },
     TENANT_OPTION,
     { "limit", "N", "how many; 50 unless said, of a timeline 500" },
@@ -358,7 +365,7 @@ const Command command_emit = {
 
 const Command command_events = {
     .name = "events",
-    .usage = "events [list] [--kind KIND] [--limit N] [--cursor C]\n"
+    .usage = "events [list] [--kind KIND] [--entity E] [--q WORDS] [--OPTIONS]\n"
              "events --follow [--kind KIND]\n"
              "events show ID\n"
              "events timeline ID",

@@ -176,6 +176,7 @@ static int dead(CommandArgs *args)
 static const CommandVerb jobs_verbs[] = {
     { "list", NULL, 0, 0, "limit cursor", noun_list },
     { "show", "a NAME", 1, 1, "", noun_show },
+    NOUN_VERSIONS("a NAME"),
     { "create", "a NAME", 0, 1,
       "file handler cron zone payload max-retries missed missed-window overlap timeout", create },
     { "update", "a NAME", 1, 1, "file if-version", noun_update },
@@ -216,6 +217,7 @@ const Command command_jobs = {
     .name = "jobs",
     .usage = "jobs [list]\n"
              "jobs show NAME\n"
+             "jobs versions NAME [VERSION]\n"
              "jobs create NAME --handler KEY [--cron EXPR] [--zone ZONE] [--payload JSON] ...\n"
              "jobs create -f FILE\n"
              "jobs update NAME -f FILE [--if-version N]\n"
@@ -244,6 +246,7 @@ const Command command_jobs = {
 
 static const CommandVerb automations_verbs[] = {
     NOUN_VERBS("an ID"),
+    NOUN_VERSIONS("an ID"),
     { "run", "an ID", 1, 1, "entity payload", trigger },
     { 0 },
 };
@@ -261,6 +264,7 @@ const Command command_automations = {
     .name = "automations",
     .usage = "automations [list]\n"
              "automations show ID\n"
+             "automations versions ID [VERSION]\n"
              "automations create -f FILE\n"
              "automations update ID -f FILE [--if-version N]\n"
              "automations set ID NAME=VALUE... [--if-version N]\n"

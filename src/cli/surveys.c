@@ -156,6 +156,7 @@ static int export_rows(CommandArgs *args)
 static const CommandVerb verbs[] = {
     NOUN_VERBS("an ID"),
     { "publish", "an ID", 1, 1, "if-version", publish },
+    { "drafts", "an ID", 1, 2, "limit cursor", noun_drafts },
     { "versions", "an ID", 1, 1, "limit cursor", versions },
     { "responses", "an ID", 1, 1, "limit cursor", responses },
     { "results", "an ID", 1, 1, "from to trigger version", results },
@@ -183,6 +184,7 @@ const Command command_surveys = {
              "surveys set ID NAME=VALUE... [--if-version N]\n"
              "surveys publish ID [--if-version N]\n"
              "surveys versions ID\n"
+             "surveys drafts ID [VERSION]\n"
              "surveys responses ID\n"
              "surveys results ID [--from TIME] [--to TIME] [--trigger ID] [--version N]\n"
              "surveys export ID\n"

@@ -55,9 +55,9 @@ static const Statement head_put = {
 static const Statement version_insert = {
     .name = "definition_version_insert",
     .scope = STATEMENT_TENANT,
-    .params = "ittiti",
-    .sql = "INSERT INTO definition_version (tenant, kind, id, version, body, created_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6)",
+    .params = "ittitiu",
+    .sql = "INSERT INTO definition_version (tenant, kind, id, version, body, created_at, actor)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7)",
 };
 static const Statement hide = {
     .name = "definition_hide",
@@ -71,6 +71,28 @@ static const Statement mark = {
     .scope = STATEMENT_TENANT,
     .params = "ittt",
     .sql = "UPDATE definition SET origin = $4 WHERE tenant = $1 AND kind = $2 AND id = $3",
+};
+static const Statement version_mark = {
+    .name = "definition_version_mark",
+    .scope = STATEMENT_TENANT,
+    .params = "ittt",
+    .sql = "UPDATE definition_version SET origin = $4 WHERE tenant = $1 AND kind = $2 AND id = $3"
+           " AND version = (SELECT d.version FROM definition d"
+           " WHERE d.tenant = $1 AND d.kind = $2 AND d.id = $3)",
+};
+#define VERSIONS " FROM definition_version WHERE tenant = $1 AND kind = $2 AND id = $3 AND version "
+static const Statement version_page = {
+    .name = "definition_version_page",
+    .scope = STATEMENT_TENANT,
+    .params = "ittii",
+    .sql = "SELECT version, created_at, actor, origin" VERSIONS "< $4 ORDER BY version DESC"
+           " LIMIT $5",
+};
+static const Statement version_one = {
+    .name = "definition_version_one",
+    .scope = STATEMENT_TENANT,
+    .params = "itti",
+    .sql = "SELECT version, created_at, actor, origin, body" VERSIONS "= $4",
 };
 static const Statement heads = {
     .name = "definition_heads",
@@ -102,8 +124,9 @@ static const Statement forgotten = {
 };
 
 const Statement *const definition_statements[] = {
-    &get,   &edge,          &page,        &body_get,  &head_put, &version_insert, &mark, &hide,
-    &heads, &version_erase, &forgettable, &forgotten, NULL,
+    &get,          &edge,         &page,        &body_get,      &head_put,    &version_insert,
+    &mark,         &hide,         &heads,       &version_erase, &forgettable, &forgotten,
+    &version_mark, &version_page, &version_one, NULL,
 };
 
 static Definition read_row(const Value *row)
@@ -208,6 +231,47 @@ Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int6
     return ERR_OK;
 }
 
+static DefinitionVersion read_version(const Value *row)
+{
+    return (DefinitionVersion){ .version = value_to_i64(&row[0]),
+                                .at = value_to_time(&row[1]),
+                                .actor = value_to_uuid(&row[2]),
+                                .origin = value_to_str(&row[3]) };
+}
+
+Err definition_version_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str id,
+                            const Walk *walk, DefinitionVersion **ret, Seen *ret_seen, Error *error)
+{
+    Rows rows;
+    int64_t before;
+    TRY(walk_after_number(walk, &before, error));
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id),
+                     value_i64(before ? before : INT64_MAX), value_i64(walk->limit + 1) };
+    TRY(db_query(db, arena, &version_page, args, &rows, error));
+    DefinitionVersion *found = ARENA_ARRAY(arena, DefinitionVersion, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        found[i] = read_version(rows_at(&rows, i));
+    *ret = found;
+    *ret_seen = walk_counted(walk, rows.count, false, false);
+    if (ret_seen->has_more)
+        ret_seen->next = walk_place_number(arena, found[ret_seen->count - 1].version);
+    return ERR_OK;
+}
+
+Err definition_version_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
+                           DefinitionVersion *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(version) };
+    TRY(db_query(db, arena, &version_one, args, &rows, error));
+    if (rows.count == 0)
+        return fail(error, ERR_NOT_FOUND, "there is no version %lld of %.*s %.*s",
+                    (long long) version, STR_ARG(kind), STR_ARG(id));
+    *ret = read_version(rows.values);
+    ret->body = value_to_str(&rows.values[4]);
+    return ERR_OK;
+}
+
 static void erase_version(Tx *tx, int64_t tenant, Str kind, Str id, int64_t version, Str body)
 {
     Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_i64(version),
@@ -234,7 +298,8 @@ static void send_version(Tx *tx, int64_t tenant, Str kind, const Definition *def
                         value_text(definition->id),
                         value_i64(definition->version),
                         value_text(definition->body),
-                        value_i64(definition->updated_at) };
+                        value_i64(definition->updated_at),
+                        uuid_is_none(tx->actor) ? value_null() : value_uuid(&tx->actor) };
     Value head[] = { value_i64(tenant),
                      value_text(kind),
                      value_text(definition->id),
@@ -349,6 +414,7 @@ void definition_mark(Tx *tx, int64_t tenant, Str kind, Str id, Str origin)
 {
     Value args[] = { value_i64(tenant), value_text(kind), value_text(id), value_text(origin) };
     db_send(tx->db, &tx->arena, &mark, args, NULL);
+    db_send(tx->db, &tx->arena, &version_mark, args, NULL);
 }
 
 Err definition_heads(Tx *tx, int64_t tenant, Str kind, Str after, size_t limit, Definition **ret,

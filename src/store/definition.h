@@ -49,6 +49,23 @@ Err definition_page(Db *db, Arena *arena, int64_t tenant, Str kind, const Walk *
 Err definition_body(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
                     Str *ret, Error *error) MUST_USE;
 
+// DefinitionVersion is one version: nothing of it is ever purged, but for its secrets.
+typedef struct DefinitionVersion {
+    int64_t version;
+    Instant at;
+    Uuid actor; // the key of who saved it; zero: Peal itself
+    Str origin; // where it was applied from; none
+    Str body;   // of one that was asked for alone; none
+} DefinitionVersion;
+
+// definition_version_page lists them, the newest first, those of a hidden one too.
+// definition_version_get reads one: ERR_NOT_FOUND.
+Err definition_version_page(Db *db, Arena *arena, int64_t tenant, Str kind, Str id,
+                            const Walk *walk, DefinitionVersion **ret, Seen *ret_seen,
+                            Error *error) MUST_USE;
+Err definition_version_get(Db *db, Arena *arena, int64_t tenant, Str kind, Str id, int64_t version,
+                           DefinitionVersion *ret, Error *error) MUST_USE;
+
 // definition_create also gives a rule (domain/rule.h) its number. It fails with ERR_EXISTS where
 // the id is taken.
 Err definition_create(Tx *tx, int64_t tenant, Str kind, Str id, Str body, Definition *ret,
@@ -61,8 +78,9 @@ Err definition_replace(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expecte
 Err definition_hide(Tx *tx, int64_t tenant, Str kind, Str id, int64_t expected,
                     Error *error) MUST_USE;
 
-// definition_mark says where a definition was applied from. That makes no version of it: whoever
-// changes it otherwise leaves what was said. One that is made anew was applied from nowhere.
+// definition_mark says where a definition was applied from, and its newest version with it. That
+// makes no version of it: whoever changes it otherwise leaves what was said. One that is made anew
+// was applied from nowhere.
 void definition_mark(Tx *tx, int64_t tenant, Str kind, Str id, Str origin);
 
 // definition_heads reads those that are not hidden behind an id, without their bodies.

@@ -70,17 +70,29 @@ _Static_assert(RULE_JOB == 4 && RULE_AUTOMATION == 8, "the SQL names kinds by nu
 #define FITS(row)                                                                                  \
     " AND " RULE_FITS(row) " AND ($6 IS NULL OR " row ".lane = " LANE ")"                          \
                            " AND ($12 IS NULL OR " row ".site = " SITE ")"
-#define PROMISE_FITS                                                                               \
-    " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)"                          \
-    " AND ($9 IS NULL OR LOWER(d.address COLLATE \"C\") LIKE $9 ESCAPE '!'"                        \
-    " OR LOWER(d.customer_ref COLLATE \"C\") LIKE $9 ESCAPE '!'"                                   \
-    " OR LOWER(d.public_id COLLATE \"C\") LIKE $9 ESCAPE '!'"                                      \
-    " OR LOWER(d.entity COLLATE \"C\") LIKE $9 ESCAPE '!')"                                        \
+// Each of the words ($9) is found in one of these. The subject is a notification's, whose payload
+// Peal wrote itself; all else that an event may say is not searched.
+#define HAS(text) "LOWER(COALESCE(" text ", '') COLLATE \"C\") LIKE w.value ESCAPE '!'"
+#define SUBJECT(of)                                                                                \
+    "(SELECT " of " FROM event e WHERE e.tenant = d.tenant AND e.id = d.event"                     \
+    " AND e.kind = 'notification')"
+#define SUBJECT_SQLITE                                                                             \
+    SUBJECT("CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.subject') END")
+#define SUBJECT_POSTGRES                                                                           \
+    SUBJECT("substring(e.payload FROM '\"subject\":\"((?:[^\"\\\\]|\\\\.)*)\"')")
+#define Q_FITS(words, subject)                                                                     \
+    " AND ($9 IS NULL OR NOT EXISTS (SELECT 1 FROM " words                                         \
+    " WHERE NOT (" HAS("d.address") " OR " HAS("d.customer_ref") " OR " HAS(                       \
+        "d.public_id") " OR " HAS("d.entity") " OR " HAS(subject) ")))"
+#define Q_SQLITE Q_FITS(WORDS_SQLITE("$9"), SUBJECT_SQLITE)
+#define Q_POSTGRES Q_FITS(WORDS_POSTGRES("$9"), SUBJECT_POSTGRES)
+#define PROMISE_FITS(q)                                                                            \
+    " AND ($7 IS NULL OR d.event = $7) AND ($8 IS NULL OR d.entity = $8)" q                        \
     " AND ($10 IS NULL OR d.triggered_at >= $10) AND ($11 IS NULL OR d.triggered_at < $11)"
-#define PROMISE_OF(row)                                                                            \
+#define PROMISE_OF(row, q)                                                                         \
     " AND (($7 IS NULL AND COALESCE($8, $9) IS NULL AND COALESCE($10, $11) IS NULL) OR"            \
     " (SELECT 1 FROM delivery d WHERE d.tenant = " row ".tenant AND d.id = " row                   \
-    ".id" PROMISE_FITS ") = 1)"
+    ".id" PROMISE_FITS(q) ") = 1)"
 #define STATE_OF_D                                                                                 \
     " AND ($13 < 0 OR COALESCE("                                                                   \
     "(SELECT n.state FROM ended n WHERE n.tenant = d.tenant AND n.id = d.id),"                     \
@@ -109,11 +121,11 @@ _Static_assert(RULE_JOB == 4 && RULE_AUTOMATION == 8, "the SQL names kinds by nu
 #define PARKED_OF_CAUSE(hint, n) PARKED(hint) " AND n.cause = " n
 #define BY(index) " INDEXED BY " index
 
-#define PROMISE_FILTER FITS("d") PROMISE_FITS STATE_OF_D
-#define LIVE_FILTER FITS("q") PROMISE_OF("q") " AND ($13 < 0 OR q.state = $13)" IS_STUCK
-#define ENDED_FILTER FITS("n") PROMISE_OF("n") " AND n.state = $13"
-#define PARKED_FILTER FITS("n") PROMISE_OF("n")
-#define LIVE_CAUSE_FILTER FITS("q") PROMISE_OF("q") " AND ($14 < 0 OR q.state = $14)"
+#define PROMISE_FILTER(q) FITS("d") PROMISE_FITS(q) STATE_OF_D
+#define LIVE_FILTER(q) FITS("q") PROMISE_OF("q", q) " AND ($13 < 0 OR q.state = $13)" IS_STUCK
+#define ENDED_FILTER(q) FITS("n") PROMISE_OF("n", q) " AND n.state = $13"
+#define PARKED_FILTER(q) FITS("n") PROMISE_OF("n", q)
+#define LIVE_CAUSE_FILTER(q) FITS("q") PROMISE_OF("q", q) " AND ($14 < 0 OR q.state = $14)"
 
 static const Statement all_edge = {
     .name = "delivery_all_edge",
@@ -125,7 +137,8 @@ static const Statement all_find = {
     .name = "delivery_all_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = ALL PROMISE_FILTER DOWN("d") AT_LIMIT,
+    .sql = ALL PROMISE_FILTER(Q_SQLITE) DOWN("d") AT_LIMIT,
+    .postgres = ALL PROMISE_FILTER(Q_POSTGRES) DOWN("d") AT_LIMIT,
 };
 static const Statement rule_edge = {
     .name = "delivery_rule_edge",
@@ -138,8 +151,8 @@ static const Statement rule_find = {
     .name = "delivery_rule_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = OF_RULE(BY("delivery_rule")) PROMISE_FILTER DOWN("d") AT_LIMIT,
-    .postgres = OF_RULE("") PROMISE_FILTER DOWN("d") AT_LIMIT,
+    .sql = OF_RULE(BY("delivery_rule")) PROMISE_FILTER(Q_SQLITE) DOWN("d") AT_LIMIT,
+    .postgres = OF_RULE("") PROMISE_FILTER(Q_POSTGRES) DOWN("d") AT_LIMIT,
 };
 static const Statement entity_edge = {
     .name = "delivery_entity_edge",
@@ -152,8 +165,8 @@ static const Statement entity_find = {
     .name = "delivery_entity_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = OF_ENTITY(BY("delivery_entity"), "$8") PROMISE_FILTER DOWN("d") AT_LIMIT,
-    .postgres = OF_ENTITY("", "$8") PROMISE_FILTER DOWN("d") AT_LIMIT,
+    .sql = OF_ENTITY(BY("delivery_entity"), "$8") PROMISE_FILTER(Q_SQLITE) DOWN("d") AT_LIMIT,
+    .postgres = OF_ENTITY("", "$8") PROMISE_FILTER(Q_POSTGRES) DOWN("d") AT_LIMIT,
 };
 static const Statement live_edge = {
     .name = "delivery_live_edge",
@@ -165,7 +178,8 @@ static const Statement live_find = {
     .name = "delivery_live_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE LIVE_FILTER DOWN("q") AT_LIMIT,
+    .sql = LIVE LIVE_FILTER(Q_SQLITE) DOWN("q") AT_LIMIT,
+    .postgres = LIVE LIVE_FILTER(Q_POSTGRES) DOWN("q") AT_LIMIT,
 };
 static const Statement live_up_edge = {
     .name = "delivery_live_up_edge",
@@ -177,7 +191,8 @@ static const Statement live_up_find = {
     .name = "delivery_live_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE LIVE_FILTER UP("q") AT_LIMIT,
+    .sql = LIVE LIVE_FILTER(Q_SQLITE) UP("q") AT_LIMIT,
+    .postgres = LIVE LIVE_FILTER(Q_POSTGRES) UP("q") AT_LIMIT,
 };
 static const Statement ended_edge = {
     .name = "delivery_ended_edge",
@@ -189,7 +204,8 @@ static const Statement ended_find = {
     .name = "delivery_ended_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = ENDED ENDED_FILTER DOWN("n") AT_LIMIT,
+    .sql = ENDED ENDED_FILTER(Q_SQLITE) DOWN("n") AT_LIMIT,
+    .postgres = ENDED ENDED_FILTER(Q_POSTGRES) DOWN("n") AT_LIMIT,
 };
 static const Statement parked_edge = {
     .name = "delivery_parked_edge",
@@ -202,8 +218,8 @@ static const Statement parked_find = {
     .name = "delivery_parked_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = PARKED(BY("ended_parked")) PARKED_FILTER DOWN("n") AT_LIMIT,
-    .postgres = PARKED("") PARKED_FILTER DOWN("n") AT_LIMIT,
+    .sql = PARKED(BY("ended_parked")) PARKED_FILTER(Q_SQLITE) DOWN("n") AT_LIMIT,
+    .postgres = PARKED("") PARKED_FILTER(Q_POSTGRES) DOWN("n") AT_LIMIT,
 };
 static const Statement parked_up_edge = {
     .name = "delivery_parked_up_edge",
@@ -216,8 +232,8 @@ static const Statement parked_up_find = {
     .name = "delivery_parked_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS,
-    .sql = PARKED(BY("ended_parked")) PARKED_FILTER UP("n") AT_LIMIT,
-    .postgres = PARKED("") PARKED_FILTER UP("n") AT_LIMIT,
+    .sql = PARKED(BY("ended_parked")) PARKED_FILTER(Q_SQLITE) UP("n") AT_LIMIT,
+    .postgres = PARKED("") PARKED_FILTER(Q_POSTGRES) UP("n") AT_LIMIT,
 };
 static const Statement live_cause_edge = {
     .name = "delivery_live_cause_edge",
@@ -230,8 +246,8 @@ static const Statement live_cause_find = {
     .name = "delivery_live_cause_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
-    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER DOWN("q") AT_LIMIT,
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER(Q_SQLITE) DOWN("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER(Q_POSTGRES) DOWN("q") AT_LIMIT,
 };
 static const Statement live_cause_up_edge = {
     .name = "delivery_live_cause_up_edge",
@@ -244,8 +260,8 @@ static const Statement live_cause_up_find = {
     .name = "delivery_live_cause_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "ii",
-    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
-    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER UP("q") AT_LIMIT,
+    .sql = LIVE_OF_CAUSE(BY("queue_cause"), "$13") LIVE_CAUSE_FILTER(Q_SQLITE) UP("q") AT_LIMIT,
+    .postgres = LIVE_OF_CAUSE("", "$13") LIVE_CAUSE_FILTER(Q_POSTGRES) UP("q") AT_LIMIT,
 };
 static const Statement parked_cause_edge = {
     .name = "delivery_parked_cause_edge",
@@ -258,8 +274,8 @@ static const Statement parked_cause_find = {
     .name = "delivery_parked_cause_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER DOWN("n") AT_LIMIT,
-    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER DOWN("n") AT_LIMIT,
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER(Q_SQLITE) DOWN("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER(Q_POSTGRES) DOWN("n") AT_LIMIT,
 };
 static const Statement parked_cause_up_edge = {
     .name = "delivery_parked_cause_up_edge",
@@ -272,8 +288,8 @@ static const Statement parked_cause_up_find = {
     .name = "delivery_parked_cause_up_find",
     .scope = STATEMENT_TENANT,
     .params = FILTER_PARAMS "i",
-    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER UP("n") AT_LIMIT,
-    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER UP("n") AT_LIMIT,
+    .sql = PARKED_OF_CAUSE(BY("ended_cause"), "$13") PARKED_FILTER(Q_SQLITE) UP("n") AT_LIMIT,
+    .postgres = PARKED_OF_CAUSE("", "$13") PARKED_FILTER(Q_POSTGRES) UP("n") AT_LIMIT,
 };
 
 #define VIEW_ONE(payload)                                                                          \
@@ -586,30 +602,13 @@ Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, E
     return ERR_OK;
 }
 
-// pattern_of makes a LIKE pattern that finds q anywhere; ! keeps its wildcards plain. Case is that
-// of ASCII: what else has a case, and which, two databases would not agree on.
-static Str pattern_of(Arena *arena, Str q)
-{
-    if (!q.len)
-        return STR_NONE;
-    Buf pattern = buf_new(arena, q.len * 2 + 2);
-    buf_add_char(&pattern, '%');
-    for (size_t i = 0; i < q.len; i++) {
-        if (q.at[i] == '%' || q.at[i] == '_' || q.at[i] == '!')
-            buf_add_char(&pattern, '!');
-        buf_add_char(&pattern, str_lower_char(q.at[i]));
-    }
-    buf_add_char(&pattern, '%');
-    return buf_str(&pattern);
-}
-
 // FilterArgs are the parameters of a walk.
 typedef struct FilterArgs {
     IdBounds bounds; // first: a walk narrows them
     int64_t rule;    // 0: any
     Str channel;
     const Uuid *event;
-    Str entity, pattern;
+    Str entity, words;
     Instant triggered_from, triggered_to;
     Str site;
     int state; // -1: any
@@ -622,7 +621,7 @@ _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there
 #define FILTER_COLUMNS                                                                             \
     ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, rule),                          \
         COLUMN(FilterArgs, channel), COLUMN(FilterArgs, event), COLUMN(FilterArgs, entity),        \
-        COLUMN(FilterArgs, pattern), COLUMN_SOME(FilterArgs, triggered_from),                      \
+        COLUMN(FilterArgs, words), COLUMN_SOME(FilterArgs, triggered_from),                        \
         COLUMN_TIME(FilterArgs, triggered_to), COLUMN(FilterArgs, site)
 static const Columns filter_columns = COLUMNS(FilterArgs, FILTER_COLUMNS, COLUMN(FilterArgs, state),
                                               COLUMN_TIME(FilterArgs, stuck_before));
@@ -695,7 +694,7 @@ static Err filter_args(Db *db, Arena *arena, int64_t tenant, const DeliveryFilte
         .channel = filter->channel,
         .event = filter->has_event ? &filter->event : NULL,
         .entity = filter->entity,
-        .pattern = pattern_of(arena, filter->q),
+        .words = walk_words(arena, filter->q),
         .triggered_from = filter->from,
         .triggered_to = filter->to,
         .site = filter->site,
@@ -780,28 +779,57 @@ static bool fits_still(const DeliveryFilter *filter, const DeliveryView *view)
            (!filter->fits || filter->fits(view, filter->fits_with));
 }
 
-Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
-                  const Walk *walk, DeliveryView **ret, Seen *ret_seen, Error *error)
+// PageRead is what a page found so far.
+typedef struct PageRead {
+    DeliveryView *views; // up to the walk's limit
+    size_t count;
+    Seen seen;
+} PageRead;
+
+// read_part reads up to the walk's limit of what the index tells, and keeps what fits.
+static Err read_part(Db *db, Arena *arena, const DeliveryFilter *filter, const Walk *walk,
+                     FilterArgs args, PageRead *read, Error *error)
 {
     IdsSeen found;
     Rows rows;
-    size_t shown = 0;
-    IdRange range = range_of(filter);
+    size_t before = read->count;
     const IdSource *source = source_of(filter);
+    TRY(walk_after(walk, true, &args.bounds.from, error));
+    TRY(walk_ids(db, arena, source, cost_of(filter, source), walk, &args.bounds, &found, error));
+    TRY(walk_rows(db, arena, &view_many, args.bounds.tenant, &found, &rows, error));
+    for (size_t i = 0; i < rows.count; i++) {
+        TRY(read_view(rows_at(&rows, i), &read->views[read->count], error));
+        read->count += fits_still(filter, &read->views[read->count]);
+    }
+    read->seen =
+        walk_seen(arena, &found, walk_taken(&found, &rows, ID_COLUMN), read->count - before, walk);
+    return ERR_OK;
+}
+
+// What only fits() can tell is looked for in a few parts, so that a page is not as rare as what it
+// looks for; each is no longer than what the page still holds.
+Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
+                  const Walk *walk, DeliveryView **ret, Seen *ret_seen, Error *error)
+{
+    enum { PARTS_MAX = 10 };
+    IdRange range = range_of(filter);
+    Walk part = *walk;
+    PageRead read = { .views = ARENA_ARRAY(arena, DeliveryView, (size_t) walk->limit + 1) };
     FilterArgs args;
     TRY(filter_args(db, arena, tenant, filter, &args, error));
     args.bounds.from = range.last;
     args.bounds.to = range.first;
-    TRY(walk_after(walk, true, &args.bounds.from, error));
-    TRY(walk_ids(db, arena, source, cost_of(filter, source), walk, &args.bounds, &found, error));
-    TRY(walk_rows(db, arena, &view_many, tenant, &found, &rows, error));
-    DeliveryView *views = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
-    for (size_t i = 0; i < rows.count; i++) {
-        TRY(read_view(rows_at(&rows, i), &views[shown], error));
-        shown += fits_still(filter, &views[shown]);
+    for (int i = 0; i == 0 || (filter->fits && i < PARTS_MAX && read.seen.has_more); i++) {
+        TRY(read_part(db, arena, filter, &part, args, &read, error));
+        if (read.count == (size_t) walk->limit)
+            break;
+        part.after = read.seen.next;
+        part.limit = walk->limit - (int64_t) read.count;
     }
-    *ret = views;
-    *ret_seen = walk_seen(arena, &found, walk_taken(&found, &rows, ID_COLUMN), shown, walk);
+    *ret = read.views;
+    *ret_seen = read.seen;
+    ret_seen->count = read.count;
+    ret_seen->is_cut = read.seen.has_more && read.count < (size_t) walk->limit;
     return ERR_OK;
 }
 

@@ -101,8 +101,9 @@ typedef struct DeliveryFilter {
     Str trigger, list, job, channel, entity, site;
     bool has_event;
     Uuid event;
-    Str cause;            // what it is parked for, or fails of while it is live (domain/cause.h)
-    Str q;                // part of the address, customer reference, public id or entity
+    Str cause; // what it is parked for, or fails of while it is live (domain/cause.h)
+    Str q;     // words, each of which stands in the address, customer reference, public id or
+               // entity, or in the subject of a notification
     Instant stuck_before; // overdue or retrying since before then; INSTANT_NONE for any
     Instant from;         // triggered at or after
     Instant to;           // triggered before

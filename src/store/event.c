@@ -43,12 +43,20 @@ static const Statement edge = {
     .params = "iuui",
     .sql = MET " ORDER BY id DESC LIMIT 1 OFFSET $4",
 };
+#define HAS(column) "LOWER(" column " COLLATE \"C\") LIKE w.value ESCAPE '!'"
+#define FIND(words)                                                                                \
+    MET " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"              \
+        " AND ($7 IS NULL OR kind = $7) AND ($8 IS NULL OR source = $8)"                           \
+        " AND ($9 IS NULL OR entity = $9) AND ($10 IS NULL OR NOT EXISTS (SELECT 1 FROM " words    \
+        " WHERE NOT (" HAS("payload") " OR " HAS("kind") " OR " HAS(                               \
+            "source") " OR "                                                                       \
+                      "COALESCE(" HAS("entity") ", 1 = 0)))) ORDER BY id DESC LIMIT $4"
 static const Statement find = {
     .name = "event_find",
     .scope = STATEMENT_TENANT,
-    .params = "iuuiiit",
-    .sql = MET " AND ($5 IS NULL OR received_at >= $5) AND ($6 IS NULL OR received_at < $6)"
-               " AND ($7 IS NULL OR kind = $7) ORDER BY id DESC LIMIT $4",
+    .params = "iuuiiitttt",
+    .sql = FIND(WORDS_SQLITE("$10")),
+    .postgres = FIND(WORDS_POSTGRES("$10")),
 };
 static const Statement many = {
     .name = "event_rows",
@@ -147,15 +155,24 @@ Err event_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Event *ret, Error *
 typedef struct FilterArgs {
     IdBounds bounds; // first: a walk narrows them
     Instant from, to;
-    Str kind;
+    Str kind, source, entity, words;
 } FilterArgs;
 
 _Static_assert(offsetof(FilterArgs, bounds) == 0, "a walk finds its bounds there");
 
 static const Columns filter_columns =
     COLUMNS(FilterArgs, ID_BOUNDS_COLUMNS(FilterArgs, bounds), COLUMN_SOME(FilterArgs, from),
-            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, kind));
-static const IdSource source = { &edge, &find, &filter_columns, &filter_columns };
+            COLUMN_TIME(FilterArgs, to), COLUMN(FilterArgs, kind), COLUMN(FilterArgs, source),
+            COLUMN(FilterArgs, entity), COLUMN(FilterArgs, words));
+static const IdSource all_source = { &edge, &find, &filter_columns, &filter_columns };
+
+// cost_of: a payload may be long, and lies apart from its row.
+static WalkCost cost_of(const EventFilter *filter)
+{
+    if (filter->q.len)
+        return WALK_FAR;
+    return filter->kind.at || filter->source.at || filter->entity.at ? WALK_NEAR : WALK_DENSE;
+}
 
 Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Walk *walk,
                Event **ret, Seen *ret_seen, Error *error)
@@ -165,10 +182,12 @@ Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, 
     FilterArgs args = { { tenant, uuid_ceiling(filter->to), uuid_floor(filter->from), 0 },
                         filter->from,
                         filter->to,
-                        filter->kind };
+                        filter->kind,
+                        filter->source,
+                        filter->entity,
+                        walk_words(arena, filter->q) };
     TRY(walk_after(walk, true, &args.bounds.from, error));
-    TRY(walk_ids(db, arena, &source, filter->kind.at ? WALK_NEAR : WALK_DENSE, walk, &args.bounds,
-                 &found, error));
+    TRY(walk_ids(db, arena, &all_source, cost_of(filter), walk, &args.bounds, &found, error));
     TRY(walk_rows(db, arena, &many, tenant, &found, &rows, error));
     Event *events = ARENA_ARRAY(arena, Event, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)

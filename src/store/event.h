@@ -28,12 +28,16 @@ Err event_owner(Db *db, Arena *arena, Uuid id, EventOwner *ret, Error *error) MU
 
 // EventFilter says which events a page shows; what is none does not restrict.
 typedef struct EventFilter {
-    Str kind;
+    Str kind, source, entity;
+    Str q;        // words, each of which its payload, kind, source or entity has
     Instant from; // received at or after; 0 for any
     Instant to;   // received before; INSTANT_NONE for any
 } EventFilter;
 
-// event_page reads events newest first. Payload and recipient stay text.
+enum { EVENT_QUERY_MAX = 200 };
+
+// event_page reads events newest first, and meets so many of them and no more (walk.h). Payload and
+// recipient stay text.
 Err event_page(Db *db, Arena *arena, int64_t tenant, const EventFilter *filter, const Walk *walk,
                Event **ret, Seen *ret_seen, Error *error) MUST_USE;
 

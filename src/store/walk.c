@@ -1,5 +1,6 @@
 #include "store/walk.h"
 
+#include "base/json.h"
 #include "store/columns.h"
 
 // find_edge narrows the bounds to what the walk may meet; false where it meets all there is.
@@ -89,6 +90,37 @@ Err walk_after_number(const Walk *walk, int64_t *ret, Error *error)
     if (walk->after.at && !str_to_i64(walk->after, 1, INT64_MAX, ret))
         return walk_unknown(error);
     return ERR_OK;
+}
+
+// add_pattern adds one that finds a word anywhere.
+static void add_pattern(JsonOut *json, Arena *arena, Str word)
+{
+    Buf pattern = buf_new(arena, word.len * 2 + 2);
+    buf_add_char(&pattern, '%');
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.at[i] == '%' || word.at[i] == '_' || word.at[i] == '!')
+            buf_add_char(&pattern, '!');
+        buf_add_char(&pattern, str_lower_char(word.at[i]));
+    }
+    buf_add_char(&pattern, '%');
+    json_add_str(json, buf_str(&pattern));
+}
+
+Str walk_words(Arena *arena, Str q)
+{
+    size_t count = 0;
+    Buf text = buf_new(arena, BUF_WHOLE);
+    JsonOut json = json_out(&text);
+    json_open(&json, '[');
+    while (q.len > 0) {
+        Str word = str_cut(&q, ' ');
+        if (word.len == 0)
+            continue;
+        add_pattern(&json, arena, word);
+        count++;
+    }
+    json_close(&json, ']');
+    return count ? buf_str(&text) : STR_NONE;
 }
 
 Seen walk_counted(const Walk *walk, size_t found, bool is_full, bool has_edge)

@@ -101,5 +101,13 @@ Seen walk_seen(Arena *arena, const IdsSeen *found, size_t taken, size_t shown, c
 // lie. The next place is left to the caller.
 Seen walk_counted(const Walk *walk, size_t found, bool is_full, bool has_edge);
 
+// walk_words makes of the words of a search, each of which is to be found, what WORDS_SQLITE and
+// WORDS_POSTGRES have as rows w (value): LIKE patterns in which ! keeps wildcards plain; none where
+// there is no word. Case is that of ASCII: what else has a case, and which, two databases would not
+// agree on.
+Str walk_words(Arena *arena, Str q);
+#define WORDS_SQLITE(param) "json_each(" param ") AS w"
+#define WORDS_POSTGRES(param) "json_array_elements_text(CAST(" param " AS json)) AS w (value)"
+
 // walk_unknown is the answer to a place that the list did not give.
 Err walk_unknown(Error *error);

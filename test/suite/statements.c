@@ -340,7 +340,7 @@ static bool is_purge(const Statement *statement)
 }
 
 // What is insert-only is never updated, but for a promise whose list a person has it look for anew,
-// or whose job has another handler, and for a version whose secrets are erased; an end is the one
+// or whose job has another handler, and for a version whose secrets are erased, or whose origin is told; an end is the one
 // wide row that is, where a parked delivery goes on and where an attempt that was called off is
 // told of after all, or was never made. What is old goes by the purge, and by nothing else.
 static void wide_rows_are_not_updated(void)
@@ -351,7 +351,8 @@ static void wide_rows_are_not_updated(void)
     static const char *const may_end[] = { "ended_change", "ended_delete", "ended_tell",
                                            "ended_untry", "purge_ended" };
     static const char *const may_change[] = { "notification_rename", "handover_promise",
-                                              "definition_version_erase" };
+                                              "definition_version_erase",
+                                              "definition_version_mark" };
     StatementWalk walk = statements_walk();
     for (const Statement *one; (one = statements_next(&walk));) {
         bool renames = is_listed(may_change, ARRAY_LEN(may_change), one->name);
