@@ -30,7 +30,7 @@ static bool is_person(const Call *call)
     bool likes_pages = str_contains(accepts, S("text/html"));
     if (!route)
         return likes_pages && str_starts(call->exchange->path, S("/s/"));
-    bool is_page = (route->type && strcmp(route->type, "text/html") == 0) ||
+    bool is_page = (route->is_visit && route->type && strcmp(route->type, "text/html") == 0) ||
                    (route->else_type && call_is_form(call));
     return is_page && (likes_pages || !str_contains(accepts, S("json")));
 }

@@ -76,8 +76,7 @@ _Static_assert(RULE_JOB == 4 && RULE_AUTOMATION == 8, "the SQL names kinds by nu
 #define SUBJECT(of)                                                                                \
     "(SELECT " of " FROM event e WHERE e.tenant = d.tenant AND e.id = d.event"                     \
     " AND e.kind = 'notification')"
-#define SUBJECT_SQLITE                                                                             \
-    SUBJECT("CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.subject') END")
+#define SUBJECT_SQLITE SUBJECT("CASE WHEN json_valid(e.payload) THEN e.payload ->> 'subject' END")
 #define SUBJECT_POSTGRES                                                                           \
     SUBJECT("substring(e.payload FROM '\"subject\":\"((?:[^\"\\\\]|\\\\.)*)\"')")
 #define Q_FITS(words, subject)                                                                     \

@@ -340,9 +340,10 @@ static bool is_purge(const Statement *statement)
 }
 
 // What is insert-only is never updated, but for a promise whose list a person has it look for anew,
-// or whose job has another handler, and for a version whose secrets are erased, or whose origin is told; an end is the one
-// wide row that is, where a parked delivery goes on and where an attempt that was called off is
-// told of after all, or was never made. What is old goes by the purge, and by nothing else.
+// or whose job has another handler, and for a version whose secrets are erased, or whose origin is
+// told; an end is the one wide row that is, where a parked delivery goes on and where an attempt
+// that was called off is told of after all, or was never made. What is old goes by the purge, and
+// by nothing else.
 static void wide_rows_are_not_updated(void)
 {
     static const char wide[] =
@@ -503,7 +504,7 @@ static const struct {
       "delivery_pkey on delivery d\n +Index Cond: [^\n]*\\(tenant = [^\n]*\\(id = " },
     { "event_edge",           "iuui",         "event USING [A-Z ]*INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
-    { "event_find",           "iuui---",      "event USING INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
+    { "event_find",           "iuui------",    "event USING INDEX [a-z_0-9]+ \\(tenant=\\?" BETWEEN,
       "event_pkey on event\n +Index Cond: " PG_BETWEEN },
     { "inbox_next_source",    "it",           "inbox USING [A-Z ]*INDEX inbox_pending \\(\\(tenant,source\\)>",
       "inbox_pending on inbox\n +Index Cond: " },
