@@ -641,6 +641,18 @@ CREATE TABLE sample (
 ) {STRICT_KEYED};
 CREATE INDEX sample_age ON sample (at);
 
+-- What a tenant's channels did in each minute (step 60) and hour (3600) from at on, packed
+-- (src/domain/curve.h): a row for each process that did anything, which is its part.
+CREATE TABLE curve (
+    tenant {I64} NOT NULL,
+    step {I32} NOT NULL,
+    at {I64} NOT NULL,
+    part {I64} NOT NULL,
+    figures {BYTES} NOT NULL,
+    PRIMARY KEY (tenant, step, at, part)
+) {STRICT};
+CREATE INDEX curve_age ON curve (at);
+
 -- What each transaction did, packed (src/domain/fact.h), and the number by which a COMMIT whose
 -- reply was lost is resolved. A row without a moment is a number that was given up.
 CREATE TABLE journal (

@@ -172,6 +172,11 @@ Err dead_list(Call *call, Db *db, Error *error);
 Err dead_retry(Call *call, Tx *tx, Error *error);
 Err dead_discard(Call *call, Tx *tx, Error *error);
 
+// curves_api.c, plan_api.c
+extern const Param curves_params[], plan_params[];
+Err curves_get(Call *call, Db *db, Error *error);
+Err plan_get(Call *call, Db *db, Error *error);
+
 // kpi_api.c
 extern const Param kpi_params[];
 Err kpi_get(Call *call, Db *db, Error *error);

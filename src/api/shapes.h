@@ -104,6 +104,9 @@ extern const Shape poll_group_shape;
 // outbox_api.c
 extern const Shape outbox_shape;
 
+// curves_api.c, plan_api.c
+extern const Shape curves_shape, outlook_shape;
+
 // kpi_api.c
 extern const Shape kpi_shape;
 

@@ -1,6 +1,7 @@
 #include "app/store.h"
 
 #include "base/log.h"
+#include "store/curve.h"
 #include "store/inbox.h"
 #include "store/meta.h"
 #include "store/migrate.h"
@@ -145,20 +146,21 @@ Err store_up(Arena *arena, const Config *config, KeyRing *ring, Clock *clock, Cl
 typedef struct Leave {
     int64_t node;
     Instant now;
+    Curves *curves;
 } Leave;
 
 static Err leave(Tx *tx, void *with, Error *error)
 {
     const Leave *node = with;
-    (void) error;
+    int64_t written;
     node_leave(tx, node->node, node->now);
-    return ERR_OK;
+    return curves_write(tx, node->curves, &written, error);
 }
 
 void store_down(StoreUp *store, Clock *real)
 {
     Error error = { 0 };
-    Leave node = { store->node, clock_now(real) };
+    Leave node = { store->node, clock_now(real), writer_curves(store->writer) };
     keeper_stop(store->keeper);
     reader_close(store->reader);
     reader_close(store->watcher);

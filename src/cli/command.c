@@ -38,16 +38,17 @@ static int run_verb(CommandArgs *args);
 static int finish(int status);
 
 static const Command *const client_rows[] = {
-    &command_emit,         &command_notify,      &command_defer,      &command_deferred,
-    &command_events,       &command_why,         &command_deliveries, &command_captured,
-    &command_messages,     &command_causes,      &command_dead,       &command_inbox,
-    &command_outbox,       &command_poll_groups, &command_listen,     &command_hooks,
-    &command_audit,        &command_kpi,         &command_triggers,   &command_templates,
-    &command_lists,        &command_channels,    &command_jobs,       &command_automations,
-    &command_integrations, &command_sources,     &command_keys,       &command_tenants,
-    &command_surveys,      &command_campaigns,   &command_apply,      &command_diff,
-    &command_export,       &command_hold,        &command_release,    &command_clock,
-    &command_tick,         &command_health,      &command_top,
+    &command_emit,     &command_notify,      &command_defer,        &command_deferred,
+    &command_events,   &command_why,         &command_deliveries,   &command_captured,
+    &command_messages, &command_causes,      &command_dead,         &command_inbox,
+    &command_outbox,   &command_poll_groups, &command_listen,       &command_hooks,
+    &command_audit,    &command_kpi,         &command_curves,       &command_plan,
+    &command_triggers, &command_templates,   &command_lists,        &command_channels,
+    &command_jobs,     &command_automations, &command_integrations, &command_sources,
+    &command_keys,     &command_tenants,     &command_surveys,      &command_campaigns,
+    &command_apply,    &command_diff,        &command_export,       &command_hold,
+    &command_release,  &command_clock,       &command_tick,         &command_health,
+    &command_top,
 };
 
 static const Command *const offline_rows[] = {

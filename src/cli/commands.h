@@ -42,6 +42,9 @@ extern const Command command_causes;
 // audit.c
 extern const Command command_audit;
 
+// curves.c
+extern const Command command_curves, command_plan;
+
 // kpi.c
 extern const Command command_kpi;
 

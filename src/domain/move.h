@@ -17,6 +17,9 @@ typedef struct Move {
     int attempt;  // number of the last attempt
     DeliveryReason reason;
     Instant due_at;      // of the next send; INSTANT_NONE
+    bool is_delivered;   // a send arrived …
+    Span took;           // … so long after it was first due
+    bool is_failed;      // an attempt failed
     bool is_untried;     // from sending, and nothing was sent: its attempt is an earlier one
     Str targets;         // what each of several was told by its attempt (domain/told.h); none
     bool is_handed_over; // to another lane, and else as it was: told, but not journalled

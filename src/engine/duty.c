@@ -16,7 +16,7 @@ static const Duty duties[DUTY_COUNT] = {
                         sequence_take, .hurried = 50 * SPAN_MILLISECOND, .is_long = true },
     [DUTY_SEAL] = { "seal", 5 * SPAN_SECOND, SPAN_SECOND, false, seal_run, NULL, .is_long = true,
                     .failed = METRIC_AUDIT_FAILURES },
-    [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, NULL },
+    [DUTY_SAMPLE] = { "sample", SPAN_MINUTE, 0, false, sample_run, sample_ran },
     [DUTY_DRAIN] = { "drain", SPAN_SECOND, 20 * SPAN_MILLISECOND, false, drain_run, drain_take,
                      .is_shared = true, .is_deaf = true, .retry = SPAN_SECOND / 5,
                      .is_long = true },

@@ -76,6 +76,7 @@ typedef struct DutyReport {
     Sequenced sequenced; // whose numbers went on
     PollClaims *polling; // given: the engine's own (poll.h)
     CampaignTally rows;  // of campaigns
+    int64_t curves;      // of the sample: what was written (store/curve.h)
     int64_t other_nodes; // that live, as the beat saw
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
@@ -110,6 +111,7 @@ void sweep_take(Engine *engine, const DutyReport *report);
 Err sequence_duty_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
 void sequence_take(Engine *engine, const DutyReport *report);
 Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;
+void sample_ran(Engine *engine, const DutyReport *report);
 
 // drain.c: what waits in the inbox becomes events.
 Err drain_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error) MUST_USE;

@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include "store/curve.h"
 #include "store/sample.h"
 #include "store/sequence.h"
 
@@ -25,7 +26,12 @@ void sequence_take(Engine *engine, const DutyReport *report)
 // A hold stops no sample: events come in meanwhile.
 Err sample_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
-    (void) options;
-    (void) ret;
-    return sample_take(tx, error);
+    TRY(sample_take(tx, error));
+    return curves_write(tx, writer_curves(options->writer), &ret->curves, error);
+}
+
+void sample_ran(Engine *engine, const DutyReport *report)
+{
+    curves_written(writer_curves(engine->options.writer), report->curves,
+                   clock_now(engine->options.clock));
 }

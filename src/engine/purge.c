@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include "store/curve.h"
 #include "store/definition.h"
 #include "store/idempotency.h"
 #include "store/inbox.h"
@@ -36,6 +37,15 @@ static Err of_samples(Tx *tx, const EngineOptions *options, int limit, PurgeRepo
 {
     (void) options;
     TRY(sample_purge(tx, limit, &ret->gone, error));
+    ret->has_more = ret->gone == limit;
+    return ERR_OK;
+}
+
+static Err of_curves(Tx *tx, const EngineOptions *options, int limit, PurgeReport *ret,
+                     Error *error)
+{
+    (void) options;
+    TRY(curve_purge(tx, limit, &ret->gone, error));
     ret->has_more = ret->gone == limit;
     return ERR_OK;
 }
@@ -120,6 +130,7 @@ static Err of_ended(Tx *tx, const EngineOptions *options, int limit, PurgeReport
 static const Purge purge_rows[] = {
     { "idempotency keys", 500, of_keys },
     { "samples", 500, of_samples },
+    { "curves", 500, of_curves },
     { "paces", 500, of_paces },
     { "hooks", 100, of_hooks }, // which may be large
     { "members of lists that were replaced", 500, of_members },

@@ -400,6 +400,7 @@ Settle settle_from(const QueueRow *row, Settlement to)
                      .bytes = row->bytes,
                      .is_run = row->is_run,
                      .id = row->id,
+                     .first_due_at = row->live.first_due_at,
                      .was = row->live.state,
                      .stored_state = row->is_unsound ? row->stored_state : (int) row->live.state,
                      .fence = row->live.fence,
@@ -634,6 +635,20 @@ static Str told_by(Tx *tx, const Settle *settle)
                                : STR_NONE;
 }
 
+// is_send_over: its attempt was not one of several that a send takes.
+static bool is_send_over(const Settle *settle)
+{
+    bool goes_on = settle->to.live.state == DELIVERY_RETRYING && settle->to.reason == REASON_NONE;
+    return settle->has_attempt && !goes_on;
+}
+
+static bool is_failure(const Settle *settle)
+{
+    const Outcome *outcome = &settle->attempt.outcome;
+    return is_send_over(settle) && outcome->verdict != VERDICT_DELIVERED &&
+           outcome->verdict != VERDICT_ELSEWHERE && outcome->reason != REASON_CALLED_OFF;
+}
+
 Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
 {
     if (!tx->is_careful && !all_fitted(batch)) {
@@ -656,6 +671,10 @@ Err queue_settle_check(Tx *tx, SettleBatch *batch, Error *error)
                              .attempt = live->attempt,
                              .reason = settle->to.reason,
                              .due_at = live->step == STEP_SEND ? live->due_at : INSTANT_NONE,
+                             .is_delivered = is_send_over(settle) &&
+                                             settle->attempt.outcome.verdict == VERDICT_DELIVERED,
+                             .took = settle->attempt.finished_at - settle->first_due_at,
+                             .is_failed = is_failure(settle),
                              .is_untried = settle->was == DELIVERY_SENDING && !settle->has_attempt,
                              .targets = told_by(tx, settle),
                              .is_quiet = is_undecided(settle) && !settle->from_lane,

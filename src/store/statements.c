@@ -34,7 +34,9 @@
 #include "store/journal.h"
 #include "store/key.h"
 #include "store/session.h"
+#include "store/curve.h"
 #include "store/kpi.h"
+#include "store/outlook.h"
 #include "store/lane.h"
 #include "store/list.h"
 #include "store/message.h"
@@ -100,7 +102,9 @@ const Statement *const *const all_statements[] = {
     integration_statements,
     job_statements,
     journal_statements,
+    curve_statements,
     kpi_statements,
+    outlook_statements,
     pace_statements,
     key_statements,
     session_statements,

@@ -12,6 +12,8 @@ void tx_begin(Tx *tx)
     tx->moves = NULL;
     tx->move_count = tx->move_room = 0;
     tx->event_count = tx->dedup_hits = 0;
+    tx->taken = NULL;
+    tx->taken_count = tx->taken_room = 0;
     tx->handoff_failures = 0;
     tx->actor = (Uuid){ { 0 } };
     tx->facts = fact_pack(&tx->arena, tx->now);
@@ -77,9 +79,25 @@ void tx_fact(Tx *tx, FactKind kind, int64_t tenant, Str subject)
              &(Fact){ .kind = kind, .tenant = tenant, .actor = tx->actor, .subject = subject });
 }
 
+static void count_taken(Tx *tx, int64_t tenant)
+{
+    if (tx->taken_count == 0 || tx->taken[tx->taken_count - 1].tenant != tenant) {
+        if (tx->taken_count == tx->taken_room) {
+            tx->taken_room = tx->taken_room ? tx->taken_room * 2 : 8;
+            TakenIn *taken = ARENA_ARRAY(&tx->arena, TakenIn, tx->taken_room);
+            if (tx->taken_count)
+                memcpy(taken, tx->taken, tx->taken_count * sizeof *taken);
+            tx->taken = taken;
+        }
+        tx->taken[tx->taken_count++] = (TakenIn){ .tenant = tenant };
+    }
+    tx->taken[tx->taken_count - 1].events++;
+}
+
 void tx_event(Tx *tx, int64_t tenant, Uuid id, Str kind)
 {
     tx->event_count++;
+    count_taken(tx, tenant);
     fact_add(&tx->facts, &(Fact){ .kind = FACT_EVENT,
                                   .tenant = tenant,
                                   .actor = tx->actor,

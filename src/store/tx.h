@@ -11,6 +11,11 @@
 
 typedef struct Surveys Surveys; // store/surveys.h
 
+// TakenIn is how many events of a tenant came in one behind the other.
+typedef struct TakenIn {
+    int64_t tenant, events;
+} TakenIn;
+
 typedef struct Tx {
     Db *db;
     Arena arena;       // of this try
@@ -33,7 +38,9 @@ typedef struct Tx {
     FactPack facts;
     Move *moves; // but the quiet ones
     size_t move_count, move_room;
-    int64_t event_count;      // events it took in
+    int64_t event_count; // events it took in …
+    TakenIn *taken;      // … and whose they are
+    size_t taken_count, taken_room;
     int64_t dedup_hits;       // deliveries not made because another holds their key
     int64_t handoff_failures; // runs that it could not make
 } Tx;

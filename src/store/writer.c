@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/thread.h"
+#include "store/curve.h"
 #include "store/generation.h"
 #include "store/surveys.h"
 #include "store/waiting.h"
@@ -36,6 +37,7 @@ struct Writer {
     _Atomic int64_t node;
     Versions *versions;
     Surveys *surveys;
+    Curves *curves;
     Pen pens[PENS_MAX];
     _Atomic bool is_up;
 
@@ -80,6 +82,11 @@ Versions *writer_versions(Writer *writer)
 Surveys *writer_surveys(Writer *writer)
 {
     return writer->surveys;
+}
+
+Curves *writer_curves(Writer *writer)
+{
+    return writer->curves;
 }
 
 // publish puts a snapshot in place of the one before. Needs the load lock.
@@ -159,6 +166,7 @@ Err writer_open(const WriterOptions *options, Writer **ret, Error *error)
     writer->options = *options;
     writer->versions = versions_new();
     writer->surveys = surveys_new();
+    writer->curves = curves_new();
     waiting_init(&writer->waiting, options->pen_count);
     pthread_mutex_init(&writer->lock, NULL);
     pthread_mutex_init(&writer->registry_lock, NULL);
@@ -197,6 +205,7 @@ void writer_close(Writer *writer)
     registry_drop(writer->registry);
     versions_free(writer->versions);
     surveys_free(writer->surveys);
+    curves_free(writer->curves);
     pthread_mutex_destroy(&writer->lock);
     pthread_mutex_destroy(&writer->registry_lock);
     pthread_mutex_destroy(&writer->load_lock);
@@ -631,6 +640,7 @@ static void tell(Pen *pen)
     Writer *writer = pen->writer;
     const Tx *tx = &pen->tx;
     count_made(tx);
+    curves_gather(writer->curves, tx);
     bool took = tx->event_count > 0;
     bool did_more = tx->facts.count > tx->move_count + (size_t) tx->event_count ||
                     tx->changes_definitions || tx->wakes;

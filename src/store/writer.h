@@ -23,6 +23,7 @@
 #include "store/op.h"
 
 typedef struct Writer Writer;
+typedef struct Curves Curves; // store/curve.h
 
 // WriterSeams stand in for the system; NULL members leave it as it is.
 typedef struct WriterSeams {
@@ -85,3 +86,6 @@ Registry *writer_registry(Writer *writer);
 Err writer_refresh(Writer *writer, Db *db, Error *error) MUST_USE;
 Versions *writer_versions(Writer *writer);
 Surveys *writer_surveys(Writer *writer);
+
+// writer_curves is what its commits did, as far as it is not written (curve.h).
+Curves *writer_curves(Writer *writer);

@@ -18,6 +18,7 @@ static const char *const system_statements[] = {
     "campaign_next",
     "counter_add",
     "counter_take_gone",
+    "curve_purge",
     "definition_forgettable",
     "delivery_awaited",
     "delivery_view_awaited",
