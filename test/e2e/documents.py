@@ -151,7 +151,7 @@ def statements_of_console(text):
 
 def pattern(line):
     """A line of a document as an expression, and with it all that varies."""
-    text, parts, end = " ".join(line.split()), [], 0
+    text, parts, end = re.sub(" ?… ?", "…", " ".join(line.split())), [], 0
     for match in VARIES.finditer(text):
         parts.append(re.escape(text[end:match.start()]))
         parts.append(".*" if match[1] else r"([0-9a-f-]{36})" if match[2] else r"[0-9TZ:.-]+")
