@@ -64,6 +64,7 @@ const CommandOption dev_options[] = {
     LISTEN_OPTION,
     SERVE_ROWS,
     { "empty", NULL, "without the demo trigger" },
+    { "open", NULL, "show the console in a browser" },
     { 0 },
 };
 #define STORE_ROWS                                                                                                        \
@@ -297,7 +298,9 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
     Arena *arena = args_arena(args);
     Sources sources = { .args = args };
     TRY(read_file(args, &sources, error));
-    *ret = (Config){ .is_dev = is_dev, .is_empty = is_dev && args_flag(args, "empty") };
+    *ret = (Config){ .is_dev = is_dev,
+                     .is_empty = is_dev && args_flag(args, "empty"),
+                     .opens_console = is_dev && args_flag(args, "open") };
     ret->store = option(&sources, "store");
     if (!ret->store.at)
         ret->store = default_stores[use];

@@ -39,6 +39,7 @@ typedef struct Config {
     Str node_name;
     bool is_dev;
     bool is_empty;            // dev without the demo
+    bool opens_console;       // dev that shows its console in a browser
     bool is_private;          // dev that reaches nothing outside (app/private.h)
     Str central, central_key; // of a site: where it hands on, and its key there; none: it is none
 } Config;

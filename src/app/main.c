@@ -88,7 +88,7 @@ static int backup(CommandArgs *args)
 
 static const Command commands[] = {
     { .name = "dev",
-      .usage = "dev [--listen HOST:PORT] [--empty]",
+      .usage = "dev [--listen HOST:PORT] [--empty] [--open]",
       .summary = "Run Peal to try it out: every channel captures, nothing is sent",
       .options = dev_options,
       .run = dev },

@@ -2,6 +2,7 @@
 
 #include "api/api.h"
 #include "api/feed.h"
+#include "app/browser.h"
 #include "app/demo.h"
 #include "app/descriptors.h"
 #include "app/notify.h"
@@ -10,6 +11,8 @@
 #include "app/store.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "cli/client.h"
+#include "cli/input.h"
 #include "cli/output.h"
 #include "engine/engine.h"
 #include "intake/intake.h"
@@ -435,11 +438,35 @@ static void announce_tries(const Program *program)
            "  build/peal events               and then: build/peal why EVENT\n");
 }
 
+// dev_key is the key that was made at the first start; none where one was given: whoever chose it
+// may not want to see it here.
+static Str dev_key(const Program *program)
+{
+    Str key = program->store.keys.made;
+    if (!key.len && !program->config->admin_key.at &&
+        input_file(program->arena, CLIENT_KEY_FILE, &key))
+        key = str_trim(str_cut(&key, '\n'));
+    return key;
+}
+
+// announce_console shows the way in. What stands behind # stays in the browser: the page signs in
+// with it, and wipes it.
+static void announce_console(const Program *program)
+{
+    Str key = dev_key(program);
+    Str link = str_format(program->arena, "%.*s/signin%s%.*s", STR_ARG(program->url),
+                          key.len ? "#" : "", STR_ARG(key));
+    printf("\nConsole    %.*s\n", STR_ARG(link));
+    if (program->config->opens_console)
+        browser_open(program->arena, link);
+}
+
 static void announce_dev(const Program *program)
 {
     printf("\nPeal %s, for development: nothing leaves this machine. Every channel captures its\n"
            "messages instead of sending them; `peal captured` shows them.\n",
            PEAL_VERSION);
+    announce_console(program);
     if (!program->config->is_empty)
         announce_tries(program);
     printf("\nStop with Ctrl-C. The data stay in %.*s.\n\n", STR_ARG(program->config->store));

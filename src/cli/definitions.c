@@ -54,7 +54,7 @@ static const Column channel_columns[] = {
 
 static const Column key_columns[] = {
     { "ID", "id" },     { "TENANT", "tenant" },     { "ROLE", "role" },
-    { "NAME", "name" }, { "EXPIRES", "expiresAt" },
+    { "NAME", "name" }, { "EXPIRES", "expiresAt" }, { "SESSION OF", "sessionOf" },
 };
 
 static const Column tenant_columns[] = { { "ID", "id" }, { "NAME", "name" } };
@@ -588,6 +588,7 @@ static const CommandVerb keys_verbs[] = {
     { "create", NULL, 0, 0, "role site handlers tenant name expires-at", create_key },
     { "set", "an ID", 1, 1, "role site handlers name expires-at", set_key },
     { "delete", "an ID", 1, 1, "", noun_delete },
+    { "revoke", "an ID", 1, 1, "", noun_delete },
     { 0 },
 };
 
@@ -807,13 +808,13 @@ const Command command_keys = {
              "[--expires-at T]\n"
              "keys set ID [--role ROLE] [--site NAME] [--handlers KEYS] [--name NAME] "
              "[--expires-at T|never]\n"
-             "keys delete ID",
-    .summary = "Make, change and revoke keys",
+             "keys revoke|delete ID",
+    .summary = "Make, change and revoke keys; end sessions",
     .details = "Examples:\n"
                "  peal keys create --role ingest --name shop\n"
                "  peal keys create --role worker --handlers worker:rates,worker:mail\n"
                "  peal keys set 01975e3c-7a4b-7000-8000-2c9d3f5b1a60 --expires-at never\n"
-               "  peal keys delete 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
+               "  peal keys revoke 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = key_options,
     .verbs = keys_verbs,
 };

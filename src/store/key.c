@@ -283,8 +283,8 @@ static Err ensure_given(Tx *tx, Str given, const Rows *system, int64_t *ret_repl
         Uuid id = value_to_uuid(&row[1]);
         TRY(session_close_all(tx, value_to_i64(&row[0]), &id, error));
     }
-    *ret_replaced = replaced.changed;
-    if (promoted.changed + replaced.changed > 0)
+    *ret_replaced = (int64_t) replaced.count;
+    if (promoted.changed > 0 || replaced.count > 0)
         tx->changes_definitions = true;
     return ERR_OK;
 }
