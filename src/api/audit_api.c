@@ -1,6 +1,7 @@
 #include "api/handlers.h"
 
 #include "api/shown.h"
+#include "store/key.h"
 #include "store/audit_outside.h"
 #include "store/operation.h"
 
@@ -158,6 +159,8 @@ static void put_entry(const Call *call, JsonOut *json, const AuditRow *row)
         json_put_str(json, S("actor"), ENGINE);
     else
         json_put_id(json, S("actor"), entry->actor);
+    if (row->actor.at)
+        json_put_str(json, S("actorName"), row->actor);
     json_put_id(json, S("deliveryId"), entry->delivery);
     json_put_str(json, S("channel"), lane ? lane->channel_key : STR_NONE);
     json_put_str(json, S("site"), row->site);
@@ -178,6 +181,29 @@ static void put_row(const Call *call, JsonOut *json, const AuditRow *row)
     json_close(json, '}');
 }
 
+// name_actors finds the names of those who did what rows tell of, each asked for once.
+static Err name_actors(const Call *call, Db *db, AuditRow *rows, size_t count, Error *error)
+{
+    int64_t tenant = call->tenant ? call->tenant : call->key->tenant;
+    Uuid *ids = ARENA_ARRAY(call->arena, Uuid, count + 1);
+    Str *names = ARENA_ARRAY(call->arena, Str, count + 1);
+    size_t *places = ARENA_ARRAY(call->arena, size_t, count + 1);
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Uuid *actor = &rows[i].entry.actor;
+        size_t at = 0;
+        while (at < known && uuid_cmp(ids[at], *actor) != 0)
+            at++;
+        places[i] = at;
+        if (at == known)
+            ids[known++] = *actor;
+    }
+    TRY(key_names(db, call->arena, tenant, ids, known, names, error));
+    for (size_t i = 0; i < count; i++)
+        rows[i].actor = names[places[i]];
+    return ERR_OK;
+}
+
 Err audit_list(Call *call, Db *db, Error *error)
 {
     AuditFilter filter;
@@ -188,6 +214,7 @@ Err audit_list(Call *call, Db *db, Error *error)
     TRY(call_walk(call, &walk, error));
     TRY(audit_page(db, call->arena, call->registry->ring, call->tenant, &filter, &walk, &rows,
                    &seen, error));
+    TRY(name_actors(call, db, rows, seen.count, error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++)
         put_row(call, json, &rows[i]);
@@ -277,6 +304,7 @@ Err audit_pour(Call *call, Db *db, Buf *text, bool *ret_last, Error *error)
     AuditRow *rows = ARENA_ARRAY(call->arena, AuditRow, AUDIT_EXPORT_ROWS);
     TRY(audit_export(db, call->arena, call->registry->ring, call->tenant, &export->filter,
                      &export->after, export->until, rows, &count, error));
+    TRY(name_actors(call, db, rows, count, error));
     for (size_t i = 0; i<count &&export->left> 0; i++, export->left--) {
         JsonOut json = json_out(text);
         put_row(call, &json, &rows[i]);

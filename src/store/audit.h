@@ -72,6 +72,7 @@ typedef struct AuditRow {
     Sha256 link;
     Str target; // the address; none
     Str site;   // its name; none
+    Str actor;  // the name of who did it, where the caller has asked (key_names()); none
 } AuditRow;
 
 // audit_page reads rows newest first.

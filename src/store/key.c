@@ -36,6 +36,14 @@ static const Statement find = {
     .params = "iui",
     .sql = SELECT_KEY " WHERE k.tenant = $1 AND k.id = $2" IS_THERE,
 };
+static const Statement name_of = {
+    .name = "key_name",
+    .scope = STATEMENT_TENANT,
+    .params = "iu",
+    .sql = "SELECT COALESCE(p.name, k.name) FROM api_key k"
+           " LEFT JOIN api_key p ON p.tenant = k.tenant AND p.id = k.parent"
+           " WHERE k.tenant = $1 AND k.id = $2",
+};
 static const Statement update = {
     .name = "key_update",
     .scope = STATEMENT_TENANT,
@@ -79,7 +87,8 @@ static const Statement replace = {
 };
 
 const Statement *const key_statements[] = {
-    &insert, &page, &find, &update, &revoke, &tenant_of, &system_keys, &promote, &replace, NULL,
+    &insert,    &page,        &find,    &name_of, &update, &revoke,
+    &tenant_of, &system_keys, &promote, &replace, NULL,
 };
 
 Str key_text_new(Arena *arena, Random *random, const char prefix[4])
@@ -205,6 +214,22 @@ Err key_change(Tx *tx, const Key *key, Error *error)
     session_shorten(tx, key);
     tx->changes_definitions = true;
     tx_fact(tx, FACT_KEY_CHANGED, key->tenant, uuid_dup(&tx->arena, key->id));
+    return ERR_OK;
+}
+
+Err key_names(Db *db, Arena *arena, int64_t tenant, const Uuid *ids, size_t count, Str *ret,
+              Error *error)
+{
+    Rows *rows = ARENA_ARRAY(arena, Rows, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        Value args[] = { value_i64(tenant), value_uuid(&ids[i]) };
+        db_send(db, arena, &name_of, args, &rows[i]);
+    }
+    TRY(db_sync(db, error));
+    for (size_t i = 0; i < count; i++) {
+        Str name = rows[i].count ? value_to_str(rows[i].values) : STR_NONE;
+        ret[i] = name.len ? name : STR_NONE;
+    }
     return ERR_OK;
 }
 

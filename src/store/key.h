@@ -48,6 +48,11 @@ Err key_find(Db *db, Arena *arena, int64_t tenant, const Uuid *id, Instant now, 
 // definition_lock().
 Err key_change(Tx *tx, const Key *key, Error *error) MUST_USE;
 
+// key_names tells the names of keys of the tenant, revoked ones too; a session has its key's. None
+// for an id that is no key's, and for a key without a name. ret has room for count.
+Err key_names(Db *db, Arena *arena, int64_t tenant, const Uuid *ids, size_t count, Str *ret,
+              Error *error) MUST_USE;
+
 // key_tenant tells whose a key is, whichever tenant's: for the system right alone.
 Err key_tenant(Db *db, Arena *arena, const Uuid *id, int64_t *ret, Error *error) MUST_USE;
 

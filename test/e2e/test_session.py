@@ -257,6 +257,7 @@ def test_the_audit_names_it(ctx):
     for kind, actor in (("Session.Opened", made["id"]), ("Session.Closed", browser.told["id"])):
         assert told in str(seen[kind]), seen[kind]
         equal(seen[kind]["actor"], actor)
+        equal(seen[kind]["actorName"], "Ada")
     saved = ctx.peal.get(f"/v1/audit?actor={browser.told['id']}", expect=200).json["items"]
     assert "Definition.Saved" in {row["kind"] for row in saved}, saved
 
