@@ -39,6 +39,10 @@ def holds_no_sql(path):
     return is_source(path) and not path.startswith("src/store/")
 
 
+def is_written_document(path):
+    return path == "README.md" or path.startswith("docs/") and path != "docs/commands.md"  # which is printed
+
+
 # The patterns are written so that they do not match themselves.
 RULES = [
     Rule("mark", re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b"), is_code,
@@ -51,6 +55,8 @@ RULES = [
          "statements belong in src/store/"),
     Rule("path", re.compile(r"(?<![\w}])(/wor" r"k|/ro" r"ot|/home/\w+)/"), lambda path: True,
          "no path of one machine belongs in the project"),
+    Rule("typed", re.compile(r"^    (\$ )?(build/)?(peal|curl) "), is_written_document,
+         "commands stand in a block ```sh or ```console, which test/e2e/test_docs_commands.py runs"),
 ]
 
 
@@ -93,9 +99,22 @@ def file_problems(path):
                 yield f"{path}:{number}: {rule.message}"
 
 
+def document_problems(files):
+    """A block says what it holds (test/e2e/documents.py), and docs/index.md names every document once."""
+    for path in filter(is_written_document, files):
+        fences = [(number, line) for number, line in enumerate(read_text(path).splitlines(), 1) if line.startswith("```")]
+        for number, line in fences[::2]:
+            if line == "```":
+                yield f"{path}:{number}: say what the block holds: sh or console, which are run, or text, json, yaml …"
+    named = re.findall(r"^- \[[^\]]+\]\(([a-z-]+\.md)\)", read_text("docs/index.md"), re.M)
+    for name in (path.removeprefix("docs/") for path in files if re.fullmatch(r"docs/[a-z-]+\.md", path)):
+        if name != "index.md" and named.count(name) != 1:
+            yield f"docs/index.md:1: it names {name} {named.count(name)} times, not once; its part is Tutorial, How-to, Reference or Explanation"
+
+
 def main():
     files = project_files()
-    problems = [problem for path in files for problem in file_problems(path)]
+    problems = [problem for path in files for problem in file_problems(path)] + list(document_problems(files))
     print("\n".join(problems) if problems else f"checks: {len(files)} files follow the house rules")
     return 1 if problems else 0
 

@@ -100,14 +100,14 @@ function renderer(pages, page) {
         },
         code({ text, lang }) {
             const name = lang ? `${lang}, in ${section}` : `Text in ${section}`;
-            return `<pre tabindex="0" role="region" aria-label="${escape(name)}"><code>${escape(text)}</code></pre>\n`;
+            return `<pre tabindex="0" role="group" aria-label="${escape(name)}"><code>${escape(text)}</code></pre>\n`;
         },
         table(token) {
-            const cells = (row, tag) => row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('');
-            const isNamed = token.header.some((cell) => cell.text !== '');
-            const head = isNamed ? `<thead><tr>${cells(token.header, 'th scope="col"').replaceAll('</th scope="col">', '</th>')}</tr></thead>` : '';
-            const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n');
-            return `<div class="table" tabindex="0" role="region" aria-label="Table in ${escape(section)}"><table>${head}<tbody>${rows}</tbody></table></div>\n`;
+            const words = (cell) => this.parser.parseInline(cell.tokens);
+            const names = token.header.map((cell) => cell.text === '' ? '<td></td>' : `<th scope="col">${words(cell)}</th>`);
+            const head = token.header.some((cell) => cell.text !== '') ? `<thead><tr>${names.join('')}</tr></thead>` : '';
+            const rows = token.rows.map((row) => `<tr>${row.map((cell) => `<td>${words(cell)}</td>`).join('')}</tr>`).join('\n');
+            return `<div class="table" tabindex="0" role="group" aria-label="Table in ${escape(section)}"><table>${head}<tbody>${rows}</tbody></table></div>\n`;
         },
         html({ text }) {
             const rest = text.replace(/<!--[\s\S]*?-->/g, '').trim();
