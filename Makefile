@@ -6,9 +6,15 @@ SETUP ?= tools/setup.sh
 MESON_OPTIONS ?=
 SEEDS ?= 20000
 
-all: ## build the program: build/peal
+all: ## build the console and the program: build/peal
 	@$(SETUP) build
+	@$(SETUP) console
+	@tools/console.sh
 	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
+
+console: ## build the console alone: web/dist, which the program embeds
+	@$(SETUP) console
+	@tools/console.sh
 
 run: all ## build, then start a server to try things on
 	@$(BUILD)/peal dev
@@ -65,4 +71,4 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all run test bench sim lint asan sanitize tsan fuzz docs format clean help
+.PHONY: all console run test bench sim lint asan sanitize tsan fuzz docs format clean help

@@ -160,6 +160,8 @@ static void print_roles(void)
         printf("| %s | %s |\n", role_text((Role) role), role_purpose((Role) role));
     printf("\n| call | what it does | who may |\n|---|---|---|\n");
     for (size_t i = 0; i < route_count; i++) {
+        if (routes[i].is_view)
+            continue;
         printf("| `%s %s`%s | %s |", routes[i].method, routes[i].path,
                routes[i].is_site ? ", at a site" : "", routes[i].summary);
         print_who(&routes[i]);

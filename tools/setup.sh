@@ -6,6 +6,7 @@
 #   tools/setup.sh lint          build, and what looks at the code
 #   tools/setup.sh client        packages of npm, in build-npm: what a TypeScript client is made and
 #                                checked with, and the payloads that GitHub published
+#   tools/setup.sh console       what the console is built with
 #   tools/setup.sh browser       the same packages, and a browser that looks at the pages of surveys
 #   tools/setup.sh fuzz          build, and the fuzzing compiler
 #   tools/setup.sh bench         build, and what Peal is measured with and against
@@ -60,6 +61,11 @@ nodejs                leads it
 npm                   installs what does
 ROWS
             ;;
+        console) cat <<'ROWS'
+nodejs                runs the packages below
+npm                   installs what web/package.json names
+ROWS
+            ;;
         client) cat <<'ROWS'
 nodejs                runs the packages below
 npm                   installs them
@@ -108,7 +114,7 @@ give_up() { # what, why, try
 usage() {
     give_up "setup.sh needs to know what for, not \"${1:-}\"" \
         "each group installs only what it needs" \
-        "tools/setup.sh build | test | client | lint | fuzz | bench"
+        "tools/setup.sh build | console | test | client | lint | fuzz | bench"
 }
 
 is_installed() {
@@ -278,7 +284,7 @@ group=${1:-}
 [ $# -eq 1 ] || usage "$*"
 own_rows=$(packages_of "$group") || usage "$group"
 rows=$own_rows
-[ "$group" = build ] || [ "$group" = client ] || [ "$group" = browser ] || rows="$(packages_of build)"$'\n'"$own_rows"
+[ "$group" = build ] || [ "$group" = client ] || [ "$group" = browser ] || [ "$group" = console ] || rows="$(packages_of build)"$'\n'"$own_rows"
 names=$(cut -d ' ' -f 1 <<<"$rows" | sort -u)
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

@@ -158,6 +158,7 @@ struct Route {
     bool is_visit;    // whoever has a link comes here: counted by client
     bool takes_query; // whatever it says: a link may have been marked on its way
     bool is_site;     // it is a site's own, and takes the place of another there
+    bool is_view;     // a page of the console, or what belongs to one: no part of the API
 };
 
 extern const Route routes[];

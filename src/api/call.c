@@ -94,7 +94,7 @@ static Err begin(Api *api, Served *served, Exchange *exchange, Admission *ret, E
         return ERR_OK; // refused when it is handled: only then can a header go with it
     ret->is_hook = call->route->is_hook;
     ret->is_visit = call->route->is_visit;
-    ret->is_health = !needs_store(call->route) && !ret->is_visit;
+    ret->is_health = !needs_store(call->route) && !ret->is_visit && !call->route->is_view;
     if (!needs_store(call->route))
         return ERR_OK;
     TRY(check_head(served, error));

@@ -245,6 +245,12 @@ Err site_row_read(Call *call, Error *error);
 extern const RouteSet site_notify_set;
 Err site_status_get(Call *call, Db *db, Error *error);
 
+// console_api.c
+void console_view(Call *call);
+void console_asset(Call *call);
+void console_docs(Call *call);
+void console_doc(Call *call);
+
 // system_api.c
 void livez_get(Call *call);
 void readyz_get(Call *call);

@@ -391,7 +391,7 @@ static void put_paths(JsonOut *out, Arena *arena)
         size_t first = 0;
         while (strcmp(routes[first].path, routes[i].path) != 0)
             first++;
-        if (first != i || routes[i].is_site)
+        if (first != i || routes[i].is_site || routes[i].is_view)
             continue;
         open_member(out, str_from(routes[i].path), '{');
         for (size_t k = i; k < route_count; k++)

@@ -70,6 +70,11 @@
 #define PAGE(shape)            .status = 200, .is_paged = true, .is_page = true, .gives = &(shape)
 #define PAGED(shape)           .status = 200, .is_paged = true, .gives = &(shape)
 
+// The console's pages are one page (console_api.c); web/src/pages.ts has the same list.
+#define VIEW_OF(path, handler) \
+    { "GET", path, ANYONE, STARTS(handler), "A page of the console", .status = 200, .type = "text/html", .takes_query = true, .is_view = true }
+#define VIEW(path) VIEW_OF(path, console_view)
+
 // What the lists of a kind may be asked for, and what a patch of one may be.
 #define automation_params NULL
 #define automation_patch "{\"enabled\":false}"
@@ -467,6 +472,39 @@ const Route routes[] = {
       .example = "{\"reason\":\"…\"}" },
     { "POST",   "/v1/release",                  SYSTEM,    FIRST(release_post),
       "Send again", BARE, GIVES(200, hold_shape) },
+
+    // The console.
+    VIEW("/"),
+    VIEW("/signin"),
+    VIEW("/deliveries"), VIEW("/deliveries/{id}"),
+    VIEW("/events"), VIEW("/events/{id}"),
+    VIEW("/plan"),
+    VIEW("/operations"), VIEW("/operations/{id}"),
+    VIEW("/jobs"), VIEW("/jobs/{id}"),
+    VIEW("/dead"),
+    VIEW("/triggers"), VIEW("/triggers/{id}"),
+    VIEW("/templates"), VIEW("/templates/{id}"),
+    VIEW("/automations"), VIEW("/automations/{id}"),
+    VIEW("/surveys"), VIEW("/surveys/{id}"),
+    VIEW("/campaigns"), VIEW("/campaigns/{id}"),
+    VIEW("/channels"), VIEW("/channels/{id}"),
+    VIEW("/lists"), VIEW("/lists/{id}"),
+    VIEW("/preferences"),
+    VIEW("/inbox"), VIEW("/inbox/{id}"),
+    VIEW("/sources"), VIEW("/sources/{id}"),
+    VIEW("/integrations"), VIEW("/integrations/{id}"),
+    VIEW("/polls"),
+    VIEW("/outbox"), VIEW("/outbox/{id}"),
+    VIEW("/captured"), VIEW("/captured/{id}"),
+    VIEW("/notifications"), VIEW("/notifications/{id}"),
+    VIEW("/audit"),
+    VIEW("/keys"),
+    VIEW("/tenants"),
+    VIEW("/nodes"),
+    VIEW("/settings"),
+    VIEW("/sites"),
+    VIEW_OF("/console/{name}", console_asset),
+    VIEW_OF("/docs", console_docs), VIEW_OF("/docs/{name}", console_doc),
 
     // What a site serves in the place of central's.
     { "POST",   "/v1/notifications",            SENDERS,   { .work = WORK_WRITE, .think = site_notify_read, .set = &site_notify_set },

@@ -1,0 +1,1 @@
+export { Unbuilt as default } from "../parts/unbuilt";

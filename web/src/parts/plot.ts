@@ -1,0 +1,27 @@
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { Curve } from "./chart";
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function draw(box: HTMLElement, of: { times: number[]; curves: Curve[]; width: number; height: number; clock: (at: number) => string; unit: string }): uPlot {
+  const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+  return new uPlot(
+    {
+      width: of.width,
+      height: of.height,
+      legend: { show: false },
+      cursor: { y: false, points: { size: 6 } },
+      scales: { x: { time: true }, y: { range: (_self, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
+      axes: [
+        { ...axis, size: 24, values: (_self, at) => at.map(of.clock) },
+        { ...axis, size: 44, values: (_self, all) => all.map((one) => (one >= 1000 ? `${one / 1000}k` : String(one))) },
+      ],
+      series: [{}, ...of.curves.map((curve, n) => ({ label: curve.label, stroke: colour(`--curve-${curve.colour ?? (n % 5) + 1}`), width: 1.5, points: { show: false }, spanGaps: false }))],
+    },
+    [of.times, ...of.curves.map((curve) => curve.values)],
+    box,
+  );
+}
