@@ -6,6 +6,7 @@
 #include "domain/cause.h"
 #include "domain/notification.h"
 #include "domain/template.h"
+#include "store/due.h"
 #include "store/act.h"
 #include "store/attempt.h"
 #include "store/operation.h"
@@ -172,6 +173,8 @@ enum {
     LIST_STUCK,
     LIST_FROM,
     LIST_TO,
+    LIST_DUE_FROM,
+    LIST_DUE_TO,
 };
 
 // clang-format off
@@ -189,6 +192,8 @@ const Param delivery_params[] = {
     [LIST_STUCK]   = { "stuck",   PARAM_BOOL, .help = "Due ten minutes ago or longer, and not sent" },
     [LIST_FROM]    = { "from",    PARAM_TIME, .help = "Triggered at this time or later" },
     [LIST_TO]      = { "to",      PARAM_TIME, .help = "Triggered before this time" },
+    [LIST_DUE_FROM] = { "dueFrom", PARAM_TIME, .help = "Its next send is due at this time or later; the first that is due comes first" },
+    [LIST_DUE_TO]   = { "dueTo",   PARAM_TIME, .help = "Its next send is due before this time; the first that is due comes first" },
     { 0 },
 };
 // clang-format on
@@ -265,6 +270,23 @@ static bool is_in_sight(const Call *call, const DeliveryView *view)
     return call->key->role != ROLE_SITE || str_eq(view->site, call->key->site_name);
 }
 
+// find_page: what is due within a time comes in that order, all else newest first.
+static Err find_page(Call *call, Db *db, const DeliveryFilter *filter, const Walk *walk,
+                     DeliveryView **ret, Seen *ret_seen, Error *error)
+{
+    DueTimes times = { .to = INSTANT_NONE };
+    bool has_from = param_time(call, LIST_DUE_FROM, &times.from);
+    bool has_to = param_time(call, LIST_DUE_TO, &times.to);
+    if (!has_from && !has_to)
+        return delivery_page(db, call->arena, call->tenant, filter, walk, ret, ret_seen, error);
+    if (filter->q.at || filter->cause.at || filter->stuck_before != INSTANT_NONE) {
+        error_add(error, has_from ? S("/dueFrom") : S("/dueTo"), "bad-value",
+                  "does not go with q, cause or stuck");
+        return error_close(error, ERR_INVALID);
+    }
+    return due_page(db, call->arena, call->tenant, &times, filter, walk, ret, ret_seen, error);
+}
+
 Err delivery_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
@@ -277,7 +299,7 @@ Err delivery_list(Call *call, Db *db, Error *error)
     if (filter.q.at)
         TRY(call_may_search(call, error));
     TRY(call_walk(call, &walk, error));
-    TRY(delivery_page(db, call->arena, call->tenant, &filter, &walk, &views, &seen, error));
+    TRY(find_page(call, db, &filter, &walk, &views, &seen, error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++) {
         Looked looked = { .view = views[i] };

@@ -832,6 +832,20 @@ Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
     return ERR_OK;
 }
 
+Err delivery_views(Db *db, Arena *arena, int64_t tenant, Uuid *ids, size_t count,
+                   DeliveryView **ret, size_t *ret_count, bool *ret_cut, Error *error)
+{
+    Rows rows = { 0 };
+    TRY(walk_rows(db, arena, &view_many, tenant, &(IdsSeen){ .ids = ids, .count = count }, &rows,
+                  error));
+    *ret = ARENA_ARRAY(arena, DeliveryView, rows.count + 1);
+    *ret_count = rows.count;
+    *ret_cut = rows.is_cut && count > 1;
+    for (size_t i = 0; i < rows.count; i++)
+        TRY(read_view(rows_at(&rows, i), &(*ret)[i], error));
+    return ERR_OK;
+}
+
 Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned after,
                       int64_t limit, DeliveryView **ret, size_t *ret_count, Error *error)
 {

@@ -130,6 +130,11 @@ Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
 Err delivery_page(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter,
                   const Walk *walk, DeliveryView **ret, Seen *ret_seen, Error *error) MUST_USE;
 
+// delivery_views reads those that there are of some, newest first as they are given; ret_cut: a
+// page does not hold them all.
+Err delivery_views(Db *db, Arena *arena, int64_t tenant, Uuid *ids, size_t count,
+                   DeliveryView **ret, size_t *ret_count, bool *ret_cut, Error *error) MUST_USE;
+
 // delivery_of_event reads up to limit deliveries of an event behind the nth, in their order,
 // without the event's payload and recipient.
 Err delivery_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, unsigned after,

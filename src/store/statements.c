@@ -36,6 +36,7 @@
 #include "store/session.h"
 #include "store/curve.h"
 #include "store/kpi.h"
+#include "store/due.h"
 #include "store/outlook.h"
 #include "store/lane.h"
 #include "store/list.h"
@@ -104,6 +105,7 @@ const Statement *const *const all_statements[] = {
     journal_statements,
     curve_statements,
     kpi_statements,
+    due_statements,
     outlook_statements,
     pace_statements,
     key_statements,

@@ -90,6 +90,36 @@ def test_an_entity_is_found_wherever_it_is_sent(ctx):
     equal(by_day(plan(ctx.peal, "?entity=inv-3")), {})
 
 
+def test_the_items_of_a_slot_come_in_the_order_in_which_they_are_due(ctx):
+    set_clock(ctx.peal, "2031-03-03T09:30:00Z")
+    for i, channel in enumerate(("memory:default", "http:none", "memory:default", "http:none")):
+        later(ctx.peal, f"{4 - i}h", f"later{i}", channel=channel)
+        ingest(ctx.peal, visit(), visit(), kind=f"later{i}")
+
+    def due(query, peal=ctx.peal):
+        rows, cursor = [], ""
+        while True:
+            page = peal.get(f"/v1/deliveries{query}{cursor}", expect=200).json
+            rows += [(row["dueAt"][11:16], row["channel"]) for row in page["items"]]
+            if not page["next"]:
+                return rows
+            cursor = "&cursor=" + page["next"]
+
+    slot = "?dueFrom=2031-03-03T10:30:00Z&dueTo=2031-03-03T13:30:00Z"
+    equal(due(slot), [(at, channel) for at, channel in
+                      (("10:30", "http:none"), ("11:30", "memory:default"), ("12:30", "http:none")) for _ in range(2)])
+    equal(due(slot + "&limit=1"), due(slot))
+    equal(due(slot + "&channel=http:none&limit=3"), [("10:30", "http:none")] * 2 + [("12:30", "http:none")] * 2)
+    equal(due(slot + "&trigger=later2"), [("11:30", "memory:default")] * 2)
+    equal(due(slot + "&trigger=later2&limit=1"), [("11:30", "memory:default")] * 2)
+    equal(due("?dueFrom=2031-03-03T13:30:00Z"), [("13:30", "memory:default")] * 2)
+    equal(due(slot + "&state=parked"), [])
+    ctx.peal.get("/v1/deliveries" + slot + "&q=a", expect=422)
+    ctx.peal.get("/v1/deliveries" + slot + "&cursor=AAAA", expect=400)
+    acme = make_tenant(ctx.peal, "acme")
+    equal(due(slot, acme), [])
+
+
 def test_tenants_are_apart(ctx):
     acme = make_tenant(ctx.peal, "acme")
     later(acme, "1d")
