@@ -293,7 +293,7 @@ CREATE TABLE resend (
 ) {STRICT_KEYED};
 
 -- What a recipient wants, by his address (key: src/domain/preference.h). Tenants that ever had one are
--- marked, so that nobody else pays for the look.
+-- marked, so that nobody else pays for the look. A list goes by the id, which tells nothing of the address.
 CREATE TABLE preference (
     tenant {I64} NOT NULL,
     key TEXT NOT NULL,
@@ -301,8 +301,10 @@ CREATE TABLE preference (
     opt_out TEXT NOT NULL,
     channel TEXT NOT NULL,
     updated_at {I64} NOT NULL,
+    id {ID} NOT NULL,
     PRIMARY KEY (tenant, key)
 ) {STRICT_KEYED};
+CREATE INDEX preference_id ON preference (tenant, id);
 
 -- Which of a tenant's sources listens at a path (store/hook.h).
 CREATE TABLE hook_path (

@@ -147,6 +147,8 @@ static void put_delivery(Call *call, JsonOut *json, const Looked *looked)
     put_wait(call, json, view);
     json_put_str(json, S("dedupHash"), looked->key);
     json_put_stored(json, S("payload"), view->origin.payload);
+    if (view->rule_kind == RULE_TEST)
+        json_put_bool(json, S("test"), true);
     if (looked->target_count > 0)
         put_targets(call, json, S("targets"), looked->targets, looked->target_count);
     json_close(json, '}');

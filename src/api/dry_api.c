@@ -164,34 +164,21 @@ static Claimed claimed_of(const Dry *dry, bool shown)
     };
 }
 
-// config_of is the channel's settings with stand-ins for what is secret.
-static const Json *config_of(const Dry *dry)
+const Json *sent_config(Call *call, const RegistryChannel *channel, const ChannelType *type)
 {
-    Call *call = dry->call;
-    const RegistryChannel *channel = dry->way->channel;
     const Json *stored = NULL, *shown = NULL;
     bool may_edit = call->key->role == ROLE_AUTHOR || call->key->role == ROLE_ADMIN;
     Buf text = buf_new(call->arena, BUF_WHOLE);
     JsonOut out = json_out(&text);
     if (!channel->config.at || json_parse(call->arena, channel->config, &stored, NULL) != ERR_OK)
         return NULL;
-    secret_show(&out, call->arena, dry->type->config, stored, may_edit);
+    secret_show(&out, call->arena, type->config, stored, may_edit);
     if (json_parse(call->arena, buf_str(&text), &shown, NULL) != ERR_OK)
         return NULL;
-    return hidden_stand_ins(call->arena, dry->type->config, shown);
+    return hidden_stand_ins(call->arena, type->config, shown);
 }
 
-// Sent is what would leave the machine.
-typedef struct Sent {
-    Str url;
-    const Header *headers;
-    size_t header_count;
-    Str body;
-    Str address;
-} Sent;
-
-// describe asks the channel's type for the request, the command, or what it would capture.
-static Err describe(const Parcel *parcel, Sent *ret, Error *error)
+Err sent_describe(const Parcel *parcel, Sent *ret, Error *error)
 {
     Transfer transfer = { 0 };
     Process process = { 0 };
@@ -226,7 +213,7 @@ static bool make(const Dry *dry, bool shown, Sent *ret, Outcome *outcome)
     Target target = { .address = claimed.promise.address,
                       .outcome = { .verdict = VERDICT_UNKNOWN } };
     Parcel parcel = { .type = dry->type,
-                      .config = config_of(dry),
+                      .config = sent_config(dry->call, dry->way->channel, dry->type),
                       .messages = &message,
                       .count = 1,
                       .arena = arena,
@@ -234,7 +221,7 @@ static bool make(const Dry *dry, bool shown, Sent *ret, Outcome *outcome)
                       .exec_folder = api->exec_folder };
     *ret = (Sent){ .address = claimed.promise.address };
     compose(&claimed, dry->type, api->url_template, &target, 1, arena, &message);
-    if (!parcel_is_judged(&parcel) && describe(&parcel, ret, &error) != ERR_OK)
+    if (!parcel_is_judged(&parcel) && sent_describe(&parcel, ret, &error) != ERR_OK)
         parcel_judge(&parcel, &(Outcome){ .verdict = VERDICT_PERMANENT,
                                           .reason = REASON_BAD_REQUEST,
                                           .detail = str_dup(arena, str_from(error.detail)) });

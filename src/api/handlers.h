@@ -36,8 +36,19 @@ Err message_get(Call *call, Db *db, Error *error);
 Err message_resend(Call *call, Tx *tx, Error *error);
 Err entity_cancel_post(Call *call, Tx *tx, Error *error);
 
+// channel_test_api.c
+extern const Shape channel_test_body_shape, channel_test_shape;
+Err channel_test_post(Call *call, Tx *tx, Error *error);
+
+// captured_api.c
+extern const Shape captured_whole_shape;
+extern const Param captured_one_params[];
+Err captured_get(Call *call, Db *db, Error *error);
+Err captured_html_get(Call *call, Db *db, Error *error);
+Err captured_text_get(Call *call, Db *db, Error *error);
+
 // preferences_api.c
-extern const Param preference_params[];
+extern const Param preference_params[], preference_show_params[];
 Err preference_show(Call *call, Db *db, Error *error);
 Err preference_keep(Call *call, Tx *tx, Error *error);
 Err preference_drop(Call *call, Tx *tx, Error *error);

@@ -277,7 +277,8 @@ static bool is_possible(const Route *route, int status)
 // has_page tells whether a person who is refused here reads a page.
 static bool has_page(const Route *route)
 {
-    return route->else_type || (route->type && strcmp(route->type, "text/html") == 0);
+    return route->else_type ||
+           (route->is_visit && route->type && strcmp(route->type, "text/html") == 0);
 }
 
 // is_of_page tells whether that is what a route of pages says of a survey.
@@ -296,23 +297,30 @@ static bool is_first_of(size_t row)
     return true;
 }
 
+// put_usual writes the schema of what a route answers as a rule.
+static void put_usual(JsonOut *out, Arena *arena, const Route *route)
+{
+    if (route->is_page)
+        put_schema_reference(out, arena, str_format(arena, "%sPage", route->gives->name));
+    else
+        put_schema_reference(out, arena, component_name(arena, route->gives, FIELDS_SHOWN));
+}
+
 // put_given writes the schema of what a route answers.
 static void put_given(JsonOut *out, Arena *arena, const Route *route)
 {
     json_key(out, S("schema"));
     if (!route->gives) {
         json_add_raw(out, S("{\"type\":\"string\"}"));
-    } else if (route->is_page) {
-        put_schema_reference(out, arena, str_format(arena, "%sPage", route->gives->name));
     } else if (route->else_gives) {
         json_open(out, '{');
         open_member(out, S("anyOf"), '[');
-        put_schema_reference(out, arena, component_name(arena, route->gives, FIELDS_SHOWN));
+        put_usual(out, arena, route);
         put_schema_reference(out, arena, component_name(arena, route->else_gives, FIELDS_SHOWN));
         json_close(out, ']');
         json_close(out, '}');
     } else {
-        put_schema_reference(out, arena, component_name(arena, route->gives, FIELDS_SHOWN));
+        put_usual(out, arena, route);
     }
 }
 

@@ -371,6 +371,7 @@ static const Field delivery_rows[] = {
     { "waits",              FIELD_TEXT,  OR_NULL, .help = "What a due delivery waits for" },
     { "dedupHash",          FIELD_TEXT,  OR_NULL },
     { "payload",            FIELD_ANY,   ALWAYS },
+    { "test",               FIELD_BOOL,  SOMETIMES, .help = "true where somebody tried its channel out" },
     { "targets",            FIELD_LIST,  SOMETIMES, .of = &target_row, .help = "Where one delivery is shown that has several: what became of each" },
 };
 const Shape delivery_shape = SHAPE("Delivery", delivery_rows);

@@ -497,6 +497,34 @@ static int rotate(CommandArgs *args)
     return send_rotation(args, &body, S("value"));
 }
 
+// try_channel sends a test, and says where to look.
+static int try_channel(CommandArgs *args)
+{
+    Client client = client_open(args);
+    Answer answer = { 0 };
+    Buf body = buf_new(client.arena, BODY_BYTES_MAX);
+    JsonOut out = json_out(&body);
+    client.lists_with = "channels";
+    json_open(&out, '{');
+    if (args_count(args) > 1)
+        json_put_str(&out, S("target"), str_from(args_word(args, 1)));
+    put_option(&out, args, "subject", "subject");
+    put_option(&out, args, "body", "body");
+    json_close(&out, '}');
+    int status = client_call(&client, "POST",
+                             client_path(client.arena, "/v1/channels", args_word(args, 0), "test"),
+                             buf_str(&body), &answer);
+    if (status != EXIT_DONE)
+        return status;
+    if (client.json) {
+        output_json(answer.text);
+        return EXIT_DONE;
+    }
+    Str id = output_clean(client.arena, json_str(json_get(answer.json, S("deliveryId"))));
+    printf("Delivery %.*s; see: peal deliveries attempts %.*s\n", STR_ARG(id), STR_ARG(id));
+    return EXIT_DONE;
+}
+
 static int rotate_source(CommandArgs *args)
 {
     Buf body = buf_new(args_arena(args), BODY_BYTES_MAX);
@@ -579,6 +607,7 @@ static const CommandVerb channels_verbs[] = {
     NOUN_VERBS("a KEY"),
     NOUN_VERSIONS("a KEY"),
     { "rotate", "a KEY and a SECRET", 2, 2, "value overlap", rotate },
+    { "test", "a KEY and a TARGET", 1, 2, "subject body", try_channel },
     { 0 },
 };
 
@@ -627,6 +656,8 @@ static const CommandOption source_options[] = {
 };
 
 static const CommandOption channel_options[] = {
+    { "subject", "TEXT", "of a test" },
+    { "body", "TEXT", "what a test says" },
     { "file", "FILE", "the definition as JSON; - for standard input" },
     { "if-version", "N", "change it only if it is still at this version" },
     { "value", "VALUE", "the new secret; a signing secret is made where none is given" },
@@ -736,6 +767,7 @@ const Command command_channels = {
              "channels update KEY -f FILE [--if-version N]\n"
              "channels set KEY NAME=VALUE... [--if-version N]\n"
              "channels rotate KEY SECRET [--value VALUE] [--overlap SPAN]\n"
+             "channels test KEY [TARGET] [--subject TEXT] [--body TEXT]\n"
              "channels delete KEY",
     .summary = "Configure the ways out",
     .details =
@@ -746,6 +778,7 @@ const Command command_channels = {
         "  peal channels\n"
         "  peal channels set http:bi timeout=5s config.method=PUT\n"
         "  peal channels rotate http:bi signingSecret --overlap 24h\n"
+        "  peal channels test email:ops ada@example.org\n"
         "  echo "
         "'{\"key\":\"http:bi\",\"type\":\"http\",\"config\":{\"url\":\"https://bi.example/in\"}}'"
         " |\n"

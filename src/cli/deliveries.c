@@ -65,11 +65,14 @@ static int attempts(CommandArgs *args)
     return client_list(args, &wanted);
 }
 
+static int captured_show(CommandArgs *args)
+{
+    Str path = client_path(args_arena(args), "/v1/captured", args_word(args, 0), NULL);
+    return client_show(args, path, "captured");
+}
+
 static int captured(CommandArgs *args)
 {
-    int status = args_expect(args, NULL, 0, 0);
-    if (status != EXIT_DONE)
-        return status;
     ClientList wanted = {
         .path = S("/v1/captured"),
         .options = "delivery channel",
@@ -230,6 +233,12 @@ static const CommandOption deliveries_options[] = {
     CLIENT_OPTIONS,
 };
 
+static const CommandVerb captured_verbs[] = {
+    { "list", NULL, 0, 0, "delivery channel limit cursor", captured },
+    { "show", "the ID of a delivery", 1, 1, "", captured_show },
+    { 0 },
+};
+
 static const CommandOption captured_options[] = {
     { "delivery", "ID", "only of this delivery" },
     { "channel", "KEY", "only through this channel" },
@@ -260,11 +269,13 @@ const Command command_deliveries = {
 
 const Command command_captured = {
     .name = "captured",
-    .usage = "captured [--delivery ID] [--channel KEY]",
+    .usage = "captured [list] [--delivery ID] [--channel KEY]\n"
+             "captured show ID",
     .summary = "Show what memory channels took",
     .details = "Examples:\n"
                "  peal captured\n"
-               "  peal captured --channel memory:default --json",
+               "  peal captured --channel memory:default --json\n"
+               "  peal captured show 01975e3c-7a4b-7000-8000-2c9d3f5b1a60",
     .options = captured_options,
-    .run = captured,
+    .verbs = captured_verbs,
 };

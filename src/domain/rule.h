@@ -1,5 +1,5 @@
 // rule.h - a rule is whatever makes deliveries: a trigger, a template, a list, a job, what a site
-// hands on, a survey's subscriber. (A survey makes none itself, its triggers do: it is here for the
+// hands on, a survey's subscriber, who tries a channel out. (A survey makes none itself, its triggers do: it is here for the
 // number, by which its responses go.)
 //
 // A rule's name gets a number when it is first mentioned, and keeps it for good: hidden and made
@@ -32,7 +32,8 @@
     X(NOTIFY,       "list",       N)                          \
     X(FORWARD,      "forward",    N)                          \
     X(POLL,         "poll",       W)                          \
-    X(AUTOMATION,   "automation", W)
+    X(AUTOMATION,   "automation", W)                          \
+    X(TEST,         "test",       T)
 // clang-format on
 
 typedef enum RuleKind {

@@ -6,9 +6,9 @@
 static const Statement put = {
     .name = "preference_put",
     .scope = STATEMENT_TENANT,
-    .params = "itttti",
-    .sql = "INSERT INTO preference (tenant, key, address, opt_out, channel, updated_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, key) DO UPDATE SET"
+    .params = "ittttiu",
+    .sql = "INSERT INTO preference (tenant, key, address, opt_out, channel, updated_at, id)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (tenant, key) DO UPDATE SET"
            " address = excluded.address, opt_out = excluded.opt_out, channel = excluded.channel,"
            " updated_at = excluded.updated_at",
 };
@@ -18,6 +18,13 @@ static const Statement get = {
     .params = "it",
     .sql = "SELECT address, opt_out, channel, updated_at FROM preference"
            " WHERE tenant = $1 AND key = $2",
+};
+static const Statement page = {
+    .name = "preference_page",
+    .scope = STATEMENT_TENANT,
+    .params = "iui",
+    .sql = "SELECT address, opt_out, channel, updated_at, id FROM preference"
+           " WHERE tenant = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
 };
 static const Statement drop = {
     .name = "preference_delete",
@@ -42,7 +49,7 @@ static const Statement mark = {
     .sql = "UPDATE tenant SET has_preferences = 1, generation = $2 WHERE tenant = $1",
 };
 
-const Statement *const preference_statements[] = { &put, &get, &drop, &find, &mark, NULL };
+const Statement *const preference_statements[] = { &put, &get, &page, &drop, &find, &mark, NULL };
 
 bool preference_any(const Registry *registry, int64_t tenant)
 {
@@ -69,6 +76,7 @@ static Str text_of(Arena *arena, const Json *json, Str none)
 
 Err preference_put(Tx *tx, int64_t tenant, const Preference *preference, Error *error)
 {
+    Uuid id = uuid_new(tx->now, tx->random);
     Str key = preference_key(&tx->arena, preference->address);
     if (!key.at)
         return fail(error, ERR_INVALID, "the address is empty");
@@ -82,7 +90,8 @@ Err preference_put(Tx *tx, int64_t tenant, const Preference *preference, Error *
                      value_text(preference->address),
                      value_text(text_of(&tx->arena, preference->opt_out, S("[]"))),
                      value_text(text_of(&tx->arena, preference->channel, S("{}"))),
-                     value_i64(tx->now) };
+                     value_i64(tx->now),
+                     value_uuid(&id) };
     db_send(tx->db, &tx->arena, &put, args, NULL);
     return ERR_OK;
 }
@@ -111,6 +120,27 @@ Err preference_get(Db *db, Arena *arena, int64_t tenant, Str address, Preference
         return none(error);
     TRY(read_row(arena, rows.values, &ret->preference, error));
     ret->updated_at = value_to_i64(&rows.values[3]);
+    return ERR_OK;
+}
+
+Err preference_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, PreferenceRow **ret,
+                    Seen *ret_seen, Error *error)
+{
+    Rows rows;
+    Uuid before = uuid_ceiling(INSTANT_NONE);
+    TRY(walk_after(walk, true, &before, error));
+    Value args[] = { value_i64(tenant), value_uuid(&before), value_i64(walk->limit + 1) };
+    db_page(db);
+    TRY(db_query(db, arena, &page, args, &rows, error));
+    PreferenceRow *found = ARENA_ARRAY(arena, PreferenceRow, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++) {
+        TRY(read_row(arena, rows_at(&rows, i), &found[i].preference, error));
+        found[i].updated_at = value_to_i64(&rows_at(&rows, i)[3]);
+    }
+    *ret = found;
+    *ret_seen = walk_counted(walk, rows.count, rows.is_cut, false);
+    if (ret_seen->has_more)
+        ret_seen->next = walk_place(arena, value_to_uuid(&rows_at(&rows, ret_seen->count - 1)[4]));
     return ERR_OK;
 }
 

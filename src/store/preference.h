@@ -8,6 +8,7 @@
 
 #include "domain/preference.h"
 #include "store/queue.h"
+#include "store/walk.h"
 
 // PreferenceRow is one as it is stored.
 typedef struct PreferenceRow {
@@ -20,6 +21,9 @@ typedef struct PreferenceRow {
 Err preference_put(Tx *tx, int64_t tenant, const Preference *preference, Error *error) MUST_USE;
 Err preference_get(Db *db, Arena *arena, int64_t tenant, Str address, PreferenceRow *ret,
                    Error *error) MUST_USE;
+// preference_page lists them, the newest first.
+Err preference_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, PreferenceRow **ret,
+                    Seen *ret_seen, Error *error) MUST_USE;
 Err preference_delete(Tx *tx, int64_t tenant, Str address, Error *error) MUST_USE;
 
 // PreferenceAsk is an address that may have one.

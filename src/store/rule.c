@@ -36,7 +36,16 @@ static const Statement find_lane = {
     .sql = "SELECT lane FROM lane WHERE tenant = $1 AND channel = $2",
 };
 
-const Statement *const rule_statements[] = { &insert, &names, &find, &find_lane, NULL };
+static const Statement made = {
+    .name = "rule_made",
+    .scope = STATEMENT_TENANT,
+    .params = "iiui",
+    .sql = "SELECT COUNT(*) FROM (SELECT d.id FROM delivery d WHERE d.rule ="
+           " (SELECT z.rule FROM rule z WHERE z.tenant = $1 AND z.rule = $2)"
+           " AND d.id >= $3 LIMIT $4) AS lately",
+};
+
+const Statement *const rule_statements[] = { &insert, &names, &find, &find_lane, &made, NULL };
 
 Err rule_ensure(Tx *tx, int64_t tenant, RuleKind kind, Str id, Error *error)
 {
@@ -107,5 +116,16 @@ Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, siz
         ret[value_to_i64(&row[0])] =
             (RuleName){ (RuleKind) value_to_i64(&row[1]), value_to_str(&row[2]) };
     }
+    return ERR_OK;
+}
+
+Err rule_made(Db *db, Arena *arena, int64_t tenant, int64_t rule, Instant from, int64_t limit,
+              int64_t *ret, Error *error)
+{
+    Rows rows;
+    Uuid first = uuid_floor(from);
+    Value args[] = { value_i64(tenant), value_i64(rule), value_uuid(&first), value_i64(limit) };
+    TRY(db_query(db, arena, &made, args, &rows, error));
+    *ret = value_to_i64(&rows.values[0]);
     return ERR_OK;
 }

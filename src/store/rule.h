@@ -36,4 +36,8 @@ typedef struct RuleName {
 Err rule_names(Db *db, Arena *arena, int64_t tenant, const int64_t *numbers, size_t count,
                RuleName *ret, Error *error) MUST_USE;
 
+// rule_made counts the deliveries that a rule made from a moment on, up to limit.
+Err rule_made(Db *db, Arena *arena, int64_t tenant, int64_t rule, Instant from, int64_t limit,
+              int64_t *ret, Error *error) MUST_USE;
+
 extern const Statement *const rule_statements[]; // ends with NULL

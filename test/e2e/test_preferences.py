@@ -34,7 +34,7 @@ def test_preferences_are_kept_by_address(ctx):
     ctx.peal.delete(path(), expect=204)
     ctx.peal.delete(path(), expect=404)
     ctx.peal.get(path(), expect=404)
-    equal(ctx.peal.get("/v1/preferences").status, 404)
+    equal(ctx.peal.get("/v1/preferences", expect=200).json["items"][0]["address"], "Jo-Ann@Example.org")
     for body in ({}, {"address": ""}, {"address": "x", "optOut": "sms"}, {"address": "x", "optOut": [1]},
                  {"address": "x", "optOut": ["*"]}, {"address": "x", "optOut": ["sms "]},
                  {"address": "x", "channel": {"a": 1}}, {"address": "x", "optout": []}, {"address": "--"}):

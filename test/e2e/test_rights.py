@@ -98,7 +98,7 @@ def rows_of(who):
     who.post("/v1/sources", {"id": "own", "provider": "github"}, expect=201)
     made = who.get("/v1/triggers/own/events", expect=200).json["items"][0]["id"]
     campaign = who.post("/v1/campaigns?trigger=own", {"list": "own"}, expect=202).json["id"]
-    return {"campaigns": campaign, "trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "surveys": "own", "integrations": "own", "dead": dead, "notifications": told,
+    return {"captured": id, "campaigns": campaign, "trigger-events": made, "lists": "own", "jobs": "own", "sources": "own", "automations": "own", "surveys": "own", "integrations": "own", "dead": dead, "notifications": told,
             "templates": "own", "messages": message, "entities": "b:1",
             "events": event, "deliveries": id, "operations": operation, "triggers": "own",
             "channels": "memory:own", "keys": keys[0]["id"]}
