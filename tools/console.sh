@@ -16,7 +16,7 @@ if ! cmp -s package.json node_modules/.installed; then
     npm install --loglevel=error --no-fund --no-audit </dev/null
     cp package.json node_modules/.installed
 fi
-stamp=$(find . ../docs -path ./node_modules -prune -o -path ./dist -prune -o -type f ! -name schema.d.ts -print0 |
+stamp=$(find . ../docs ../ARCHITECTURE.md ../README.md ../STYLE.md ../CHANGES.md -path ./node_modules -prune -o -path ./dist -prune -o -type f ! -name schema.d.ts -print0 |
     sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
 [ "$(cat node_modules/.built 2>/dev/null)" != "$stamp" ] || [ ! -f dist/index.html ] || exit 0
 npx --no-install vite build --logLevel warn

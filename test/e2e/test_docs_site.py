@@ -1,9 +1,10 @@
 """The documents as pages: web/docs.mjs refuses what leads nowhere, and a browser finds nothing to complain of."""
+import http.client
 import http.server
 import shutil
 import threading
 
-from harness import Skip, equal, main, once
+from harness import Skip, equal, main, once, only
 from server import ROOT
 from test_survey_browser import ask, modules, run
 
@@ -76,6 +77,29 @@ def test_what_leads_nowhere_is_refused(ctx):
         assert complaint in done.stderr, f"{complaint} in {done.stderr}"
         assert not out.exists(), "nothing is written"
         shutil.rmtree(root)
+
+
+@only("sqlite")
+def test_peal_serves_them(ctx):
+    """To anybody, without a key; what a problem calls its type is a place in one of them."""
+    connection = http.client.HTTPConnection(ctx.peal.host, timeout=30)
+    ctx.closers.append(connection.close)
+
+    def get(path):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+    if get("/docs")[0] != 200:
+        raise Skip("this program was built without the pages (make console)")
+    for path, kind, text in (("/docs", "text/html", "Five minutes with Peal"), ("/docs/jobs", "text/html", 'id="what-a-run-is"'),
+                             ("/docs/style.css", "text/css", "color-scheme"), ("/docs/errors", "text/html", '<a id="not-found">')):
+        status, headers, body = get(path)
+        equal((status, headers["Content-Type"].partition(";")[0]), (200, kind), path)
+        assert text in body, f"{text} in {path}"
+        assert "unsafe" not in headers["Content-Security-Policy"]
+    equal(get("/docs/no-such-page")[0], 404)
+    assert get("/v1/no-such-path")[2].startswith('{"type":"/docs/errors#not-found"')
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
