@@ -19,7 +19,7 @@ export function draw(box: HTMLElement, of: { times: number[]; curves: Curve[]; w
         { ...axis, size: 24, values: (_self, at) => at.map(of.clock) },
         { ...axis, size: 44, values: (_self, all) => all.map((one) => (one >= 1000 ? `${one / 1000}k` : String(one))) },
       ],
-      series: [{}, ...of.curves.map((curve, n) => ({ label: curve.label, stroke: colour(`--curve-${curve.colour ?? (n % 5) + 1}`), width: 1.5, points: { show: false }, spanGaps: false }))],
+      series: [{}, ...of.curves.map((curve, n) => ({ label: curve.label, stroke: colour(`--curve-${curve.colour ?? (n % 5) + 1}`), width: 1.5, points: { show: curve.values.includes(null), size: 4 }, spanGaps: false }))],
     },
     [of.times, ...of.curves.map((curve) => curve.values)],
     box,

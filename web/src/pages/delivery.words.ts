@@ -1,0 +1,38 @@
+import { words } from "../i18n";
+
+export const deliveryWords = words({
+  en: {
+    kind: "Delivery", back: "Deliveries", test: "test",
+    sPending: "It waits for its time: due {time}.", sDue: "It is due since {time} and goes out next.", sSending: "It is being sent.", sRetrying: "It failed and is tried again {time}.",
+    sWaiting: "It was sent and waits for an answer.", sWaitingUntil: "It was sent and waits for an answer; the next reminder is due {time}.", sParked: "Parked {time} {tried}: a person must decide.", sDelivered: "Delivered {time}.", sCompleted: "Answered {time}.", sExpired: "Given up {time}: its time was over.",
+    sCancelled: "Called off {time}.", sDiscarded: "Given up {time} by a person.", because: "Because: {why}", waitsFor: "It waits for: {what}", tried: "after {n} attempt|after {n} attempts",
+    path: "Way taken", pMade: "Made", pDue: "Due", pSending: "Sent or tried", pRetrying: "Tried again", pWaiting: "Waiting for an answer", notYet: "not yet",
+    plan: "Plan", nextSend: "Next send", sendNumber: "Send {n}", first: "first", reminder: "reminder {n}", remindersLeft: "Reminders to come", expires: "Given up at", lastSent: "Last sent", opened: "Opened",
+    attempts: "Attempts", number: "No.", send: "Send", started: "Started", took: "Took", outcome: "Outcome", code: "Code", answer: "Answer of the far side", node: "Node", providerId: "Id at the provider", noAttempts: "It has not been tried yet.",
+    request: "What was sent", requestText: "As a memory channel took it, attempt by attempt.", requestNone: "What was rendered is not kept: it is made again of the event’s payload and the trigger’s version whenever it is sent.", attempt: "Attempt {n}", url: "URL",
+    targets: "Targets", address: "Address", name: "Name", at: "At", none: "nothing yet",
+    why: "Why, and what comes next", timeline: "What happened to its event", payload: "Payload of its event", audit: "On the record", auditNone: "Nothing is on the record of it yet: rows are sealed a moment after what they tell of.", actor: "By", what: "What", status: "Result", detail: "Detail", engine: "Peal",
+    event: "Event", trigger: "Trigger", version: "version {n}", channel: "Channel", recipient: "Recipient", locale: "Language", customerRef: "Customer", entity: "Entity", site: "Site", survey: "Survey", triggered: "Triggered", by: "by {what}", publicId: "Public id", id: "Id", reason: "Reason", dedup: "Key against duplicates",
+    retry: "Retry", discard: "Discard", cancel: "Call off", complete: "Mark as answered",
+    askRetry: "It is tried again at once, with its attempts counted anew.", askDiscard: "It is given up for good. It stays to be seen, with the reason.", askCancel: "What is still to be sent of it is not sent. An attempt that is under way may still arrive.", askComplete: "It is noted as answered: no reminder follows.",
+    onlyParked: "{action} is for what is parked; this one is {state}.", onlyLive: "{action} is for what is still to be sent; this one is {state}.", onlyOpen: "{action} is for what is not over; this one is {state}.",
+    gone: "There is no such delivery", goneText: "It was purged when its time to be kept was over, or never was.",
+  },
+  ar: {
+    kind: "تسليم", back: "التسليمات", test: "تجربة",
+    sPending: "ينتظر وقته: يُستحق {time}.", sDue: "مستحق منذ {time} ويُرسل تاليًا.", sSending: "قيد الإرسال الآن.", sRetrying: "فشل ويُعاد {time}.",
+    sWaiting: "أُرسل وينتظر جوابًا.", sWaitingUntil: "أُرسل وينتظر جوابًا؛ التذكير التالي {time}.", sParked: "أُوقف {time} {tried}: على شخص أن يقرر.", sDelivered: "سُلّم {time}.", sCompleted: "جاء جوابه {time}.", sExpired: "تُرك {time}: انتهى وقته.",
+    sCancelled: "أُلغي {time}.", sDiscarded: "أهمله شخص {time}.", because: "السبب: {why}", waitsFor: "ينتظر: {what}", tried: "دون محاولات|بعد محاولة واحدة|بعد محاولتين|بعد {n} محاولات|بعد {n} محاولة|بعد {n} محاولة",
+    path: "المسار", pMade: "أُنشئ", pDue: "استُحق", pSending: "أُرسل أو جُرّب", pRetrying: "أُعيد", pWaiting: "ينتظر جوابًا", notYet: "ليس بعد",
+    plan: "الخطة", nextSend: "الإرسال التالي", sendNumber: "الإرسال {n}", first: "الأول", reminder: "التذكير {n}", remindersLeft: "تذكيرات باقية", expires: "يُترك عند", lastSent: "آخر إرسال", opened: "فُتح",
+    attempts: "المحاولات", number: "رقم", send: "الإرسال", started: "بدأت", took: "استغرقت", outcome: "النتيجة", code: "الرمز", answer: "جواب الطرف الآخر", node: "العقدة", providerId: "المعرّف لدى المزوّد", noAttempts: "لم تُجرَّب بعد.",
+    request: "ما أُرسل", requestText: "كما التقطته قناة الذاكرة، محاولةً محاولة.", requestNone: "النص المُعدّ لا يُحفظ: يُعدّ من جديد من حمولة الحدث وإصدار المشغّل عند كل إرسال.", attempt: "المحاولة {n}", url: "العنوان",
+    targets: "المستهدفون", address: "العنوان", name: "الاسم", at: "عند", none: "لا شيء بعد",
+    why: "لماذا وماذا بعد", timeline: "ما جرى لحدثه", payload: "حمولة حدثه", audit: "في السجل", auditNone: "لا شيء في السجل عنه بعد: تُختم الصفوف بعد لحظة من وقوعها.", actor: "بواسطة", what: "ماذا", status: "النتيجة", detail: "التفاصيل", engine: "Peal",
+    event: "الحدث", trigger: "المشغّل", version: "الإصدار {n}", channel: "القناة", recipient: "المستلم", locale: "اللغة", customerRef: "العميل", entity: "الكيان", site: "الموقع", survey: "الاستبيان", triggered: "أُنشئ", by: "بسبب {what}", publicId: "المعرّف العام", id: "المعرّف", reason: "السبب", dedup: "مفتاح منع التكرار",
+    retry: "إعادة المحاولة", discard: "إهمال", cancel: "إلغاء الإرسال", complete: "تسجيل الجواب",
+    askRetry: "يُعاد فورًا، وتُعدّ محاولاته من جديد.", askDiscard: "يُترك نهائيًا. يبقى ظاهرًا مع السبب.", askCancel: "لا يُرسل ما بقي منه. محاولة جارية قد تصل.", askComplete: "يُسجَّل أنه أُجيب: لا تذكير بعده.",
+    onlyParked: "{action} للموقوف؛ وهذا {state}.", onlyLive: "{action} لما لم يُرسل بعد؛ وهذا {state}.", onlyOpen: "{action} لما لم ينتهِ؛ وهذا {state}.",
+    gone: "لا يوجد تسليم كهذا", goneText: "حُذف بعد انتهاء مدة حفظه، أو لم يوجد قط.",
+  },
+});

@@ -1,0 +1,34 @@
+import { words } from "../i18n";
+
+export const overviewWords = words({
+  en: {
+    title: "Overview", looking: "Looking…", clear: "All clear.", deliveredHour: "{n} delivered in the last hour.|{n} delivered in the last hour.", p99: "99 of 100 arrive within {time}.",
+    need: "{n} thing needs you: {what}|{n} things need you: {what}", attention: "Needs attention", nothing: "Nothing needs you", nothingText: "Nothing is parked, stuck, silent or held.", partly: "Not all could be asked: what could not shows as “–”.",
+    since: "since {time}", of: "{n} delivery|{n} deliveries", look: "Look", open: "Show them",
+    cause: "{channel}: {reason}", retryN: "Retry {n}|Retry {n}", stuck: "Stuck", stuckText: "{n} is due for ten minutes or longer and not sent.|{n} are due for ten minutes or longer and not sent.",
+    circuit: "{channel} is not reached", circuitText: "Its circuit is open: what is due on it waits.", circuitButton: "Look at the channel", probe: "next try {time}",
+    silent: "Site {site} is silent", silentText: "It hands on or asks every minute; nothing came for {time}.", silentButton: "Look at the sites",
+    dead: "Dead runs", deadText: "{n} run of jobs used up its retries.|{n} runs of jobs used up their retries.", deadButton: "Look at dead letters", atLeast: "{n} or more",
+    held: "Outbound is held", heldText: "Events are taken in, nothing is sent, until somebody releases it.", release: "Release", askRelease: "All that is due goes out at once. If this store is a copy, what it sends may have been sent already.",
+    tiles: "How it stands", tReceived: "Received in the last minute", tDue: "Due, sending or retried", tOldest: "oldest {time}", tSending: "Being sent", tRetrying: "Retrying", tStuck: "Stuck", tParked: "Parked", tDelivered: "Delivered in the last hour", tScheduled: "Scheduled", help: "What is “{name}”?",
+    hReceived: "Events that came in during the last whole minute.", hDue: "Deliveries whose time has come: waiting for a sender, being sent, or waiting for a retry.", hSending: "Deliveries with an attempt under way.", hRetrying: "Deliveries that failed and are tried again, by causes.", hStuck: "Due or retried, and first due ten minutes ago or longer.", hParked: "Deliveries that a person must decide on: their retries are used up, or trying again cannot help.", hDelivered: "Sends that arrived, reminders too.", hScheduled: "Not yet due: first sends, reminders, and what waits for an answer.",
+    curves: "Curves", range: "Range", r1h: "1 h", r24h: "24 h", r7d: "7 d", cFlow: "In and out", cIn: "received", cOut: "delivered", cFailed: "failed attempts", cLatency: "From due to delivered", cDepth: "Depth of the queue", cDepthOne: "deliveries", cFailures: "Failed attempts by channel", noFailures: "No attempt failed in this time.", perMinute: "a minute", per5: "in 5 minutes", perHour: "an hour",
+    channels: "Channels", channel: "Channel", health: "Health", lastError: "Last error", noChannels: "No channels yet", noChannelsText: "A channel is a way out: mail, SMS, a webhook. Make one, or:", circuitOpen: "open", ok: "ok", off: "disabled", pausedUntil: "paused until {time}",
+    next: "Coming up", nextNone: "Nothing is planned.", due: "Due", what: "What", recipient: "Recipient", plan: "To the plan", start: "Start here", startText: "Nothing has come in yet. Send an event and watch it here:", dash: "not known",
+  },
+  ar: {
+    title: "نظرة عامة", looking: "جارٍ النظر…", clear: "كل شيء على ما يرام.", deliveredHour: "لم يُسلَّم شيء في الساعة الأخيرة.|سُلّم واحد في الساعة الأخيرة.|سُلّم اثنان في الساعة الأخيرة.|سُلّمت {n} في الساعة الأخيرة.|سُلّم {n} في الساعة الأخيرة.|سُلّم {n} في الساعة الأخيرة.", p99: "99 من كل 100 تصل خلال {time}.",
+    need: "لا شيء يحتاج إليك|أمر واحد يحتاج إليك: {what}|أمران يحتاجان إليك: {what}|{n} أمور تحتاج إليك: {what}|{n} أمرًا يحتاج إليك: {what}|{n} أمر يحتاج إليك: {what}", attention: "يحتاج إلى انتباه", nothing: "لا شيء يحتاج إليك", nothingText: "لا شيء موقوف ولا عالق ولا صامت ولا محتجز.", partly: "تعذّر سؤال بعض الجهات: ما تعذّر يظهر «–».",
+    since: "منذ {time}", of: "لا تسليمات|تسليم واحد|تسليمان|{n} تسليمات|{n} تسليمًا|{n} تسليم", look: "انظر", open: "اعرضها",
+    cause: "{channel}: {reason}", retryN: "أعد محاولة {n}", stuck: "عالق", stuckText: "لا شيء عالق.|واحد مستحق منذ عشر دقائق أو أكثر ولم يُرسل.|اثنان مستحقان منذ عشر دقائق أو أكثر ولم يُرسلا.|{n} مستحقة منذ عشر دقائق أو أكثر ولم تُرسل.|{n} مستحقة منذ عشر دقائق أو أكثر ولم تُرسل.|{n} مستحقة منذ عشر دقائق أو أكثر ولم تُرسل.",
+    circuit: "تعذّر الوصول إلى {channel}", circuitText: "دائرتها مفتوحة: ما استُحق عليها ينتظر.", circuitButton: "انظر القناة", probe: "المحاولة التالية {time}",
+    silent: "الموقع {site} صامت", silentText: "يسلّم أو يسأل كل دقيقة؛ ولم يأتِ شيء منذ {time}.", silentButton: "انظر المواقع",
+    dead: "مهام ميتة", deadText: "لا شيء.|تشغيل واحد استنفد محاولاته.|تشغيلان استنفدا محاولاتهما.|{n} تشغيلات استنفدت محاولاتها.|{n} تشغيلًا استنفد محاولاته.|{n} تشغيل استنفد محاولاته.", deadButton: "انظر المهام الميتة", atLeast: "{n} أو أكثر",
+    held: "الإرسال محتجز", heldText: "تُستقبل الأحداث ولا يُرسل شيء حتى يطلقه أحد.", release: "إطلاق", askRelease: "كل ما استُحق يخرج فورًا. إن كان هذا المخزن نسخة فقد يكون ما سيرسله قد أُرسل من قبل.",
+    tiles: "كيف الحال", tReceived: "استُقبل في الدقيقة الأخيرة", tDue: "مستحق أو يُرسل أو يُعاد", tOldest: "أقدمه {time}", tSending: "قيد الإرسال", tRetrying: "يُعاد", tStuck: "عالق", tParked: "موقوف", tDelivered: "سُلّم في الساعة الأخيرة", tScheduled: "مجدول", help: "ما «{name}»؟",
+    hReceived: "أحداث وردت في آخر دقيقة كاملة.", hDue: "تسليمات حان وقتها: تنتظر مُرسلًا أو تُرسل أو تنتظر إعادة.", hSending: "تسليمات تجري محاولتها الآن.", hRetrying: "تسليمات فشلت وتُعاد، حسب الأسباب.", hStuck: "مستحقة أو تُعاد، واستُحقت أول مرة قبل عشر دقائق أو أكثر.", hParked: "تسليمات تنتظر قرار شخص: استنفدت محاولاتها أو لا تنفع إعادتها.", hDelivered: "ما وصل، والتذكيرات منه.", hScheduled: "لم يحن وقته: إرسال أول وتذكيرات وما ينتظر جوابًا.",
+    curves: "المنحنيات", range: "المدى", r1h: "ساعة", r24h: "24 ساعة", r7d: "7 أيام", cFlow: "الوارد والصادر", cIn: "وارد", cOut: "سُلّم", cFailed: "محاولات فاشلة", cLatency: "من الاستحقاق إلى التسليم", cDepth: "عمق الطابور", cDepthOne: "تسليمات", cFailures: "المحاولات الفاشلة حسب القناة", noFailures: "لم تفشل محاولة في هذه المدة.", perMinute: "في الدقيقة", per5: "في 5 دقائق", perHour: "في الساعة",
+    channels: "القنوات", channel: "القناة", health: "الصحة", lastError: "آخر خطأ", noChannels: "لا قنوات بعد", noChannelsText: "القناة طريق للخروج: بريد أو رسالة أو طلب ويب. أنشئ واحدة، أو:", circuitOpen: "مفتوحة", ok: "سليمة", off: "معطّلة", pausedUntil: "متوقفة حتى {time}",
+    next: "القادم", nextNone: "لا شيء مخطط.", due: "يُستحق", what: "ماذا", recipient: "المستلم", plan: "إلى الخطة", start: "ابدأ هنا", startText: "لم يرد شيء بعد. أرسل حدثًا وتابعه هنا:", dash: "غير معروف",
+  },
+});
