@@ -12,7 +12,7 @@ A statement succeeds, unless `# exit status N` says otherwise. One that only loo
 what it looks at may be on its way. An id that was printed may be typed: it is the one that was printed here. `localhost:7325` is wherever the document's server listens.
 
 Comments above a block say more of it, and are on no page: `<!-- not run: WHY -->`; `<!-- on postgres -->`, `<!-- on sqlite -->`;
-`<!-- beside -->` (in another terminal: it goes on until the document ends). `<!-- first: … -->` holds commands that the
+`<!-- beside -->` (a server in another terminal: it goes on until the document ends). `<!-- first: … -->` holds commands that the
 document takes for granted. At its beginning `<!-- server: WORDS -->` says how its server is started (`peal dev` unless said;
 `own`: by a block of the document), and `<!-- run by test_x.py -->` that another test runs it.
 """
@@ -24,7 +24,6 @@ import select
 import subprocess
 from typing import NamedTuple
 
-from harness import eventually
 from postgres import program
 from process import Deadline, Process
 from server import PASSED_ON, ROOT, peal_program
@@ -182,7 +181,7 @@ class Desk:
         for name in ("examples", "tools"):
             (self.folder / name).symlink_to(ROOT / name)
         (ctx.folder / ".curlrc").write_text("fail-with-body\n")  # a refusal is no success
-        self.host, self.count, self.later = "localhost:7325", 0, []
+        self.host, self.count = "localhost:7325", 0
         self.ids = {}  # what the document calls them, and what they are here
         given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         path = f"{self.folder}/build:{os.path.dirname(program('pg_dump'))}:{os.environ['PATH']}"
@@ -224,20 +223,17 @@ class Desk:
         return int(status), out.replace(self.host, "127.0.0.1:7325")
 
     def start(self, text):
-        """Starts what goes on in another terminal; what listens is waited for, and asked from then on."""
+        """Starts a server in another terminal; but for a site it is the one that is asked from then on."""
         text = re.sub(HERE, self.host, text)
-        is_server = re.match(r"(\w+=\S+ )*(build/)?peal (dev|serve|site)\b", text)
-        env = {**self.env, **({"PEAL_LISTEN": "127.0.0.1:0"} if is_server and is_server[3] != "site" else {})}
-        process = Process(["bash", "-c", text], cwd=self.folder, env=env)
+        server = re.match(r"(\w+=\S+ )*(build/)?peal (dev|serve|site)\b", text)
+        assert server, f"{text}: what goes on in another terminal is a server"
+        is_site = server[3] == "site"
+        process = Process(["bash", "-c", text], cwd=self.folder, env=self.env if is_site else {**self.env, "PEAL_LISTEN": "127.0.0.1:0"})
         self.beside.append(process)
-        if is_server:
-            listening = process.out.wait_for(r"listening on (\S+)", seconds=30)
-            assert listening, f"{text}\n{process.out.text()}\n{process.err.text()}"
-            if is_server[3] != "site":
-                self.meet(listening[1])
-        else:
-            eventually(lambda: process.out.tail(1) or process.err.tail(1) or not process.is_running(), 30)
-        return process
+        listening = process.out.wait_for(r"listening on (\S+)", seconds=30)
+        assert listening, f"{text}\n{process.out.text()}\n{process.err.text()}"
+        if not is_site:
+            self.meet(listening[1])
 
     def meet(self, url):
         self.host = url.partition("//")[2]
@@ -269,24 +265,15 @@ class Desk:
                 file = self.ctx.write(f"block-{block.line}.sql", block.text)
                 self.run_statement(Statement(f"psql -X -q -v ON_ERROR_STOP=1 -d '{self.ctx.store_url}' -f {file}", (), 0), place)
         elif block.note("beside") is not None:
-            self.run_beside(block, place)
+            self.start(block.text)
         else:
             split = statements_of_sh if block.kind == "sh" else statements_of_console
             for statement in split(block.text):
                 self.run_statement(statement, place)
 
-    def run_beside(self, block, place):
-        [statement] = statements_of_console(block.text) if block.kind == "console" else [make_statement(block.text.splitlines())]
-        process = self.start(statement.text)
-        if statement.said:
-            self.later.append((process, statement, place))
-
     def run(self):
         for block in self.document.runnable():
             self.run_block(block)
-        for process, statement, place in self.later:
-            told = lambda: f"{process.out.text()}\n{process.err.text()}".replace(self.host, "127.0.0.1:7325")
-            eventually(lambda: missing(statement.said, told()) is None, 20)
 
 
 def listed(text):
