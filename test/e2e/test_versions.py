@@ -165,6 +165,7 @@ def test_events_are_found_by_what_they_are(ctx):
     equal(found(peal, "q=hot+boiler"), ["a"])
     equal(found(peal, "q=100%25"), ["b"])
     equal(found(peal, "q=100_"), [])
+    equal(found(peal, "q=boil%25r"), [], "a wildcard is a character like others")
     equal(found(peal, "q=crm"), ["c"])
     peal.get("/v1/events?kind=a&type=b", expect=400)
     out = ctx.peal.cli("events", "--q", "boiler hot", "--source", "shop").out
