@@ -6,7 +6,7 @@
 
 _Static_assert(STEP_SEND == 1 && SPAN_MINUTE == 60000000, "the SQL names them by number");
 
-enum { FIRST_SHARE = 4, SHARE_MIN = 40 }; // a quarter goes to all alike
+enum { FIRST_SHARE = 4, SHARE_MIN = 15 }; // a quarter goes to all alike
 
 static const Statement lanes = {
     .name = "outlook_lanes",

@@ -11,7 +11,7 @@
 
 #include "store/db.h"
 
-enum { OUTLOOK_LOOK_MAX = 40 * 1000, OUTLOOK_LANES_MAX = 1000, OUTLOOK_ENTITY_MAX = 1000 };
+enum { OUTLOOK_LOOK_MAX = 15 * 1000, OUTLOOK_LANES_MAX = 1000, OUTLOOK_ENTITY_MAX = 1000 };
 
 typedef struct OutlookAsked {
     int64_t tenant;
