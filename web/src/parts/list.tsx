@@ -151,7 +151,7 @@ export function List<T>(props: ListProps<T>) {
         <Table caption={props.title} columns={props.columns} rows={visible} id={props.id} plain={!!props.within} {...(props.href ? { href: props.href } : {})} {...(props.name ? { name: props.name } : {})} {...(selection ? { selection } : {})} />
       )}
       {list.data && (
-        <nav class="pager" aria-label={w.pages}>
+        <nav class="pager" aria-label={`${props.title}: ${w.pages}`}>
           <span class="faint">{count(w.rows, visible.length)}</span>
           {!list.data.complete && <span class="faint">{w.incomplete}</span>}
           <button type="button" class="plain" onClick={showFresh}>{w.refresh}</button>
