@@ -32,6 +32,13 @@ CREATE TABLE site (
     site {I64} NOT NULL PRIMARY KEY,
     tenant {I64} NOT NULL,
     name TEXT NOT NULL,
+    seen_at {I64},
+    received {I64} NOT NULL,
+    version TEXT,
+    backlog {I64},
+    clock_skew {I64},
+    told_at {I64},
+    key_id {ID},
     UNIQUE (tenant, name)
 ) {STRICT};
 
@@ -746,7 +753,12 @@ CREATE TABLE node (
     started_at {I64} NOT NULL,
     seen_until {I64} NOT NULL,
     is_manual {SMALL} NOT NULL,
-    is_over {SMALL} NOT NULL
+    is_over {SMALL} NOT NULL,
+    has_left {SMALL} NOT NULL,
+    version TEXT NOT NULL,
+    beat_at {I64} NOT NULL,
+    clock_offset {I64} NOT NULL,
+    leases {I64} NOT NULL
 ) {STRICT};
 
 -- What a POST with an Idempotency-Key was answered, written with its effect.
@@ -761,7 +773,8 @@ CREATE TABLE idempotency (
 ) {STRICT_KEYED};
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- A bulk action: counted, then carried out, in slices; position is the last delivery it came to.
+-- A bulk action: counted, then carried out, in slices; position is the last delivery it came to,
+-- sample the first few that one which is dry matched. One that is paused keeps its state.
 -- One that verifies the audit has its place in the chain instead, the chain's head as it stood
 -- outside, and the first bad row with what is wrong with it (domain/audit.h).
 CREATE TABLE operation (
@@ -777,8 +790,10 @@ CREATE TABLE operation (
     skipped {I64} NOT NULL,
     failed {I64} NOT NULL,
     state TEXT NOT NULL,
+    is_paused {SMALL} NOT NULL,
     slices {I32} NOT NULL,
     position {ID} NOT NULL,
+    sample {BYTES},
     created_at {I64} NOT NULL,
     finished_at {I64},
     chain_seq {I64},
@@ -789,7 +804,8 @@ CREATE TABLE operation (
     bad {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED};
-CREATE INDEX operation_running ON operation (slices, created_at, id) WHERE state <> 'done';
+CREATE INDEX operation_running ON operation (slices, created_at, id)
+    WHERE is_paused = 0 AND state IN ('counting', 'running');
 
 -- Rows of a file that become events for one trigger, in slices; see store/campaign.h. position and
 -- line say how far it was read, work what is to be done: 1 rows to make, 2 pieces to drop, 0 nothing.

@@ -39,6 +39,13 @@ typedef struct Walk Walk;
 typedef struct Seen Seen;
 typedef struct Site Site;
 
+// SettingTold is how one of the program's options is set, and by what: "flag", "env NAME",
+// "FILE:LINE" or "default". What is secret is not told.
+typedef struct SettingTold {
+    Str name, value, origin;
+    bool is_secret;
+} SettingTold;
+
 typedef struct Api {
     _Atomic(Writer *) writer; // NULL until the store is there; set last
     Reader *reader;
@@ -68,6 +75,10 @@ typedef struct Api {
     size_t waiting_max;      // calls that wait for work
     const Site *site;        // what makes it one (site.h); NULL: it is none
     const char *version;
+    int64_t node; // its number
+    Clock *real;  // whatever the other says
+    const SettingTold *settings;
+    size_t setting_count;
     Instant started_at;
     _Atomic Instant
         doubts_until; // monotonic: so far the looks of webhooks at the store are used up

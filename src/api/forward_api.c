@@ -5,6 +5,7 @@
 #include "domain/forward.h"
 #include "store/audit.h"
 #include "store/epoch.h"
+#include "store/site.h"
 
 // What a site hands on comes in here. Each row is accepted, a duplicate, or rejected alone, and is
 // told so by its place; nothing is told before it is on disk. The answer names central's epoch, by
@@ -74,6 +75,15 @@ Err forward_rows_read(Call *call, Error *error)
     return ERR_OK;
 }
 
+static SiteSeen seen_now(const Call *call, int64_t received, Instant now)
+{
+    return (SiteSeen){ .tenant = call->tenant,
+                       .site = call->key->site,
+                       .seen_at = now,
+                       .received = received,
+                       .key = call->key->id };
+}
+
 static Err write_forwards(Tx *tx, Call *const *calls, size_t count, Error *error)
 {
     TRY(posting_write(tx, calls, count, error));
@@ -81,6 +91,8 @@ static Err write_forwards(Tx *tx, Call *const *calls, size_t count, Error *error
         Forwarding *forwarding = calls[i]->with;
         for (size_t b = 0; b < forwarding->brought_count; b++)
             audit_take(tx, calls[i]->tenant, &forwarding->brought[b]);
+        SiteSeen seen = seen_now(calls[i], (int64_t) forwarding->count, tx->now);
+        site_came(tx, &seen);
         TRY(epoch_get(tx->db, calls[i]->arena, &forwarding->epoch, error));
     }
     return ERR_OK;
@@ -135,14 +147,45 @@ const RouteSet forward_set = {
     .answer = answer_forward,
 };
 
-Err site_get(Call *call, Db *db, Error *error)
+enum { SITE_VERSION, SITE_BACKLOG, SITE_NOW };
+
+// clang-format off
+const Param site_params[] = {
+    [SITE_VERSION] = { "version", PARAM_TEXT, .max = 40, .help = "Of the site's Peal" },
+    [SITE_BACKLOG] = { "backlog", PARAM_INT, .max = INT32_MAX, .help = "Rows that it has still to hand on" },
+    [SITE_NOW]     = { "now",     PARAM_TIME, .help = "What time it is at the site" },
+    { 0 },
+};
+// clang-format on
+
+static Err tell_site(Call *call, Error *error)
 {
-    Epoch epoch;
-    TRY(epoch_get(db, call->arena, &epoch, error));
+    (void) error;
     JsonOut *json = call_json(call, 200);
     json_open(json, '{');
     json_put_str(json, S("site"), call->key->site_name);
-    put_epoch(json, &epoch);
+    put_epoch(json, call->with);
     json_close(json, '}');
+    return ERR_OK;
+}
+
+// site_get answers a site, and notes that it was there and what it tells of itself.
+Err site_get(Call *call, Tx *tx, Error *error)
+{
+    Epoch *epoch = ARENA_NEW(call->arena, Epoch);
+    Instant at = INSTANT_NONE;
+    SiteSeen seen = seen_now(call, 0, tx->now);
+    TRY(epoch_get(tx->db, call->arena, epoch, error));
+    bool tells = param_text(call, SITE_VERSION, &seen.version);
+    tells = param_int(call, SITE_BACKLOG, &seen.backlog) && tells;
+    tells = param_time(call, SITE_NOW, &at) && tells;
+    seen.skew = tells ? at - tx->now : 0;
+    seen.told_at = tx->now;
+    if (tells)
+        site_tells(tx, &seen);
+    else
+        site_came(tx, &seen);
+    call->with = epoch;
+    call_later(call, tell_site);
     return ERR_OK;
 }

@@ -209,11 +209,22 @@ Err operation_create(Call *call, Tx *tx, Error *error);
 // operation_begun tells of the operation that was begun, which is call->with.
 Err operation_begun(Call *call, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);
+Err operation_list(Call *call, Db *db, Error *error);
+Err operation_pause(Call *call, Tx *tx, Error *error);
+Err operation_resume(Call *call, Tx *tx, Error *error);
+Err operation_cancel(Call *call, Tx *tx, Error *error);
+
+// installation_api.c: the processes that share the store, those that hand on to it, and how this
+// one is set up.
+Err node_list(Call *call, Db *db, Error *error);
+Err site_list(Call *call, Db *db, Error *error);
+Err settings_get(Call *call, Db *db, Error *error);
 
 // forward_api.c
 Err forward_rows_read(Call *call, Error *error);
 extern const RouteSet forward_set;
-Err site_get(Call *call, Db *db, Error *error);
+extern const Param site_params[];
+Err site_get(Call *call, Tx *tx, Error *error);
 
 // claim_api.c
 Err claim_read(Call *call, Error *error);

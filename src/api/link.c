@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/time.h"
+#include "base/version.h"
 #include "net/transfer.h"
 #include "store/site.h"
 
@@ -91,11 +93,38 @@ static void hear(Link *link, const SiteEpoch *heard)
                  log_quote(S("central is older than it was: what is kept is handed on again")));
 }
 
+// Telling is what a site tells of itself.
+typedef struct Telling {
+    const LinkOptions *options;
+    int64_t backlog;
+    Instant now;
+} Telling;
+
+static Err look(Tx *tx, void *with, Error *error)
+{
+    Telling *telling = with;
+    const LinkOptions *options = telling->options;
+    telling->now = tx->now;
+    return site_backlog(tx, options->tenant, options->rule, &telling->backlog, error);
+}
+
+// site_path asks how central stands, and tells how the site does, where that can be told.
+static Str site_path(Link *link, Arena *arena)
+{
+    char now[TIME_TEXT_MAX];
+    Error error = { 0 };
+    Telling telling = { .options = &link->options };
+    if (writer_run(link->options.writer, look, &telling, &error) != ERR_OK)
+        return S("/v1/site");
+    return str_format(arena, "/v1/site?version=" PEAL_VERSION "&backlog=%lld&now=%.*s",
+                      (long long) telling.backlog, STR_ARG(time_text(telling.now, now)));
+}
+
 static void ask_epoch(Link *link)
 {
     DEFER(arena_done) Arena arena = { 0 };
     const Json *body;
-    TransferResult result = get(link, &arena, S("/v1/site"));
+    TransferResult result = get(link, &arena, site_path(link, &arena));
     if (result.problem != TRANSFER_ANSWERED || result.status != 200 ||
         json_parse(&arena, result.body, &body, NULL) != ERR_OK) {
         log_debug("site.unanswered", "status=%d", result.status);

@@ -15,7 +15,7 @@ static Err read_request(const Call *call, Operation *ret, Error *error)
                         .is_dry = body.is_dry };
     bool is_action = operation_action(str_from(operation_words[body.action]), ret);
     assert(is_action);
-    return operation_check(ret, body.filter, error);
+    return operation_check(call->arena, ret, body.filter, error);
 }
 
 Err operation_begun(Call *call, Error *error)
@@ -49,6 +49,19 @@ Err operation_create(Call *call, Tx *tx, Error *error)
     return ERR_OK;
 }
 
+static void put_sample(JsonOut *json, Str sample)
+{
+    json_key(json, S("sample"));
+    json_open(json, '[');
+    for (; sample.len >= sizeof(Uuid); sample = str_skip(sample, sizeof(Uuid))) {
+        Uuid id;
+        char text[UUID_TEXT_LEN + 1];
+        memcpy(id.b, sample.at, sizeof id.b);
+        json_add_str(json, uuid_text(id, text));
+    }
+    json_close(json, ']');
+}
+
 static void put_operation(const Call *call, JsonOut *json, const Operation *operation)
 {
     json_put_id(json, S("id"), operation->id);
@@ -63,9 +76,11 @@ static void put_operation(const Call *call, JsonOut *json, const Operation *oper
     json_put_i64(json, S("done"), operation->done);
     json_put_i64(json, S("skipped"), operation->skipped);
     json_put_i64(json, S("failed"), operation->failed);
-    json_put_str(json, S("state"), str_from(operation_state_text(operation->state)));
+    json_put_str(json, S("state"), str_from(operation_state_text(operation)));
     json_put_time(json, S("createdAt"), operation->created_at);
     json_put_time(json, S("finishedAt"), operation->finished_at);
+    if (operation->is_dry)
+        put_sample(json, operation->sample);
     if (operation->kind == OPERATION_VERIFY && operation->state == OPERATION_DONE)
         put_verdict(call, json, &operation->verdict);
 }
@@ -93,4 +108,63 @@ Err operation_get(Call *call, Db *db, Error *error)
     put_operation(call, json, &operation);
     json_close(json, '}');
     return ERR_OK;
+}
+
+Err operation_list(Call *call, Db *db, Error *error)
+{
+    Walk walk;
+    Seen seen;
+    Operation *rows;
+    TRY(call_walk(call, &walk, error));
+    TRY(operation_page(db, call->arena, call->tenant, &walk, &rows, &seen, error));
+    JsonOut *json = page_open(call);
+    for (size_t i = 0; i < seen.count; i++) {
+        json_open(json, '{');
+        put_operation(call, json, &rows[i]);
+        json_close(json, '}');
+    }
+    page_close(call, &seen);
+    return ERR_OK;
+}
+
+static Err tell_turned(Call *call, Error *error)
+{
+    (void) error;
+    JsonOut *json = call_json(call, 200);
+    json_open(json, '{');
+    put_operation(call, json, call->with);
+    json_close(json, '}');
+    return ERR_OK;
+}
+
+static Err turn(Call *call, Tx *tx, OperationTurn to, Error *error)
+{
+    Uuid id;
+    Operation *operation = ARENA_NEW(call->arena, Operation);
+    TRY(call_id(call, 0, &id, error));
+    TRY(operation_turn(tx, call->tenant, id, to, operation, error));
+    // Its texts lie in the transaction's memory, which ends before the answer is written.
+    operation->filter = str_dup(call->arena, operation->filter);
+    if (operation->reason.at)
+        operation->reason = str_dup(call->arena, operation->reason);
+    if (operation->sample.at)
+        operation->sample = str_dup(call->arena, operation->sample);
+    call->with = operation;
+    call_later(call, tell_turned);
+    return ERR_OK;
+}
+
+Err operation_pause(Call *call, Tx *tx, Error *error)
+{
+    return turn(call, tx, OPERATION_PAUSE, error);
+}
+
+Err operation_resume(Call *call, Tx *tx, Error *error)
+{
+    return turn(call, tx, OPERATION_RESUME, error);
+}
+
+Err operation_cancel(Call *call, Tx *tx, Error *error)
+{
+    return turn(call, tx, OPERATION_CANCEL, error);
 }

@@ -195,8 +195,8 @@ const Route routes[] = {
     { "GET",    "/v1/definitions",              AUTHORS | OPERATORS, READS(export_list),
       "List definitions of a kind as apply takes them, with references for their secrets", .params = export_params, PAGE(exported_shape) },
 
-    { "GET",    "/v1/site",                     SITES,     READS(site_get),
-      "Which site the key is for, and central's epoch", GIVES(200, site_shape) },
+    { "GET",    "/v1/site",                     SITES,     WRITES(site_get),
+      "Which site the key is for, and central's epoch; what it tells of itself is kept", .params = site_params, GIVES(200, site_shape) },
     { "POST",   "/v1/site/forward",             SITES,     FORWARDS(forward_rows_read),
       "Hand on what a site took in; a row that came before is a duplicate", EVENTS_IN(MEDIA_JSON, forward_body_shape), GIVES(200, forwarded_shape),
       .example = "{\"rows\":[{\"id\":\"01975e3c-7a4b-7000-8000-2c9d3f5b1a60\",\"kind\":\"event\",\"body\":{\"kind\":\"order.paid\"}}]}" },
@@ -290,6 +290,14 @@ const Route routes[] = {
       .example = "{\"action\":\"retry\",\"filter\":{\"state\":\"parked\"}}" },
     { "GET",    "/v1/operations/{id}",          AUDITORS,  READS(operation_get),
       "How far an operation has come; audit-export sees those that verify", GIVES(200, operation_shape) },
+    { "GET",    "/v1/operations",               READERS,   READS(operation_list),
+      "List operations, newest first", PAGE(operation_shape) },
+    { "POST",   "/v1/operations/{id}/pause",    OPERATORS, FIRST(operation_pause),
+      "Let an operation rest where it is; what it did stays", BARE, GIVES(200, operation_shape) },
+    { "POST",   "/v1/operations/{id}/resume",   OPERATORS, FIRST(operation_resume),
+      "Let an operation go on that was paused", BARE, GIVES(200, operation_shape) },
+    { "POST",   "/v1/operations/{id}/cancel",   OPERATORS, FIRST(operation_cancel),
+      "End an operation where it is; what it did stays", BARE, GIVES(200, operation_shape) },
 
     DEFINITION_TABLE(DEFINITION_ROUTES)
     { "POST",   "/v1/channels/{id}/rotate",     AUTHORS,   WRITES(channel_rotate),
@@ -468,6 +476,13 @@ const Route routes[] = {
       .example = "{\"name\":\"Acme\"}" },
     { "DELETE", "/v1/tenants/{id}",             SYSTEM,    WRITES(tenant_delete),
       "Delete a tenant that has nothing left; its history stays", GIVES_NOTHING },
+
+    { "GET",    "/v1/nodes",                    READERS,   READS(node_list),
+      "List the processes that share the store, newest first", PAGE(node_shape) },
+    { "GET",    "/v1/sites",                    READERS,   READS(site_list),
+      "List the sites that have handed something on or have a key, by name", PAGE(site_row_shape) },
+    { "GET",    "/v1/settings",                 SYSTEM,    READS(settings_get),
+      "How this node is set up, where each setting comes from, and facts about the store; secrets are never shown", GIVES(200, settings_shape) },
 
     { "GET",    "/v1/clock",                    READERS,   STARTS(clock_get),
       "What time Peal takes it to be", GIVES(200, clock_shape) },

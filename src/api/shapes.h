@@ -127,6 +127,11 @@ extern const Shape operation_body_shape;
 extern const Shape operation_begun_shape;
 extern const Shape operation_shape;
 
+// installation_api.c
+extern const Shape node_shape;
+extern const Shape site_row_shape;
+extern const Shape settings_shape;
+
 // jobs_api.c
 typedef struct RunBody {
     Str entity;

@@ -82,23 +82,45 @@ const CommandOption doctor_options[] = { STORE_ROWS, TLS_ROWS, { 0 } };
 // Sources is where an option may come from, in the order in which they win.
 typedef struct Sources {
     const CommandArgs *args;
+    Str path; // of the file; none
     Settings settings;
 } Sources;
 
-// option looks an option up: the flag, else PEAL_NAME, else the file, else none.
+// SaidOption is what an option is set to, and where that was said.
+typedef struct SaidOption {
+    Str value, origin;
+} SaidOption;
+
+static Str variable_of(Arena *arena, const char *name)
+{
+    Buf text = buf_new(arena, strlen(name) + strlen("PEAL_"));
+    buf_add(&text, S("PEAL_"));
+    for (const char *at = name; *at; at++)
+        buf_add_char(&text, *at == '-' ? '_' : (char) (*at >= 'a' && *at <= 'z' ? *at - 32 : *at));
+    return buf_str(&text);
+}
+
+// find looks an option up: the flag, else PEAL_NAME, else the file, else none.
+static SaidOption find(const Sources *sources, const char *name)
+{
+    Arena *arena = args_arena(sources->args);
+    const char *given = args_option(sources->args, name);
+    if (given)
+        return (SaidOption){ str_from(given), S("flag") };
+    Str variable = variable_of(arena, name);
+    const char *value = getenv(str_z(arena, variable));
+    if (value && *value)
+        return (SaidOption){ str_from(value), STR_JOIN(arena, S("env "), variable) };
+    const Setting *setting = settings_find(&sources->settings, name);
+    if (setting)
+        return (SaidOption){ setting->value,
+                             str_format(arena, "%.*s:%zu", STR_ARG(sources->path), setting->line) };
+    return (SaidOption){ STR_NONE, S("default") };
+}
+
 static Str option(const Sources *sources, const char *name)
 {
-    const CommandArgs *args = sources->args;
-    const char *given = args_option(args, name);
-    if (given)
-        return str_from(given);
-    char variable[64] = "PEAL_";
-    size_t len = strlen(variable);
-    for (const char *at = name; *at && len + 1 < sizeof variable; at++)
-        variable[len++] = *at == '-' ? '_' : (char) (*at >= 'a' && *at <= 'z' ? *at - 32 : *at);
-    variable[len] = '\0';
-    const char *value = getenv(variable);
-    return value && *value ? str_from(value) : settings_find(&sources->settings, name);
+    return find(sources, name).value;
 }
 
 // is_switch is true for the one flag that an installation sets for good.
@@ -114,6 +136,7 @@ static Err read_file(const CommandArgs *args, Sources *sources, Error *error)
     if (!path.at)
         return ERR_OK;
     TRY(settings_read(args_arena(args), path, &sources->settings, error));
+    sources->path = path;
     for (size_t i = 0; i < sources->settings.count; i++) {
         const Setting *setting = &sources->settings.rows[i];
         bool is_known = false;
@@ -292,8 +315,63 @@ static Err read_site(const Sources *sources, Config *config, Error *error)
     return address_policy_parse(S("0.0.0.0/0,::/0"), &config->addresses, error);
 }
 
+// usual is what holds where nothing is said; none where that is nothing.
+static Str usual(Arena *arena, const Config *config, Str name)
+{
+    const struct {
+        Str name, value;
+    } rows[] = {
+        { S("store"), config->store },
+        { S("listen"), config->listen },
+        { S("state-dir"), config->guard.state_folder },
+        { S("node-name"), config->node_name },
+        { S("clock"), S("system") },
+        { S("plain"), S("false") },
+        { S("payload-max"), S(MACRO_TEXT(PAYLOAD_MAX_MIB) "M") },
+        { S("body-max"), S(MACRO_TEXT(BODY_MAX_MIB) "M") },
+        { S("bodies-max"), S(MACRO_TEXT(BODIES_MAX_MIB) "M") },
+        { S("keep"), duration_text(arena, PURGE_KEPT) },
+        { S("host-concurrency"), S(MACRO_TEXT(HOST_CONCURRENCY)) },
+        { S("log-level"), S("info") },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (str_eq(rows[i].name, name))
+            return rows[i].value;
+    return STR_NONE;
+}
+
+// tell_settings keeps how each option is set, for whoever looks; a switch that was not given is
+// false. What is a secret is never kept.
+static void tell_settings(const Sources *sources, const CommandOption *options, Config *config)
+{
+    Arena *arena = args_arena(sources->args);
+    SettingTold *told = ARENA_ARRAY(arena, SettingTold, SETTINGS_MAX + 1);
+    size_t count = 0;
+    for (const CommandOption *row = options; row->name && count < SETTINGS_MAX; row++) {
+        SaidOption found = { STR_NONE, S("default") };
+        if (row->value || is_switch(row->name))
+            found = find(sources, row->name);
+        if (!row->value && args_flag(sources->args, row->name))
+            found = (SaidOption){ S("true"), S("flag") };
+        if (!found.value.at)
+            found.value = row->value || is_switch(row->name)
+                              ? usual(arena, config, str_from(row->name))
+                              : S("false");
+        told[count++] = (SettingTold){ str_from(row->name), found.value, found.origin, false };
+    }
+    told[count++] =
+        (SettingTold){ .name = S("admin-key"),
+                       .origin = config->admin_key.at ? S("env PEAL_ADMIN_KEY") : S("default"),
+                       .is_secret = true };
+    config->settings = told;
+    config->setting_count = count;
+}
+
 Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *error)
 {
+    static const CommandOption *const options[] = {
+        [CONFIG_SERVE] = serve_options, [CONFIG_DEV] = dev_options, [CONFIG_SITE] = site_options
+    };
     bool is_dev = use == CONFIG_DEV;
     Arena *arena = args_arena(args);
     Sources sources = { .args = args };
@@ -325,6 +403,7 @@ Err config_read(const CommandArgs *args, ConfigUse use, Config *ret, Error *erro
     const char *admin_key = getenv("PEAL_ADMIN_KEY");
     ret->admin_key = admin_key && *admin_key ? str_from(admin_key) : STR_NONE;
 
+    tell_settings(&sources, options[use], ret);
     TRY(read_limits(&sources, ret, error));
     TRY(read_kept(&sources, ret, error));
     TRY(read_host_max(&sources, ret, error));

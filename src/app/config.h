@@ -3,6 +3,7 @@
 // Options are rows (config.c): the flag, the variable, the default and the help in one place.
 #pragma once
 
+#include "api/api.h"
 #include "base/arena.h"
 #include "base/crypto.h"
 #include "base/err.h"
@@ -41,6 +42,8 @@ typedef struct Config {
     bool is_empty;            // dev without the demo
     bool opens_console;       // dev that shows its console in a browser
     bool is_private;          // dev that reaches nothing outside (app/private.h)
+    const SettingTold *settings; // how each option is set, for whoever looks (api.h)
+    size_t setting_count;
     Str central, central_key; // of a site: where it hands on, and its key there; none: it is none
 } Config;
 

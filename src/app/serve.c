@@ -256,6 +256,9 @@ static Err open_program(Program *program, Error *error)
                           .body_max = config->body_max,
                           .waiting_max = program->descriptors.connections_max / 4 * 3,
                           .version = PEAL_VERSION,
+                          .real = &program->real,
+                          .settings = config->settings,
+                          .setting_count = config->setting_count,
                           .started_at = clock_now(&program->real) };
     return open_server(program, error);
 }
@@ -384,6 +387,7 @@ static Err open_store(Program *program, Error *error)
     };
     program->engine = engine_new(&options);
     program->api.engine = program->engine;
+    program->api.node = program->store.node;
     program->api.feed = feed_open(&program->api); // before whoever may wake it
     program->bell = bell_open(&(BellOptions){ .url = config->store,
                                               .clock = &program->clock,

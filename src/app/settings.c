@@ -42,10 +42,10 @@ Err settings_read(Arena *arena, Str path, Settings *ret, Error *error)
     return ERR_OK;
 }
 
-Str settings_find(const Settings *settings, const char *name)
+const Setting *settings_find(const Settings *settings, const char *name)
 {
     for (size_t i = 0; i < settings->count; i++)
         if (str_eq(settings->rows[i].name, str_from(name)))
-            return settings->rows[i].value;
-    return STR_NONE;
+            return &settings->rows[i];
+    return NULL;
 }

@@ -25,4 +25,4 @@ typedef struct Settings {
 } Settings;
 
 Err settings_read(Arena *arena, Str path, Settings *ret, Error *error) MUST_USE;
-Str settings_find(const Settings *settings, const char *name); // none when it is not there
+const Setting *settings_find(const Settings *settings, const char *name); // NULL: not there

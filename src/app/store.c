@@ -1,6 +1,7 @@
 #include "app/store.h"
 
 #include "base/log.h"
+#include "base/version.h"
 #include "store/curve.h"
 #include "store/inbox.h"
 #include "store/meta.h"
@@ -59,8 +60,8 @@ static Err begin(Tx *tx, void *with, Error *error)
     if (start->clock->is_manual && others > 0)
         return fail(error, ERR_CONFLICT,
                     "a manual clock needs the store to itself: another node lives");
-    TRY(node_join(tx, start->config->node_name, start->clock->is_manual, clock_now(start->real),
-                  &start->up->node, error));
+    TRY(node_join(tx, start->config->node_name, S(PEAL_VERSION), start->clock->is_manual,
+                  clock_now(start->real), &start->up->node, error));
     TRY(meta_get(tx->db, &tx->arena, META_CLOCK, &stood_at, error));
     if (!stood_at.at || !str_to_i64(stood_at, 0, INT64_MAX, &start->clock_stood_at))
         start->clock_stood_at = INSTANT_NONE;

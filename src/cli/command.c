@@ -48,7 +48,8 @@ static const Command *const client_rows[] = {
     &command_keys,     &command_tenants,     &command_surveys,      &command_campaigns,
     &command_apply,    &command_diff,        &command_export,       &command_hold,
     &command_release,  &command_clock,       &command_tick,         &command_health,
-    &command_top,
+    &command_top,      &command_operations,  &command_nodes,        &command_sites,
+    &command_settings,
 };
 
 static const Command *const offline_rows[] = {

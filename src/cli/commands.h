@@ -27,6 +27,12 @@ extern const Command command_inbox;
 // outbox.c
 extern const Command command_outbox;
 
+// operations.c
+extern const Command command_operations;
+// installation.c
+extern const Command command_nodes;
+extern const Command command_sites;
+extern const Command command_settings;
 // poll_groups.c
 extern const Command command_poll_groups;
 

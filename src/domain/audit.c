@@ -346,6 +346,7 @@ static AuditKind kind_of(FactKind kind)
         [FACT_SURVEY_PUBLISHED] = AUDIT_SURVEY_PUBLISHED,
         [FACT_SESSION_OPENED] = AUDIT_SESSION_OPENED,
         [FACT_SESSION_CLOSED] = AUDIT_SESSION_CLOSED,
+        [FACT_OPERATION_ENDED] = AUDIT_OPERATOR_OPERATION,
     };
     return kinds[kind];
 }

@@ -26,7 +26,7 @@
     X(KEY_MADE,            "key.made",            "the key's id")                 \
     X(KEY_DELETED,         "key.deleted",         "the key's id")                 \
     X(TENANT_MADE,         "tenant.made",         "the tenant's id")              \
-    X(OPERATION,           "operation.made",      "the operation's id")           \
+    X(OPERATION,           "operation.made",      "the operation's id; id/paused, id/resumed, id/cancelled") \
     X(KEY_CHANGED,         "key.changed",         "the key's id")                 \
     X(TENANT_CHANGED,      "tenant.changed",      "the tenant's id")              \
     X(TENANT_DELETED,      "tenant.deleted",      "the tenant's id")              \
@@ -40,7 +40,8 @@
     X(EVENT,               "event.taken",         "the event's kind")             \
     X(SURVEY_PUBLISHED,    "survey.published",    "survey/version")               \
     X(SESSION_OPENED,      "session.opened",      "the session's id, and the id and name of its key") \
-    X(SESSION_CLOSED,      "session.closed",      "the same")
+    X(SESSION_CLOSED,      "session.closed",      "the same") \
+    X(OPERATION_ENDED,     "operation.ended",     "JSON: what it was, its counts, filter and reason")
 // clang-format on
 
 typedef enum FactKind {

@@ -12,9 +12,14 @@
 Err beat_run(Tx *tx, const EngineOptions *options, DutyReport *ret, Error *error)
 {
     Instant real_now = clock_now(options->real);
-    TRY(node_beat(tx, options->node, real_now, error));
     TRY(node_others(tx->db, options->node, real_now, &ret->other_nodes, error));
-    return node_offset(tx->db, options->real, &ret->clock, error);
+    TRY(node_offset(tx->db, options->real, &ret->clock, error));
+    // What is measured is what our offset still lacks: together they are the machine's own.
+    NodeBeat beat = { .node = options->node,
+                      .real_now = real_now,
+                      .clock_offset = options->real->offset + ret->clock.span,
+                      .leases = ret->leases };
+    return node_beat(tx, &beat, error);
 }
 
 void beat_take(Engine *engine, const DutyReport *report)

@@ -98,6 +98,7 @@ static Err run(Tx *tx, DutyName name, const Round *round, DutyReport *ret, Error
     *ret = (DutyReport){ .fault = state->has_failed ? state->fault : NULL,
                          .tried = state->tried,
                          .trial = round->engine->trial,
+                         .leases = round->engine->in_flight,
                          .unpacking = &round->engine->unpacking,
                          .firing = { .max = round->engine->fire_max,
                                      .carries_back = !round->engine->is_carried_back,

@@ -78,6 +78,7 @@ typedef struct DutyReport {
     CampaignTally rows;  // of campaigns
     int64_t curves;      // of the sample: what was written (store/curve.h)
     int64_t other_nodes; // that live, as the beat saw
+    int64_t leases;      // of the beat: given, what this node has claimed
     ClockOffset clock;   // the server's, as the beat saw
 } DutyReport;
 

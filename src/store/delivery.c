@@ -559,6 +559,8 @@ static const char *const state_words[] = {
         NULL,
 };
 
+static const Field id_row = { NULL, FIELD_ID };
+
 // clang-format off
 #define AT(member) 0, offsetof(DeliveryFilter, member)
 static const Field filter_rows[] = {
@@ -573,6 +575,9 @@ static const Field filter_rows[] = {
     { "site",    FIELD_TEXT, AT(site),    .max = SITE_NAME_MAX },
     { "from",    FIELD_TIME, AT(from) },
     { "to",      FIELD_TIME, AT(to) },
+    { "q",       FIELD_TEXT, AT(q),       .max = DELIVERY_QUERY_MAX },
+    { "stuck",   FIELD_BOOL, AT(is_stuck) },
+    { "ids",     FIELD_LIST, AT(ids),     .count = offsetof(DeliveryFilter, id_count), .min = 1, .max = DELIVERY_IDS_MAX, .of = &id_row },
 };
 // clang-format on
 #undef AT
@@ -592,11 +597,11 @@ const Shape delivery_filter_shape = {
     .check = check_cause,
 };
 
-Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret, Error *error)
+Err delivery_filter_read(Arena *arena, const Json *source, Str pointer, DeliveryFilter *ret,
+                         Error *error)
 {
     DeliveryFilter filter = delivery_filter_any();
-    // No arena: none of the rows makes anything.
-    TRY(fields_read(NULL, source, pointer, &delivery_filter_shape, &filter, error));
+    TRY(fields_read(arena, source, pointer, &delivery_filter_shape, &filter, error));
     *ret = filter;
     return ERR_OK;
 }
@@ -877,6 +882,50 @@ Err delivery_rules_of_event(Db *db, Arena *arena, int64_t tenant, Uuid event, in
     return ERR_OK;
 }
 
+static int order_ids(const void *left, const void *right)
+{
+    return uuid_cmp(*(const Uuid *) left, *(const Uuid *) right);
+}
+
+static Uuid uuid_before(Uuid id)
+{
+    for (size_t i = sizeof id.b; i-- > 0 && id.b[i]-- == 0;)
+        ;
+    return id;
+}
+
+// walk_named walks along the ids that the filter names instead of an index: each is asked for alone
+// and all of them together, so that what else the filter says is asked of it as of any other.
+static Err walk_named(Db *db, Arena *arena, const IdSource *source, const DeliveryFilter *filter,
+                      const FilterArgs *args, const Walk *walk, IdsSeen *ret, Error *error)
+{
+    size_t limit = (size_t) walk->limit, asked = 0, at = 0;
+    Rows *rows = ARENA_ARRAY(arena, Rows, filter->id_count + 1);
+    FilterArgs *each = ARENA_ARRAY(arena, FilterArgs, filter->id_count + 1);
+    Uuid *ids = arena_copy(arena, filter->ids, filter->id_count * sizeof *ids);
+    qsort(ids, filter->id_count, sizeof *ids, order_ids);
+    for (; at < filter->id_count && asked < limit; at++) {
+        bool is_again = at > 0 && uuid_cmp(ids[at - 1], ids[at]) == 0;
+        if (is_again || uuid_cmp(ids[at], args->bounds.from) <= 0 ||
+            uuid_cmp(ids[at], args->bounds.to) > 0)
+            continue;
+        each[asked] = *args;
+        each[asked].bounds.from = uuid_before(ids[at]);
+        each[asked].bounds.to = ids[at];
+        each[asked].bounds.limit = 1;
+        db_send_row(db, arena, source->find, source->find_columns, &each[asked], &rows[asked]);
+        asked++;
+    }
+    TRY(db_sync(db, error));
+    *ret = (IdsSeen){ .ids = ARENA_ARRAY(arena, Uuid, asked + 1),
+                      .has_more =
+                          at<filter->id_count, .next = at> 0 ? ids[at - 1] : args->bounds.from };
+    for (size_t i = 0; i < asked; i++)
+        if (rows[i].count > 0)
+            ret->ids[ret->count++] = each[i].bounds.to;
+    return ERR_OK;
+}
+
 Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *filter, Uuid until,
                   const Walk *walk, IdsSeen *ret, Error *error)
 {
@@ -894,5 +943,7 @@ Err delivery_walk(Db *db, Arena *arena, int64_t tenant, const DeliveryFilter *fi
         args.bounds.from.b[14] = args.bounds.from.b[15] = 0;
     args.bounds.to = uuid_cmp(until, range.last) < 0 ? until : range.last;
     TRY(walk_after(walk, false, &args.bounds.from, error));
+    if (filter->id_count > 0)
+        return walk_named(db, arena, source, filter, &args, walk, ret, error);
     return walk_ids(db, arena, source, cost_of(filter, source), walk, &args.bounds, ret, error);
 }

@@ -109,19 +109,22 @@ typedef struct DeliveryFilter {
     Instant to;           // triggered before
     bool is_to_list;      // it goes to a list
     bool is_run;          // of a job or an automation
+    bool is_stuck;        // stuck_before is to be set, by whoever knows the moment
+    Uuid *ids;            // these alone; only for delivery_walk()
+    size_t id_count;      // 0: any
 
     // fits asks of what was read whatever else it likes; NULL: nothing. Only for a page.
     bool (*fits)(const DeliveryView *view, const void *with);
     const void *fits_with;
 } DeliveryFilter;
 
-enum { DELIVERY_QUERY_MAX = 200 };
+enum { DELIVERY_QUERY_MAX = 200, DELIVERY_IDS_MAX = 1000 };
 
 DeliveryFilter delivery_filter_any(void);
 
 // delivery_filter_read reads a filter that lies at pointer, by the rows of delivery_filter_shape.
 extern const Shape delivery_filter_shape;
-Err delivery_filter_read(const Json *source, Str pointer, DeliveryFilter *ret,
+Err delivery_filter_read(Arena *arena, const Json *source, Str pointer, DeliveryFilter *ret,
                          Error *error) MUST_USE;
 
 // delivery_page reads deliveries newest first. It walks along the index that meets the fewest: a

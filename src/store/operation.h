@@ -20,6 +20,7 @@ enum {
     OPERATION_REASON_MAX = 500,
     OPERATION_SLICE = 500,
     OPERATION_VERIFIES = 10, // rows of the chain in the time of one action
+    OPERATION_SAMPLE = 5,    // ids that are kept of what one that is dry matched
 };
 
 // OperationKind is what an operation is about.
@@ -33,7 +34,8 @@ typedef enum OperationKind {
 typedef enum OperationState {
     OPERATION_COUNTING,
     OPERATION_RUNNING,
-    OPERATION_DONE
+    OPERATION_DONE,
+    OPERATION_CANCELLED,
 } OperationState;
 
 typedef struct Operation {
@@ -48,8 +50,10 @@ typedef struct Operation {
     int64_t matched;       // while it is counting: so far
     int64_t done, skipped, failed;
     OperationState state;
-    int slices;    // that it was given: who had fewest is next
-    Uuid position; // of the last delivery it looked at
+    bool is_paused; // it gets no slice until somebody lets it go on
+    int slices;     // that it was given: who had fewest is next
+    Uuid position;  // of the last delivery it looked at
+    Str sample;     // of one that is dry: the first ids that it matched, bytes behind one another
     Instant created_at, finished_at;
     AuditVerdict verdict; // of OPERATION_VERIFY: how far it came, and what it found
     AuditHead outside;    // the chain's head as it stood outside when it began
@@ -59,19 +63,31 @@ typedef struct Operation {
 // operation_text is its word.
 bool operation_action(Str text, Operation *ret);
 const char *operation_text(const Operation *operation);
-const char *operation_state_text(OperationState state);
+const char *operation_state_text(const Operation *operation); // also "paused"
 
 // operation_check refuses a filter, lying at /filter, that its action cannot have. operation_filter
 // reads that of an action on deliveries, and restricts it to those that the action is for: parked
 // ones, or live ones for CANCEL. A state that does not fit is refused. error must not be NULL.
-Err operation_check(const Operation *operation, const Json *source, Error *error) MUST_USE;
-Err operation_filter(DeliveryAction action, const Json *source, DeliveryFilter *ret,
-                     Error *error) MUST_USE;
+// What stuck means is frozen at the moment made_at.
+Err operation_check(Arena *arena, const Operation *operation, const Json *source,
+                    Error *error) MUST_USE;
+Err operation_filter(Arena *arena, DeliveryAction action, const Json *source, Instant made_at,
+                     DeliveryFilter *ret, Error *error) MUST_USE;
 
 // operation_add adds one that is still to be counted.
 void operation_add(Tx *tx, const Operation *operation);
 Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
                   Error *error) MUST_USE;
+
+// operation_page lists a tenant's, newest first.
+Err operation_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Operation **ret,
+                   Seen *ret_seen, Error *error) MUST_USE;
+
+// operation_turn pauses one, lets it go on, or cancels it, from its next slice on: what it did
+// stays. Whoever asks twice is told the same. ERR_CONFLICT: it is over, or Peal's own.
+typedef enum OperationTurn { OPERATION_PAUSE, OPERATION_RESUME, OPERATION_CANCEL } OperationTurn;
+Err operation_turn(Tx *tx, int64_t tenant, Uuid id, OperationTurn turn, Operation *ret,
+                   Error *error) MUST_USE;
 
 // operation_verify begins one that verifies the tenant's audit chain, or joins the one that is
 // under way. outside is the chain's head as it stands outside the database (audit_outside.h).

@@ -1,6 +1,7 @@
 #include "store/site.h"
 
 #include "domain/delivery.h"
+#include "store/columns.h"
 #include "store/definition.h"
 #include "store/delivery.h"
 #include "store/lane.h"
@@ -18,9 +19,31 @@ static const Statement insert = {
     .name = "site_insert",
     .scope = STATEMENT_TENANT,
     .params = "it",
-    .sql = "INSERT INTO site (site, tenant, name)"
-           " SELECT COALESCE(MAX(site), 0) + 1, $1, $2 FROM site WHERE 1 = 1"
+    .sql = "INSERT INTO site (site, tenant, name, received)"
+           " SELECT COALESCE(MAX(site), 0) + 1, $1, $2, 0 FROM site WHERE 1 = 1"
            " ON CONFLICT (tenant, name) DO NOTHING",
+};
+
+static const Statement came = {
+    .name = "site_came",
+    .scope = STATEMENT_TENANT,
+    .params = "iiiiu",
+    .sql = "UPDATE site SET seen_at = $3, received = received + $4, key_id = $5"
+           " WHERE tenant = $1 AND site = $2",
+};
+static const Statement told = {
+    .name = "site_told",
+    .scope = STATEMENT_TENANT,
+    .params = "iiiiutiii",
+    .sql = "UPDATE site SET seen_at = $3, received = received + $4, key_id = $5, version = $6,"
+           " backlog = $7, clock_skew = $8, told_at = $9 WHERE tenant = $1 AND site = $2",
+};
+static const Statement page = {
+    .name = "site_page",
+    .scope = STATEMENT_TENANT,
+    .params = "iti",
+    .sql = "SELECT tenant, site, seen_at, received, key_id, version, backlog, clock_skew, told_at,"
+           " name FROM site WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3",
 };
 
 static const Statement find_rule = {
@@ -54,8 +77,18 @@ static const Statement find_last = {
            " WHERE tenant = $1 AND lane = $2 AND step = 1",
 };
 
+// Live are pending, sending, retrying and waiting.
+_Static_assert(DELIVERY_PENDING == 0 && DELIVERY_WAITING == 3, "the SQL names them by number");
+static const Statement live = {
+    .name = "site_backlog",
+    .scope = STATEMENT_TENANT,
+    .params = "ii",
+    .sql = "SELECT COALESCE(CAST(SUM(n) AS BIGINT), 0) FROM counter"
+           " WHERE tenant = $1 AND rule = $2 AND state <= 3",
+};
+
 const Statement *const site_statements[] = {
-    &find, &insert, &find_rule, &find_last, &acknowledged, NULL,
+    &find, &insert, &came, &told, &page, &live, &find_rule, &find_last, &acknowledged, NULL,
 };
 
 Err site_number(Tx *tx, int64_t tenant, Str name, int64_t *ret, Error *error)
@@ -71,6 +104,43 @@ Err site_number(Tx *tx, int64_t tenant, Str name, int64_t *ret, Error *error)
             return fail(error, ERR_CORRUPT, "the site %.*s has no number", STR_ARG(name));
     }
     *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+#define SEEN_COLUMNS                                                                               \
+    COLUMN(SiteSeen, tenant), COLUMN(SiteSeen, site), COLUMN_TIME(SiteSeen, seen_at),              \
+        COLUMN(SiteSeen, received), COLUMN(SiteSeen, key), COLUMN(SiteSeen, version),              \
+        COLUMN(SiteSeen, backlog), COLUMN(SiteSeen, skew), COLUMN_TIME(SiteSeen, told_at)
+static const Columns told_columns = COLUMNS(SiteSeen, SEEN_COLUMNS);
+static const Columns page_columns = COLUMNS(SiteSeen, SEEN_COLUMNS, COLUMN(SiteSeen, name));
+
+void site_came(Tx *tx, const SiteSeen *seen)
+{
+    SiteSeen *kept = arena_copy(&tx->arena, seen, sizeof *seen); // its id is read at the sync
+    db_send_row(tx->db, &tx->arena, &came, &told_columns, kept, NULL);
+}
+
+void site_tells(Tx *tx, const SiteSeen *seen)
+{
+    SiteSeen *kept = arena_copy(&tx->arena, seen, sizeof *seen);
+    db_send_row(tx->db, &tx->arena, &told, &told_columns, kept, NULL);
+}
+
+Err site_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, SiteSeen **ret,
+              Seen *ret_seen, Error *error)
+{
+    Rows rows;
+    Str after;
+    TRY(walk_after_text(walk, &after, error));
+    Value args[] = { value_i64(tenant), value_text(after), value_i64(walk->limit + 1) };
+    TRY(db_query(db, arena, &page, args, &rows, error));
+    SiteSeen *found = ARENA_ARRAY(arena, SiteSeen, rows.count + 1);
+    for (size_t i = 0; i < rows.count; i++)
+        columns_read(&page_columns, rows_at(&rows, i), &found[i]);
+    *ret = found;
+    *ret_seen = walk_counted(walk, rows.count, false, false);
+    if (ret_seen->has_more)
+        ret_seen->next = found[ret_seen->count - 1].name;
     return ERR_OK;
 }
 
@@ -97,6 +167,15 @@ Err site_last(Tx *tx, int64_t tenant, int64_t lane, Instant *ret, Error *error)
     Value args[] = { value_i64(tenant), value_i64(lane) };
     TRY(tx_query(tx, &find_last, args, &rows, error));
     *ret = value_to_i64(&rows.values[0]);
+    return ERR_OK;
+}
+
+Err site_backlog(Tx *tx, int64_t tenant, int64_t rule, int64_t *ret, Error *error)
+{
+    Rows rows;
+    Value args[] = { value_i64(tenant), value_i64(rule) };
+    TRY(tx_query(tx, &live, args, &rows, error));
+    *ret = later(value_to_i64(&rows.values[0]), 0);
     return ERR_OK;
 }
 

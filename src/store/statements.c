@@ -21,6 +21,7 @@
 #include "store/duty.h"
 #include "store/epoch.h"
 #include "store/event.h"
+#include "store/facts.h"
 #include "store/execution.h"
 #include "store/generation.h"
 #include "store/handler.h"
@@ -118,6 +119,7 @@ const Statement *const *const all_statements[] = {
     rate_statements,
     message_statements,
     meta_statements,
+    facts_statements,
     node_statements,
     notification_statements,
     operation_statements,

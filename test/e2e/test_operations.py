@@ -1,7 +1,9 @@
 """Acting on many deliveries at once: what a filter names, counted, step by step, to its end."""
+import json
+
 from harness import equal, eventually, like, main
 from steps import (act, advance, attempts, change_channel, deliveries, delivery, ingest,
-                   ingest_one, make_channel, make_trigger, moment, problems, settle, visit)
+                   ingest_one, make_channel, make_tenant, make_trigger, moment, problems, settle, visit)
 
 BAD = "memory:bad"
 
@@ -231,6 +233,157 @@ def test_one_made_twice_with_a_key_is_one(ctx):
     made = [ctx.peal.post("/v1/operations", body, headers={"Idempotency-Key": "k"},
                           expect=202).json for _ in range(2)]
     equal(made[0], made[1])
+
+
+def look(peal, id):
+    return peal.get(f"/v1/operations/{id}", expect=200).json
+
+
+def turn(peal, id, verb, expect=200):
+    return peal.post(f"/v1/operations/{id}/{verb}", expect=expect).json
+
+
+def test_operations_are_listed_newest_first(ctx):
+    park(ctx.peal, 1)
+    made = [run(ctx.peal, "retry", {"state": "parked"}, dryRun=True)["id"] for _ in range(3)]
+    listed = ctx.peal.get("/v1/operations?limit=2", expect=200).json
+    equal([one["id"] for one in listed["items"]], made[:0:-1])
+    rest = ctx.peal.get(f"/v1/operations?limit=2&cursor={listed['next']}", expect=200).json
+    equal(([one["id"] for one in rest["items"]], rest["next"]), (made[:1], None))
+    like(rest["items"][0], look(ctx.peal, made[0]))
+    equal(make_tenant(ctx.peal, "acme").get("/v1/operations", expect=200).json["items"], [])
+
+
+def test_the_rows_that_were_selected_are_acted_on_alone(ctx):
+    ids = park(ctx.peal, 6)
+    later = wait_in_plan(ctx.peal, 1)
+    chosen = [ids[4], ids[1], ids[1], later[0], "01975e3c-7a4b-7000-8000-2c9d3f5b1a60"]
+    like(run(ctx.peal, "discard", {"ids": chosen}, dryRun=True), {"matched": 2, "sample": [ids[1], ids[4]]})
+    like(run(ctx.peal, "discard", {"ids": chosen}), {"matched": 2, "done": 2, "skipped": 0})
+    equal(states(ctx.peal, [ids[1], ids[4]]), {"discarded"})
+    equal(states(ctx.peal, [ids[0], ids[2], ids[3], ids[5]]), {"parked"})
+    equal(states(ctx.peal, later), {"pending"})
+    like(run(ctx.peal, "discard", {"ids": ids, "trigger": "other"}), {"matched": 0})
+    for wrong in ([], ["x"], ids[:1] * 1001):
+        equal(ctx.peal.post("/v1/operations", {"action": "retry", "filter": {"ids": wrong}}).status, 422)
+
+
+def test_a_thousand_that_were_selected_are_done_in_steps(ctx):
+    ids = park(ctx.peal, 1001)
+    like(run(ctx.peal, "discard", {"ids": ids[:1000]}), {"matched": 1000, "done": 1000})
+    equal(states(ctx.peal, ids[1000:]), {"parked"})
+    equal(len(deliveries(ctx.peal, "&state=discarded")), 1000)
+
+
+def test_a_dry_run_shows_five_of_them(ctx):
+    ids = park(ctx.peal, 7)
+    equal(run(ctx.peal, "retry", {}, dryRun=True)["sample"], sorted(ids)[:5])
+    equal(run(ctx.peal, "retry", {"trigger": "none"}, dryRun=True)["sample"], [])
+    assert "sample" not in run(ctx.peal, "discard", {})
+
+
+def test_what_is_stuck_can_be_cancelled(ctx):
+    make_channel(ctx.peal, "memory:slow", answer="transient")
+    make_trigger(ctx.peal, "slow", eventKind="slow", channel="memory:slow",
+                 retry={"policy": "fixed", "interval": "1h", "max": 10})
+    old = ingest(ctx.peal, visit(), kind="slow")["items"][0]["deliveries"][0]["deliveryId"]
+    settle(ctx.peal)
+    advance(ctx.peal, "20m")
+    new = ingest(ctx.peal, visit(), kind="slow")["items"][0]["deliveries"][0]["deliveryId"]
+    settle(ctx.peal)
+    shown = [one["id"] for one in deliveries(ctx.peal, "&stuck=true")]
+    equal(shown, [old])
+    like(run(ctx.peal, "cancel", {"stuck": True}), {"matched": 1, "done": 1})
+    equal((states(ctx.peal, [old]), states(ctx.peal, [new])), ({"cancelled"}, {"retrying"}))
+    answer = ctx.peal.post("/v1/operations", {"action": "retry", "filter": {"stuck": True}}, expect=422)
+    equal([at for at, _ in problems(answer)], ["/filter/stuck"])
+
+
+def test_what_a_search_finds_is_acted_on(ctx):
+    park(ctx.peal, 2)
+    ctx.peal.post("/v1/events", {"kind": "visit", "recipient": {"address": "needle@example.com"}}, expect=202)
+    settle(ctx.peal)
+    shown = [one["id"] for one in deliveries(ctx.peal, "&state=parked&q=NEEDLE")]
+    equal(len(shown), 1)
+    like(run(ctx.peal, "discard", {"q": "NEEDLE"}), {"matched": 1, "done": 1})
+    equal(states(ctx.peal, shown), {"discarded"})
+    equal(len(deliveries(ctx.peal, "&state=parked")), 2)
+
+
+def test_a_paused_operation_rests_until_it_is_resumed(ctx):
+    """A writer that is busy with one operation stays the same: what counts is that nothing moves
+    between the pause and the resume, also across a restart."""
+    park(ctx.peal, 3000)
+    id = begin(ctx.peal, "discard", {"state": "parked"})["id"]
+    paused = turn(ctx.peal, id, "pause")
+    equal(paused["state"], "paused")
+    equal(turn(ctx.peal, id, "pause"), paused)
+    settle(ctx.peal)
+    equal(look(ctx.peal, id), paused)
+    assert paused["done"] < 3000, paused
+    ctx.peal.restart()
+    settle(ctx.peal)
+    equal(look(ctx.peal, id), paused)
+    equal(len(deliveries(ctx.peal, "&state=discarded")), paused["done"])
+    assert turn(ctx.peal, id, "resume")["state"] != "paused"
+    like(eventually(lambda: done(ctx.peal, id)), {"matched": 3000, "done": 3000})
+    for verb in ("pause", "resume", "cancel"):
+        equal(ctx.peal.post(f"/v1/operations/{id}/{verb}").status, 409, verb)
+
+
+def test_a_cancelled_operation_keeps_what_it_did(ctx):
+    park(ctx.peal, 3000)
+    id = begin(ctx.peal, "discard", {"state": "parked"})["id"]
+    turn(ctx.peal, id, "pause")
+    ended = turn(ctx.peal, id, "cancel")
+    like(ended, {"state": "cancelled", "finishedAt": moment()})
+    equal(turn(ctx.peal, id, "cancel"), ended)
+    settle(ctx.peal)
+    equal(look(ctx.peal, id), ended)
+    equal(len(deliveries(ctx.peal, "&state=discarded")), ended["done"])
+    equal(len(deliveries(ctx.peal, "&state=parked")), 3000 - ended["done"])
+    for verb in ("pause", "resume"):
+        equal(ctx.peal.post(f"/v1/operations/{id}/{verb}").status, 409, verb)
+    like(run(ctx.peal, "discard", {}), {"done": 3000 - ended["done"]})
+
+
+def test_one_that_does_not_exist_cannot_be_turned(ctx):
+    for verb in ("pause", "resume", "cancel"):
+        equal(ctx.peal.post(f"/v1/operations/01975e3c-7a4b-7000-8000-2c9d3f5b1a60/{verb}").status, 404)
+
+
+def told(peal, word):
+    """What the audit tells of operations, in rows whose text has the word."""
+    page = peal.get("/v1/audit?kind=Operator.operation&limit=500", expect=200).json
+    return [text for text in (one["detail"]["text"] for one in page["items"]) if word in text]
+
+
+def test_the_audit_tells_how_an_operation_ended(ctx):
+    ids = park(ctx.peal, 3)
+    run(ctx.peal, "discard", {}, dryRun=True)
+    id = run(ctx.peal, "discard", {"state": "parked", "trigger": "visit"}, reason="test data")["id"]
+    run(ctx.peal, "retry", {"ids": ids * 10}, reason="long")
+    ctx.peal.post("/v1/clock", {"advance": "5s"}, expect=200)
+    row, = eventually(lambda: told(ctx.peal, "test data"))
+    equal(json.loads(row), {"operation": id, "action": "discard", "state": "done", "matched": 3,
+                                      "done": 3, "skipped": 0, "failed": 0, "reason": "test data",
+                                      "filter": {"state": "parked", "trigger": "visit"}})
+    long, = eventually(lambda: told(ctx.peal, '"long"'))
+    equal(len(json.loads(long)["filterHash"]), 64)
+    equal(len(told(ctx.peal, '"matched"')), 2)
+
+
+def test_ten_thousand_are_what_the_preview_said(ctx):
+    for _ in range(10):
+        park(ctx.peal, 1000)
+    previewed = run(ctx.peal, "discard", {"state": "parked"}, dryRun=True)
+    equal(previewed["matched"], 10000)
+    body = {"action": "discard", "filter": {"state": "parked"}}
+    first, second = [ctx.peal.post("/v1/operations", body, headers={"Idempotency-Key": "ten"}, expect=202).json
+                     for _ in range(2)]
+    equal(first, second)
+    like(eventually(lambda: done(ctx.peal, first["id"]), 60), {"matched": 10000, "done": 10000, "skipped": 0})
+    equal(len(ctx.peal.get("/v1/operations", expect=200).json["items"]), 2)
 
 
 if __name__ == "__main__":

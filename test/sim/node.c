@@ -64,7 +64,7 @@ static Err join(Tx *tx, void *with, Error *error)
 {
     Node *node = with;
     TRY(tx_sync(tx, error));
-    return node_join(tx, S("sim"), false, clock_now(&node->clock), &node->number, error);
+    return node_join(tx, S("sim"), S("1"), false, clock_now(&node->clock), &node->number, error);
 }
 
 static Err open_writer(Node *node)

@@ -261,7 +261,7 @@ static Err apply_birth(Tx *tx, void *with, Error *error)
 {
     Life *life = with;
     TRY(tx_sync(tx, error));
-    return node_join(tx, S("node"), false, clock_now(life->options.real), &life->options.node,
+    return node_join(tx, S("node"), S("1"), false, clock_now(life->options.real), &life->options.node,
                      error);
 }
 

@@ -437,9 +437,9 @@ static Err apply_joining(Tx *tx, void *with, Error *error)
 {
     Joining *joining = with;
     if (joining->move == JOIN)
-        return node_join(tx, joining->name, false, joining->at, &joining->node, error);
+        return node_join(tx, joining->name, S("1"), false, joining->at, &joining->node, error);
     if (joining->move == BEAT)
-        return node_beat(tx, joining->node, joining->at, error);
+        return node_beat(tx, &(NodeBeat){ .node = joining->node, .real_now = joining->at }, error);
     node_leave(tx, joining->node, joining->at);
     return ERR_OK;
 }

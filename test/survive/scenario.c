@@ -94,7 +94,7 @@ static Err bootstrap_work(Tx *tx, void *with, Error *error)
     scenario_reseed(scenario);
     TRY(tx_sync(tx, error));
     TRY(key_bootstrap(tx, &scenario->scratch, ADMIN_KEY, &made, error));
-    return node_join(tx, S("survivor"), true, tx->now, &node, error);
+    return node_join(tx, S("survivor"), S("1"), true, tx->now, &node, error);
 }
 
 static Err bootstrap(Scenario *scenario, Error *error)
@@ -336,7 +336,7 @@ static Err round_work(Tx *tx, void *with, Error *error)
     TRY(queue_claim_take(tx, &round->claim, error));
     if (round->renews && round->scenario->held_count > 0)
         TRY(renew(round, tx, error));
-    return node_beat(tx, 1, tx->now, error);
+    return node_beat(tx, &(NodeBeat){ .node = 1, .real_now = tx->now }, error);
 }
 
 static Held held_of(const Claimed *claimed)
