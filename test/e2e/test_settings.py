@@ -1,7 +1,7 @@
 """How a node is set up, which nodes there are, and which sites hand on to it."""
 import json
 
-from harness import equal, eventually, like, main, only, run_peal
+from harness import equal, eventually, like, main, only
 from steps import make_tenant, make_user, moment
 from test_sites import forward, row
 
@@ -14,7 +14,7 @@ def settings(peal):
 def test_each_setting_says_where_it_comes_from(ctx):
     file = ctx.folder / "peal.yaml"
     file.write_text("# a comment\nkeep: 30d\npayload-max: 2M\nbody-max: 8M\n")
-    peal = ctx.start("--config", file, "--body-max", "16M",
+    peal = ctx.start(args=("--config", file, "--body-max", "16M"),
                      env={"PEAL_PAYLOAD_MAX": "3M", "PEAL_HOST_CONCURRENCY": "7"})
     told, items = settings(peal)
     equal(items["keep"], {"name": "keep", "value": "30d", "origin": f"{file}:2", "isSecret": False})
@@ -64,7 +64,7 @@ def test_a_node_tells_of_itself(ctx):
 
 def test_a_node_that_was_killed_is_dead(ctx):
     ctx.peal.get("/v1/nodes", expect=200)
-    ctx.peal.kill()
+    ctx.peal.kill9()
     ctx.peal.start()
     states = eventually(lambda: [one["state"] for one in ctx.peal.get("/v1/nodes", expect=200).json["items"]]
                         if "dead" in ctx.peal.get("/v1/nodes", expect=200).text else None, 30)
@@ -111,12 +111,15 @@ def test_what_a_site_tells_of_itself_is_kept(ctx):
 
 
 def test_the_commands(ctx):
-    run = lambda *words: run_peal(*words, "--url", ctx.peal.url, env={"PEAL_KEY": ctx.peal.key}).stdout
+    run = lambda *words: ctx.peal.cli(*words).out
     make_user(ctx.peal, "site")
     assert "alive" in run("nodes"), run("nodes")
     assert "plant-7" in run("sites"), run("sites")
     assert "payload-max" in run("settings") and "default" in run("settings")
-    assert "No operations" in run("operations"), run("operations")
+    made = ctx.peal.post("/v1/operations", {"action": "retry", "filter": {}}, expect=202).json["id"]
+    eventually(lambda: "done" in run("operations"))
+    assert made in run("operations", "show", made)
+    equal(ctx.peal.cli("operations", "pause", made).code, 1)
 
 
 if __name__ == "__main__":
