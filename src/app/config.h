@@ -39,9 +39,9 @@ typedef struct Config {
     Str url_template;
     Str node_name;
     bool is_dev;
-    bool is_empty;            // dev without the demo
-    bool opens_console;       // dev that shows its console in a browser
-    bool is_private;          // dev that reaches nothing outside (app/private.h)
+    bool is_empty;               // dev without the demo
+    bool opens_console;          // dev that shows its console in a browser
+    bool is_private;             // dev that reaches nothing outside (app/private.h)
     const SettingTold *settings; // how each option is set, for whoever looks (api.h)
     size_t setting_count;
     Str central, central_key; // of a site: where it hands on, and its key there; none: it is none
