@@ -162,7 +162,7 @@ def queue_of(kind):
             " GROUP BY tenant, rule, lane, site, state",
             "INSERT INTO counter (writer, tenant, rule, lane, site, state, n) SELECT 0, 2 + i % 1000, 1000 + i, 1000 + i,"
             f" 0, 0, 1 FROM {NUMBERS[kind].format(rows=OTHERS)} AS numbers",
-            *(f"INSERT INTO site (tenant, site, name) VALUES (1, {n}, 'plant-{n}')"
+            *(f"INSERT INTO site (tenant, site, name, received) VALUES (1, {n}, 'plant-{n}', 0)"
               for n in range(1, SITES + 1))]
 
 

@@ -103,7 +103,7 @@ static const Statement operation_old = {
     .name = "purge_operation",
     .scope = STATEMENT_TENANT,
     .params = "iuui",
-    OLD_ROWS("operation", "id", "state = 'done' AND finished_at < $4", ""),
+    OLD_ROWS("operation", "id", "state IN ('done', 'cancelled') AND finished_at < $4", ""),
 };
 static const Statement key_edge = {
     .name = "purge_key_edge",

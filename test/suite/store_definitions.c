@@ -439,7 +439,12 @@ static Err apply_joining(Tx *tx, void *with, Error *error)
     if (joining->move == JOIN)
         return node_join(tx, joining->name, S("1"), false, joining->at, &joining->node, error);
     if (joining->move == BEAT)
-        return node_beat(tx, &(NodeBeat){ .node = joining->node, .real_now = joining->at }, error);
+        return node_beat(tx,
+                         &(NodeBeat){ .node = joining->node,
+                                      .real_now = joining->at,
+                                      .clock_offset = -SPAN_SECOND,
+                                      .leases = 7 },
+                         error);
     node_leave(tx, joining->node, joining->at);
     return ERR_OK;
 }
@@ -499,6 +504,34 @@ static void a_node_lives_while_it_beats_and_is_connected(void)
     join(&store, (Joining){ .at = BEGINNING, .node = 1, .move = LEAVE });
     CHECK(others(&store, 0, BEGINNING) == 0);
     db_close(here);
+}
+
+static NodeRow *nodes(Store *store, int64_t node, Instant at)
+{
+    Seen seen;
+    NodeRow *rows;
+    Walk walk = { .limit = 9 };
+    MUST(store, node_page(store->db, &store->arena, node, at, &walk, &rows, &seen, &store->error));
+    CHECK(seen.count == 3 && !seen.has_more);
+    return rows;
+}
+
+static void a_node_tells_of_itself(void)
+{
+    STORE(store);
+    join(&store, (Joining){ S("left"), BEGINNING, 1, JOIN });
+    join(&store, (Joining){ S("dead"), BEGINNING, 2, JOIN });
+    join(&store, (Joining){ S("here"), BEGINNING, 3, JOIN });
+    join(&store, (Joining){ .at = BEGINNING + NODE_BEAT, .node = 2, .move = BEAT });
+    join(&store, (Joining){ .at = BEGINNING + 1, .node = 1, .move = LEAVE });
+    NodeRow *rows = nodes(&store, 3, BEGINNING + NODE_BEAT);
+    CHECK(rows[0].node == 3 && rows[0].state == NODE_ALIVE); // it asks
+    CHECK(rows[1].node == 2 && rows[1].state == NODE_DEAD);  // it has no connection
+    CHECK(rows[1].beat_at == BEGINNING + NODE_BEAT && rows[1].clock_offset == -SPAN_SECOND);
+    CHECK(rows[1].leases == 7); // until they have lapsed
+    CHECK(rows[2].node == 1 && rows[2].state == NODE_LEFT && rows[2].leases == 0);
+    CHECK(str_eq(rows[2].name, S("left")) && str_eq(rows[2].version, S("1")));
+    CHECK(nodes(&store, 3, BEGINNING + NODE_BEAT + NODE_LEASE)[1].leases == 0);
 }
 
 static void the_servers_clock_can_be_measured(void)
@@ -702,6 +735,7 @@ static const Test tests[] = {
     TEST(a_database_knows_what_it_is),
     TEST(nodes_are_numbered),
     TEST(a_node_lives_while_it_beats_and_is_connected),
+    TEST(a_node_tells_of_itself),
     TEST(the_servers_clock_can_be_measured),
     TEST(migrations_run_once),
     TEST(tenants_are_numbered_and_equipped),

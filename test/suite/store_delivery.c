@@ -537,6 +537,66 @@ static void an_operation_counts_before_it_acts(void)
     CHECK(finish(&store, &many).done == 4);
 }
 
+typedef struct Turning {
+    Uuid id;
+    OperationTurn turn;
+    Operation operation;
+} Turning;
+
+static Err apply_turn(Tx *tx, void *with, Error *error)
+{
+    Turning *turning = with;
+    return operation_turn(tx, TENANT, turning->id, turning->turn, &turning->operation, error);
+}
+
+static Err turn(Store *store, const Many *many, OperationTurn to)
+{
+    Turning turning = { .id = many->operation.id, .turn = to };
+    return writer_run(store->writer, apply_turn, &turning, &store->error);
+}
+
+static void slice(Store *store, Many *many)
+{
+    many->is_new = false;
+    MUST(store, writer_run(store->writer, apply_many, many, &store->error));
+}
+
+// An operation that is paused gets no slice, whatever it was at; one that was cancelled never
+// again.
+static void an_operation_rests_and_ends_where_it_is(void)
+{
+    STORE(store);
+    publish(&store, TENANT, PLAIN);
+    for (int i = 0; i < 6; i++)
+        in_state(&store, DELIVERY_PARKED);
+    Many many = many_of(&store, DELIVERY_ACTION_DISCARD, "{}", 2);
+    MUST(&store, writer_run(store.writer, apply_many, &many, &store.error));
+    MUST(&store, turn(&store, &many, OPERATION_PAUSE));
+    slice(&store, &many);
+    CHECK(!many.has_more && operation_of(&store, &many).state == OPERATION_COUNTING);
+    MUST(&store, turn(&store, &many, OPERATION_RESUME));
+    slice(&store, &many);
+    slice(&store, &many);
+    MUST(&store, turn(&store, &many, OPERATION_PAUSE));
+    MUST(&store, turn(&store, &many, OPERATION_PAUSE));
+    slice(&store, &many);
+    Operation found = operation_of(&store, &many);
+    CHECK(!many.has_more && found.is_paused && found.state == OPERATION_RUNNING && found.done == 2);
+    MUST(&store, turn(&store, &many, OPERATION_RESUME));
+    slice(&store, &many);
+    CHECK(many.has_more && operation_of(&store, &many).done == 4);
+    MUST(&store, turn(&store, &many, OPERATION_CANCEL));
+    MUST(&store, turn(&store, &many, OPERATION_CANCEL));
+    slice(&store, &many);
+    found = operation_of(&store, &many);
+    CHECK(!many.has_more && found.state == OPERATION_CANCELLED && found.finished_at == now(&store));
+    CHECK(found.done == 4 && found.skipped == 0);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM ended WHERE state = 4") == 2);
+    CHECK(turn(&store, &many, OPERATION_RESUME) == ERR_CONFLICT);
+    many.operation.id = (Uuid){ { 1 } };
+    CHECK(turn(&store, &many, OPERATION_PAUSE) == ERR_NOT_FOUND);
+}
+
 // What moved on between the count and its turn is skipped, and the rest of its set is not.
 static void an_operation_skips_what_moved_on(void)
 {
@@ -651,6 +711,7 @@ static const Test tests[] = {
     TEST(an_operation_acts_on_all_in_slices),
     TEST(an_operation_leaves_newer_ones_alone),
     TEST(an_operation_counts_before_it_acts),
+    TEST(an_operation_rests_and_ends_where_it_is),
     TEST(an_operation_skips_what_moved_on),
     TEST(an_operation_accounts_for_what_moves_meanwhile),
     TEST(a_range_of_time_holds_what_its_ids_left),

@@ -366,18 +366,18 @@ static void inbox_rows_and_operations_go_when_they_are_done(void)
     }
     static const char operate[] =
         "INSERT INTO operation (tenant, id, action, filter, actor, is_dry, matched, done, skipped,"
-        " failed, state, slices, position, created_at, finished_at)"
-        " VALUES (1, $1, 'retry', '{}', $1, 0, 0, 0, 0, 0, $2, 0, $1, $3, $4)";
-    static const char *const states[] = { "done", "running" };
+        " failed, state, is_paused, slices, position, created_at, finished_at)"
+        " VALUES (1, $1, 'retry', '{}', $1, 0, 0, 0, 0, 0, $2, 0, 0, $1, $3, $4)";
+    static const char *const states[] = { "done", "cancelled", "running" };
     for (size_t i = 0; i < ARRAY_LEN(states); i++) {
         Uuid id = uuid_new(now(&store), &store.random);
         Value args[] = { value_uuid(&id), value_text(str_from(states[i])), value_i64(now(&store)),
-                         i == 0 ? value_i64(now(&store)) : value_null() };
+                         i < 2 ? value_i64(now(&store)) : value_null() };
         write_row(&store, operate, "utii", args);
     }
     CHECK(purge(&store) == 0);
     pass(&store, PURGE_KEPT + SPAN_DAY);
-    CHECK(purge(&store) >= 3);
+    CHECK(purge(&store) >= 4);
     CHECK(ask_i64(&store, "SELECT status FROM inbox") == 0 && rows_of(&store, "inbox") == 1);
     CHECK(rows_of(&store, "operation") == 1);
 }

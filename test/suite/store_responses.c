@@ -402,8 +402,9 @@ static void tallies_of_the_gone_and_of_old_days_become_one(void)
         .name = "own_node",
         .scope = STATEMENT_SYSTEM,
         .params = "",
-        .sql = "INSERT INTO node (node, name, started_at, seen_until, is_manual, is_over)"
-               " VALUES (4, 'x', 0, 9000000000000000, 0, 0)",
+        .sql = "INSERT INTO node (node, name, started_at, seen_until, is_manual, is_over, has_left,"
+               " version, beat_at, clock_offset, leases)"
+               " VALUES (4, 'x', 0, 9000000000000000, 0, 0, 0, '1', 0, 0, 0)",
     };
     static const Statement fill = {
         .name = "own_tallies",
