@@ -58,7 +58,6 @@ static const char *const error_codes[] = { ERR_TABLE(CODE) HOOK_VERDICT_TABLE(VE
 static const char *const item_words[] = { "created", "skipped", "failed", "unmatched", NULL };
 static const char *const moment_words[] = { "received", "verified", "drained", "decided", "planned", "attempt", "ended", NULL };
 #define OPERATION_WORDS "retry", "discard", "cancel", "replay"
-const char *const operation_words[] = { OPERATION_WORDS, NULL };
 static const char *const operation_shown_words[] = { OPERATION_WORDS, "verify", "hand-over", NULL };
 #undef OPERATION_WORDS
 
@@ -709,38 +708,7 @@ static const Field audit_head_rows[] = {
 };
 const Shape audit_head_shape = SHAPE("AuditHead", audit_head_rows);
 
-// What any action may be told: its own rows (store/delivery.h, store/inbox.h) then say what it takes.
-static const char *const failed_words[] = { "Failed", NULL };
 static const Field id_row = { NULL, FIELD_ID };
-static const Field operation_filter_rows[] = {
-    { "state",   FIELD_WORD, 0, .words = state_words, .noun = "a state" },
-    { "trigger", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
-    { "list",    FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
-    { "job",     FIELD_TEXT, 0, .max = TRIGGER_ID_MAX },
-    { "channel", FIELD_TEXT, 0, .max = CHANNEL_KEY_MAX },
-    { "event",   FIELD_ID,   0 },
-    { "entity",  FIELD_TEXT, 0, .max = EVENT_ENTITY_MAX },
-    { "cause",   FIELD_TEXT, 0, .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
-    { "site",    FIELD_TEXT, 0, .max = SITE_NAME_MAX },
-    { "status",  FIELD_WORD, 0, .words = failed_words, .noun = "a status that can be replayed", .help = "Of replay, whether or not it is said" },
-    { "source",  FIELD_TEXT, 0, .max = EVENT_SOURCE_MAX, .help = "Of replay: sql, or the id of a source" },
-    { "provider", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX, .help = "Of replay: webhooks of this provider" },
-    { "from",    FIELD_TIME, 0 },
-    { "to",      FIELD_TIME, 0 },
-    { "q",       FIELD_TEXT, 0, .max = DELIVERY_QUERY_MAX, .help = "As in the list of deliveries" },
-    { "stuck",   FIELD_BOOL, 0, .help = "Of cancel: due ten minutes before the operation was made or longer, and not sent" },
-    { "ids",     FIELD_LIST, 0, .min = 1, .max = DELIVERY_IDS_MAX, .of = &id_row, .help = "These deliveries alone" },
-};
-static const Shape operation_filter_shape = { .name = "OperationFilter", SHAPE_ROWS(operation_filter_rows) };
-static const Field operation_body_rows[] = {
-    { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
-    { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &operation_filter_shape,
-      .help = "Which deliveries, as their list is filtered; for replay status, from and to. {} means all that the action is for" },
-    { "reason", FIELD_TEXT, 0, offsetof(OperationBody, reason), .max = OPERATION_REASON_MAX },
-    { "dryRun", FIELD_BOOL, 0, offsetof(OperationBody, is_dry), .help = "Only count" },
-};
-const Shape operation_body_shape = { .name = "Operation", SHAPE_ROWS(operation_body_rows), .size = sizeof(OperationBody) };
-
 static const Field operation_begun_rows[] = {
     { "id",      FIELD_ID,    ALWAYS },
     { "matched", FIELD_COUNT, OR_NULL, .help = "Null: they are counted from now on" },
@@ -766,58 +734,6 @@ static const Field operation_rows[] = {
     VERDICT_ROWS(SOMETIMES), // of one that verifies, at its end
 };
 const Shape operation_shape = SHAPE("Operation", operation_rows);
-
-static const char *const node_words[] = { "alive", "left", "dead", NULL };
-static const Field node_rows[] = {
-    { "number",        FIELD_COUNT, ALWAYS },
-    { "name",          FIELD_TEXT,  ALWAYS },
-    WORDS("state", ALWAYS, node_words),
-    { "isThis",        FIELD_BOOL,  ALWAYS, .help = "It is the one that answers" },
-    { "startedAt",     FIELD_TIME,  ALWAYS },
-    { "beatAt",        FIELD_TIME,  ALWAYS, .help = "When it last told that it lives; every 5 s" },
-    { "version",       FIELD_TEXT,  ALWAYS },
-    { "clockOffsetMs", FIELD_INT,   ALWAYS, .help = "How far the store's clock is ahead of its own, as it measured it; 0 on SQLite" },
-    { "leases",        FIELD_COUNT, ALWAYS, .help = "Deliveries that it had claimed and not settled at its last beat" },
-};
-const Shape node_shape = SHAPE("Node", node_rows);
-static const Field site_row_rows[] = {
-    { "site",          FIELD_TEXT,  ALWAYS },
-    { "lastSeenAt",    FIELD_TIME,  OR_NULL, .help = "When it last handed on or asked; null: never" },
-    { "silentSeconds", FIELD_COUNT, OR_NULL, .help = "Since then; a site asks every minute at least" },
-    { "received",      FIELD_COUNT, ALWAYS, .help = "Rows that it handed on; duplicates are counted" },
-    { "keyId",         FIELD_ID,    OR_NULL, .help = "The key that it came with last" },
-    { "version",       FIELD_TEXT,  OR_NULL, .help = "Of its Peal, as it told" },
-    { "backlog",       FIELD_COUNT, OR_NULL, .help = "Rows that it has still to hand on, as it told" },
-    { "clockSkewMs",   FIELD_INT,   OR_NULL, .help = "How far its clock was ahead of central's when it told, and the way less" },
-    { "toldAt",        FIELD_TIME,  OR_NULL, .help = "When it told" },
-};
-const Shape site_row_shape = SHAPE("SiteSeen", site_row_rows);
-static const char *const store_words[] = { "sqlite", "postgres", NULL };
-static const Field store_facts_rows[] = {
-    WORDS("kind", ALWAYS, store_words),
-    { "place",    FIELD_TEXT,  ALWAYS, .help = "Without credentials" },
-    { "version",  FIELD_TEXT,  ALWAYS, .help = "Of the database" },
-    { "schema",   FIELD_COUNT, ALWAYS, .help = "The number of the last migration" },
-    { "bytes",    FIELD_COUNT, ALWAYS, .help = "On disk; looked at once a minute" },
-    { "walBytes", FIELD_COUNT, OR_NULL, .help = "Of SQLite's write-ahead log" },
-};
-static const Shape store_facts_shape = SHAPE("StoreFacts", store_facts_rows);
-static const Field setting_rows[] = {
-    { "name",     FIELD_TEXT, ALWAYS },
-    { "value",    FIELD_TEXT, OR_NULL, .help = "Null: none, or a secret" },
-    { "origin",   FIELD_TEXT, ALWAYS, .help = "flag, env NAME, FILE:LINE or default" },
-    { "isSecret", FIELD_BOOL, ALWAYS },
-};
-static const Shape setting_shape = SHAPE("Setting", setting_rows);
-static const Field setting_row = { NULL, FIELD_OBJECT, .inside = &setting_shape };
-static const Field settings_rows[] = {
-    { "version", FIELD_TEXT,   ALWAYS },
-    { "build",   FIELD_TEXT,   ALWAYS, .help = "Compiler, and how it was built" },
-    { "node",    FIELD_COUNT,  ALWAYS, .help = "The number of the node that answers" },
-    { "store",   FIELD_OBJECT, ALWAYS, .inside = &store_facts_shape },
-    LIST("items", ALWAYS, setting_row),
-};
-const Shape settings_shape = SHAPE("Settings", settings_rows);
 #undef VERDICT_ROWS
 
 #define TENANT_NAME { "name", FIELD_TEXT, ALWAYS, offsetof(TenantBody, name), .max = TENANT_NAME_MAX, .help = "Its id unless said" }

@@ -123,6 +123,7 @@ typedef struct OperationBody {
     bool is_dry;
 } OperationBody;
 extern const char *const operation_words[];
+extern const Shape operation_filter_shape;
 extern const Shape operation_body_shape;
 extern const Shape operation_begun_shape;
 extern const Shape operation_shape;
