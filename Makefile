@@ -21,6 +21,7 @@ run: all ## build, then start a server to try things on
 
 test: ## unit tests, suites and end-to-end tests; the last line is "N passed, N failed"
 	@$(SETUP) test
+	@tools/console.sh
 	@tools/build.sh $(BUILD) $(MESON_OPTIONS)
 	@tools/run_tests.py --build $(BUILD)
 

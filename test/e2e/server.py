@@ -128,11 +128,12 @@ class Peal(Client):
     """One node, started on a store. restart() keeps the store, the folder and the options."""
 
     def __init__(self, store, folder, *, clock=f"manual={START}", allow_private="127.0.0.0/8",
-                 args=(), env=None, memory_max=None, files_max=None):
+                 args=(), env=None, memory_max=None, files_max=None, listen="127.0.0.1:0"):
         super().__init__(host=None, key=ADMIN_KEY, exchanges=collections.deque(maxlen=8))
         self.store = store
         self.folder = folder
         self.clock = clock
+        self.listen = listen
         self.args = [*(["--allow-private", allow_private] if allow_private else []), *args]
         self.env = env or {}
         self.memory_max = memory_max  # bytes of data; None: whatever there is
@@ -143,7 +144,7 @@ class Peal(Client):
     def start(self):
         given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self.process = Process(
-            [peal_program(), "serve", "--store", self.store, "--listen", "127.0.0.1:0",
+            [peal_program(), "serve", "--store", self.store, "--listen", self.listen,
              "--clock", self.clock, *self.args], cwd=self.folder,
             env={**given, "HOME": str(self.folder), "PEAL_ADMIN_KEY": ADMIN_KEY, **self.env},
             memory_max=self.memory_max, files_max=self.files_max)

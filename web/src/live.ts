@@ -131,10 +131,11 @@ function wants(): boolean {
 }
 
 function stepDown(): void {
-  if (!isLeader) return;
+  const isOurs = leaderNow()?.id === own; // also where it was only claimed
+  if (isOurs) localStorage.removeItem(LEADER);
+  if (!isLeader && !isOurs) return;
   isLeader = false;
   reading?.abort();
-  if (leaderNow()?.id === own) localStorage.removeItem(LEADER);
   channel.postMessage({ tag: "bye" } satisfies Wire);
 }
 

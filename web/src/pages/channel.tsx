@@ -9,10 +9,10 @@ import { Detail } from "../parts/detail";
 import { Form, Members, type FieldProps, type Value } from "../parts/form";
 import { JsonView } from "../parts/json";
 import { useLoad } from "../parts/load";
-import { ProblemBox } from "../parts/problem";
 import { optionsOf, resolved, schemaNamed } from "../parts/schema";
 import { Tabs, tabOf } from "../parts/tabs";
 import { Time } from "../parts/time";
+import { Waiting } from "../parts/waiting";
 import { go, usePlace } from "../router";
 import all from "./channel.words";
 
@@ -78,7 +78,7 @@ export default function ChannelPage({ id }: PageProps) {
         <Edit channel={null} saved={(made) => go(`/channels/${encodeURIComponent(made.key)}`)} />
       </Detail>
     );
-  if (!found.data) return <ProblemBox problem={found.problem} again={found.reload} />;
+  if (!found.data) return <Waiting of={found} />;
   const channel = found.data as Channel & { version?: number; updatedAt?: string; createdAt?: string; origin?: string | null };
   const tabs: [string, string][] = [["facts", w.show], ["edit", w.edit], ["json", w.json]];
   const tab = tabOf(tabs, query);
