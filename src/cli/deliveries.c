@@ -7,8 +7,8 @@
 
 enum { BODY_BYTES_MAX = 1024 * 1024, FOLLOW_LOOKS_MAX = 300 };
 
-#define FILTERS "state trigger channel event entity site cause"
-#define LOOKS FILTERS " type list q from to" // what a list may be asked for besides
+#define FILTERS "state trigger channel event entity site cause list q from to"
+#define LOOKS FILTERS " type" // what a list may be asked for besides
 
 static const Column delivery_columns[] = {
     { "ID", "id" },
@@ -95,7 +95,7 @@ static bool any_filter(const CommandArgs *args)
     while (rest.len > 0)
         if (args_option(args, str_z(args_arena(args), str_cut(&rest, ' '))))
             return true;
-    return false;
+    return args_flag(args, "stuck");
 }
 
 static Str operation_body(const Client *client, const char *action)
@@ -114,6 +114,8 @@ static Str operation_body(const Client *client, const char *action)
         if (value)
             json_put_str(&out, name, str_from(value));
     }
+    if (args_flag(client->args, "stuck"))
+        json_put_bool(&out, S("stuck"), true);
     json_close(&out, '}');
     if (reason)
         json_put_str(&out, S("reason"), str_from(reason));
@@ -131,7 +133,8 @@ static Answer follow(const Client *client, Answer started)
     for (int i = 0; id.len > 0 && i < FOLLOW_LOOKS_MAX; i++) {
         if (!client_look(client, path, &started))
             break;
-        if (str_eq(json_str(json_get(started.json, S("state"))), S("done")))
+        Str state = json_str(json_get(started.json, S("state")));
+        if (!str_eq(state, S("counting")) && !str_eq(state, S("running")))
             break;
         nanosleep(&pause, NULL);
     }
@@ -205,7 +208,7 @@ static const CommandVerb deliveries_verbs[] = {
     { "attempts", "an ID", 1, 1, "tenant limit cursor", attempts },
     { "retry", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", retry },
     { "discard", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", discard },
-    { "cancel", "IDs", 0, SIZE_MAX, FILTERS " reason dry-run", cancel },
+    { "cancel", "IDs", 0, SIZE_MAX, FILTERS " stuck reason dry-run", cancel },
     { "complete", "IDs", 0, SIZE_MAX, "reason", complete },
     { 0 },
 };

@@ -310,6 +310,15 @@ def test_what_a_search_finds_is_acted_on(ctx):
     equal(len(deliveries(ctx.peal, "&state=parked")), 2)
 
 
+def test_the_command_acts_on_what_is_stuck_or_found(ctx):
+    wait_in_plan(ctx.peal, 2)
+    ctx.peal.post("/v1/events", {"kind": "later", "recipient": {"address": "needle@example.com"}}, expect=202)
+    found = ctx.peal.cli("deliveries", "cancel", "--q", "needle", "--dry-run")
+    equal((found.code, found.out), (0, "1 deliveries match; nothing was changed.\n"))
+    stuck = ctx.peal.cli("deliveries", "cancel", "--stuck", "--dry-run")
+    equal((stuck.code, stuck.out), (0, "0 deliveries match; nothing was changed.\n"))
+
+
 def test_a_paused_operation_rests_until_it_is_resumed(ctx):
     """A writer that is busy with one operation stays the same: what counts is that nothing moves
     between the pause and the resume, also across a restart."""

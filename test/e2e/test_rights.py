@@ -242,6 +242,7 @@ def test_lists_show_only_ones_own(ctx):
     owner.post("/v1/integrations", {"id": "polled", "provider": "linear", "baseUrl": "http://127.0.0.1:9"}, expect=201)
     owner.post("/v1/triggers", {"id": "polls", "provider": "linear", "type": "issue", "integration": "polled",
                                 "way": "polling", "channel": "memory:default"}, expect=201)
+    owner.post("/v1/keys", {"role": "site", "site": "own-site"}, expect=201)
     settle(ctx.peal)
     make_trigger(other, "theirs")
     ingest_one(other)
@@ -254,7 +255,7 @@ def test_lists_show_only_ones_own(ctx):
                "/v1/captured": [f"delivery={rows['deliveries']}", "channel=memory:default"],
                "/v1/events": ["kind=service-visit-closed"]}
     hidden = [emitted, came, rows["events"], rows["deliveries"], rows["operations"], rows["keys"], '"own"',
-              "memory:own", "acme", "polled"]
+              "memory:own", "acme", "polled", "own-site"]
     unread = {"/v1/outbox"} if ctx.store == "sqlite" else set()
     for path, is_paged in ((one.path, one.is_paged) for one in lists if one.path not in unread):
         for query in ["limit=500" if is_paged else "", *queries.get(path, [])]:
