@@ -14,7 +14,9 @@ export function asCurl(method: string, path: string, options: Pick<Options, "pat
   return parts.join(" ");
 }
 
+// asPeal is a command line: names of flags as the command has them (errorsOnly: --errors-only), a flag that holds alone.
 export function asPeal(words: (string | number)[], flags: Record<string, string | null | undefined> = {}): string {
-  const rest = Object.entries(flags).flatMap(([name, value]) => (value ? [`--${name}`, quoted(value)] : []));
+  const named = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const rest = Object.entries(flags).flatMap(([name, value]) => (!value || value === "false" ? [] : value === "true" ? [named(name)] : [named(name), quoted(value)]));
   return ["peal", ...words.map((word) => quoted(String(word))), ...rest].join(" ");
 }

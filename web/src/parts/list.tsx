@@ -41,6 +41,7 @@ export interface ListProps<T> {
   limit?: number;
   within?: boolean; // a list within a page: h2, no paging of the page's own cursor
   loaded?: (list: Loaded<Page<T>>) => void;
+  arrange?: (rows: T[]) => T[]; // another order of the rows of a page
 }
 
 // List is a page that lists: filter in the URL, pages by cursor, rows that wait instead of jumping in.
@@ -57,7 +58,7 @@ export function List<T>(props: ListProps<T>) {
   const cursor = query.get(cursorName);
   const whole: Query = { ...asked, limit: props.limit ?? 50, cursor };
   const list = useLoad<Page<T>>(props.path, { path: props.pathValues ?? {}, query: whole });
-  const rows = list.data?.items ?? [];
+  const rows = list.data ? (props.arrange ? props.arrange(list.data.items) : list.data.items) : [];
   const isFiltered = filters.some((one) => query.get(one.name));
   useEffect(() => {
     setPicked([]);

@@ -1,0 +1,81 @@
+"""The console's pages of the system: keys with their sessions, tenants."""
+import os
+
+from console import drive
+from harness import equal, main, only
+from steps import make_tenant, make_user
+
+PICTURES = "PEAL_TEST_PICTURES"  # a folder that keeps them, for whoever wants to see
+QUIET = {"refused": [], "elsewhere": [], "errors": []}
+
+
+def keys(peal):
+    return peal.get("/v1/keys", expect=200).json["items"]
+
+
+def who(peal, key):
+    """Whose key it is, as it says itself; None for one that is refused."""
+    answer = peal.with_key(key).get("/v1/session")
+    return {name: answer.json[name] for name in ("tenant", "role", "name")} if answer.status == 200 else None
+
+
+def id_of(peal, name):
+    return next(key["id"] for key in keys(peal) if key["name"] == name and not key["sessionOf"])
+
+
+def session_of(peal, name):
+    return next(key["id"] for key in keys(peal) if key["sessionOf"] == id_of(peal, name))
+
+
+def test_a_key_is_made_shown_once_changed_and_revoked(ctx):
+    told = drive(ctx, "console_system", part="keys",
+                 actions={"who": lambda key: who(ctx.peal, key), "id_of": lambda name: id_of(ctx.peal, name),
+                          "key": lambda id: ctx.peal.get(f"/v1/keys/{id}", expect=200).json})
+    changed = told.pop("changed")
+    equal({name: changed[name] for name in ("role", "name", "site", "handlers")},
+          {"role": "worker", "name": "robot", "site": None, "handlers": ["worker:rates", "worker:mail"]})
+    assert changed["expiresAt"].startswith("2035-01-0"), changed  # untouched, whatever the browser's zone
+    own = {"tenant": "default", "role": "site", "name": "plant"}
+    equal(told, {"mine": 1, "under": 1, "needed": True, "works": own, "gone": True, "limits": True, "unnamed": True, "refused": None, **QUIET})
+
+
+def test_a_session_that_is_ended_is_ended_in_the_other_browser(ctx):
+    told = drive(ctx, "console_system", part="ended", other=make_user(ctx.peal, "operator").key,
+                 actions={"session_of": lambda name: session_of(ctx.peal, name), "id_of": lambda name: id_of(ctx.peal, name)})
+    equal(told, {"led": "/signin", "again": "Channels", "out": "/signin"})
+
+
+def test_a_tenant_is_made_renamed_given_a_key_and_deleted(ctx):
+    made = {}
+
+    def fill():
+        made["boss"] = make_user(ctx.peal, "admin", tenant="acme")
+        made["boss"].post("/v1/channels", {"key": "memory:own", "type": "memory"}, expect=201)
+
+    def empty():
+        there = ctx.peal.get("/v1/tenants/acme", expect=200).json["name"]
+        made["boss"].delete("/v1/channels/memory:own", expect=204)
+        return there
+
+    told = drive(ctx, "console_system", part="tenants", actions={"who": lambda key: who(ctx.peal, key), "fill": fill, "empty": empty})
+    equal(told, {"refused": "/id", "next": "peal keys create --role admin --tenant acme --name 'acme admin'", "tenant": "acme", "kept": "Acme Ltd", **QUIET})
+    ctx.peal.get("/v1/tenants/acme", expect=404)
+
+
+def test_who_may_not_look_sees_why(ctx):
+    told = drive(ctx, "console_system", part="viewer", viewer=make_user(ctx.peal, "read").key)
+    equal(told["/keys"], ["Keys: not with this key", "It needs the role admin; you are signed in as read. Somebody with the role admin makes such a key:"])
+    equal(told["/tenants"][0], "Tenants: not with this key")
+    assert told["/tenants"][1].startswith("It needs the system right, which read does not have."), told
+
+
+@only("sqlite")
+def test_they_look_well(ctx):
+    make_tenant(ctx.peal, "acme")
+    make_user(ctx.peal, "site")
+    told = drive(ctx, "console_system", part="looks", seconds=300, paths=["/keys", "/tenants"], pictures=os.environ.get(PICTURES))
+    equal(told, {"wrong": [], **QUIET})
+
+
+if __name__ == "__main__":
+    main()
