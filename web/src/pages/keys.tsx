@@ -9,6 +9,7 @@ import { Dialog } from "../parts/dialog";
 import { List, type Page } from "../parts/list";
 import type { Loaded } from "../parts/load";
 import { Time } from "../parts/time";
+import { usePlace } from "../router";
 import { session } from "../session";
 import { useStore } from "../store";
 import all from "./keys.words";
@@ -99,10 +100,13 @@ function Fields(props: { draft: Draft; set: (draft: Draft) => void; tenants: str
 
 function Make(props: { tenants: string[]; made: (key: Key) => void }) {
   const w = useWords(all);
+  const { query } = usePlace();
+  const tenant = query.get("tenant") ?? ""; // whose keys are shown
   const [draft, setDraft] = useState(blank);
+  useEffect(() => setDraft((before) => ({ ...before, tenant })), [tenant]);
   return (
     <Action<Key> route="POST /v1/keys" primary body={() => bodyOf(draft)} ask={<><p>{w.makeText}</p><Fields draft={draft} set={setDraft} tenants={props.tenants} /></>}
-      done={(key) => { setDraft(blank); props.made(key); }}>
+      done={(key) => { setDraft({ ...blank, tenant }); props.made(key); }}>
       {w.make}
     </Action>
   );

@@ -79,7 +79,7 @@ function Tenants() {
           key: "actions", label: w.actions, cell: (row) => (
             <span class="row-actions">
               <Rename row={row} done={reload} />
-              <Action route="DELETE /v1/tenants/{id}" path={{ id: row.id }} danger="severe" name={row.id} ask={w.removeAsk} done={reload}>{w.remove}</Action>
+              <Action route="DELETE /v1/tenants/{id}" path={{ id: row.id }} danger="severe" name={row.id} ask={w.removeAsk} done={reload} {...(row.id === "default" ? { disabled: w.stays } : {})}>{w.remove}</Action>
             </span>
           ),
         },
