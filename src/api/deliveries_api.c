@@ -464,12 +464,13 @@ static void put_captured(Call *call, JsonOut *json, const Captured *captured, co
     json_close(json, '}');
 }
 
-enum { CAPTURED_DELIVERY, CAPTURED_CHANNEL };
+enum { CAPTURED_DELIVERY, CAPTURED_CHANNEL, CAPTURED_NEWEST };
 
 // clang-format off
 const Param captured_params[] = {
     [CAPTURED_DELIVERY] = { "delivery", PARAM_ID,   .help = "Of this delivery" },
     [CAPTURED_CHANNEL]  = { "channel",  PARAM_TEXT, .max = CHANNEL_KEY_MAX, .help = "By this channel" },
+    [CAPTURED_NEWEST]   = { "newest",   PARAM_BOOL, .help = "The newest first; the oldest unless said" },
     { 0 },
 };
 // clang-format on
@@ -483,6 +484,7 @@ Err captured_list(Call *call, Db *db, Error *error)
     TRY(call_walk(call, &walk, error));
     filter.has_delivery = param_id(call, CAPTURED_DELIVERY, &filter.delivery);
     param_text(call, CAPTURED_CHANNEL, &filter.channel);
+    param_bool(call, CAPTURED_NEWEST, &filter.is_newest_first);
     TRY(captured_page(db, call->arena, call->tenant, &filter, &walk, &all, &seen, error));
     VersionKey *keys = ARENA_ARRAY(call->arena, VersionKey, seen.count + 1);
     const Trigger **rules = ARENA_ARRAY(call->arena, const Trigger *, seen.count + 1);

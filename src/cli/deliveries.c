@@ -74,7 +74,7 @@ static int captured_show(CommandArgs *args)
 static int captured(CommandArgs *args)
 {
     ClientList wanted = {
-        .path = S("/v1/captured"),
+        .path = args_flag(args, "newest") ? S("/v1/captured?newest=true") : S("/v1/captured"),
         .options = "delivery channel",
         .columns = captured_columns,
         .column_count = ARRAY_LEN(captured_columns),
@@ -237,7 +237,7 @@ static const CommandOption deliveries_options[] = {
 };
 
 static const CommandVerb captured_verbs[] = {
-    { "list", NULL, 0, 0, "delivery channel limit cursor", captured },
+    { "list", NULL, 0, 0, "delivery channel newest limit cursor", captured },
     { "show", "the ID of a delivery", 1, 1, "", captured_show },
     { 0 },
 };
@@ -245,6 +245,7 @@ static const CommandVerb captured_verbs[] = {
 static const CommandOption captured_options[] = {
     { "delivery", "ID", "only of this delivery" },
     { "channel", "KEY", "only through this channel" },
+    { "newest", NULL, "the newest first; the oldest unless said" },
     { "limit", "N", "how many; 50 unless said" },
     { "cursor", "C", "go on from there" },
     CLIENT_OPTIONS,
@@ -272,7 +273,7 @@ const Command command_deliveries = {
 
 const Command command_captured = {
     .name = "captured",
-    .usage = "captured [list] [--delivery ID] [--channel KEY]\n"
+    .usage = "captured [list] [--delivery ID] [--channel KEY] [--newest]\n"
              "captured show ID",
     .summary = "Show what memory channels took",
     .details = "Examples:\n"

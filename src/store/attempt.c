@@ -13,10 +13,12 @@
 #define TRIED_FOR_EVENT                                                                            \
     TRIED(" AND (delivery, number) > ($3, $4) AND delivery <= $5",                                 \
           " AND id >= $3 AND (id, attempt) > ($3, $4) AND id <= $5")
-#define TRIED_AND_CAPTURED                                                                         \
-    TRIED(" AND is_captured = 1 AND (delivery, number) > ($2, $3) AND delivery <= $4" OF_CHANNEL,  \
-          " AND is_captured = 1 AND id >= $2 AND (id, attempt) > ($2, $3) AND id <= $4"            \
-          " AND ($6 IS NULL OR lane = " LANE ")")
+// What is captured is read in its order or against it: than and to are > and <=, or < and >=.
+#define TRIED_AND_CAPTURED(than, to)                                                               \
+    TRIED(" AND is_captured = 1 AND (delivery, number) " than " ($2, $3) AND delivery " to         \
+          " $4" OF_CHANNEL,                                                                        \
+          " AND is_captured = 1 AND id " than "= $2 AND (id, attempt) " than                       \
+          " ($2, $3) AND id " to " $4 AND ($6 IS NULL OR lane = " LANE ")")
 #define OF_CHANNEL                                                                                 \
     " AND ($6 IS NULL OR (SELECT x.lane FROM delivery x"                                           \
     " WHERE x.tenant = $1 AND x.id = attempt.delivery) = " LANE ")"
@@ -45,39 +47,58 @@ static const Statement of_event = {
 };
 // A page's rows are picked before anything is joined to them: the walk ends with the page. CROSS
 // JOIN keeps SQLite to their order; to sort them again it would hold the payloads of a whole page.
-#define CAPTURED                                                                                   \
+#define CAPTURED(than, to, way)                                                                    \
     "SELECT " PROMISE_OF_D ", a.number, a.send, a.started_at, r.kind, r.id, l.channel, e.kind,"    \
-    " e.payload, e.recipient, COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED     \
-    " ORDER BY delivery, number LIMIT $5) AS a"                                                    \
-    " CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l CROSS JOIN rule r"                \
-    " WHERE d.tenant = a.tenant AND d.id = a.delivery"                                             \
-    " AND e.tenant = d.tenant AND e.id = d.event"                                                  \
-    " AND r.rule = d.rule AND r.tenant = d.tenant"                                                 \
-    " AND l.lane = d.lane AND l.tenant = d.tenant"
+    " e.payload, e.recipient, COALESCE(e.occurred_at, e.received_at) FROM " TRIED_AND_CAPTURED(    \
+        than, to) " ORDER BY delivery" way ", number" way " LIMIT $5) AS a"                        \
+                  " CROSS JOIN delivery d CROSS JOIN event e CROSS JOIN lane l CROSS JOIN rule r"  \
+                  " WHERE d.tenant = a.tenant AND d.id = a.delivery"                               \
+                  " AND e.tenant = d.tenant AND e.id = d.event"                                    \
+                  " AND r.rule = d.rule AND r.tenant = d.tenant"                                   \
+                  " AND l.lane = d.lane AND l.tenant = d.tenant"
 
 static const Statement captured = {
     .name = "captured_page",
     .scope = STATEMENT_TENANT,
     .params = "iuiuit",
-    .sql = CAPTURED,
-    .postgres = CAPTURED " ORDER BY a.delivery, a.number",
+    .sql = CAPTURED(">", "<=", ""),
+    .postgres = CAPTURED(">", "<=", "") " ORDER BY a.delivery, a.number",
+};
+static const Statement captured_back = {
+    .name = "captured_page_back",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiuit",
+    .sql = CAPTURED("<", ">=", " DESC"),
+    .postgres = CAPTURED("<", ">=", " DESC") " ORDER BY a.delivery DESC, a.number DESC",
 };
 
 // The edge of a walk along both tables is that of the one which comes to it first. A delivery may
 // have more attempts than a walk meets: it is counted from behind the one that was seen last.
+#define EDGE(than, to, way)                                                                        \
+    "SELECT w.id FROM (SELECT * FROM (SELECT a.delivery AS id FROM attempt a"                      \
+    " WHERE a.tenant = $1 AND (a.delivery, a.number) " than " ($2, $3) AND a.delivery " to " $4"   \
+    " ORDER BY a.delivery" way ", a.number" way " LIMIT 1 OFFSET $5) AS tried"                     \
+    " UNION ALL SELECT * FROM (SELECT n.id FROM ended n"                                           \
+    " WHERE n.tenant = $1 AND n.id " than "= $2 AND (n.id, n.attempt) " than " ($2, $3)"           \
+    " AND n.id " to " $4"                                                                          \
+    " ORDER BY n.id" way " LIMIT 1 OFFSET $5) AS last) AS w ORDER BY w.id" way " LIMIT 1"
+
 static const Statement captured_edge = {
     .name = "captured_edge",
     .scope = STATEMENT_TENANT,
     .params = "iuiui",
-    .sql = "SELECT w.id FROM (SELECT * FROM (SELECT a.delivery AS id FROM attempt a"
-           " WHERE a.tenant = $1 AND (a.delivery, a.number) > ($2, $3) AND a.delivery <= $4"
-           " ORDER BY a.delivery, a.number LIMIT 1 OFFSET $5) AS tried"
-           " UNION ALL SELECT * FROM (SELECT n.id FROM ended n"
-           " WHERE n.tenant = $1 AND n.id >= $2 AND (n.id, n.attempt) > ($2, $3) AND n.id <= $4"
-           " ORDER BY n.id LIMIT 1 OFFSET $5) AS last) AS w ORDER BY w.id LIMIT 1",
+    .sql = EDGE(">", "<=", ""),
+};
+static const Statement captured_edge_back = {
+    .name = "captured_edge_back",
+    .scope = STATEMENT_TENANT,
+    .params = "iuiui",
+    .sql = EDGE("<", ">=", " DESC"),
 };
 
-const Statement *const attempt_statements[] = { &page, &of_event, &captured, &captured_edge, NULL };
+const Statement *const attempt_statements[] = {
+    &page, &of_event, &captured, &captured_back, &captured_edge, &captured_edge_back, NULL
+};
 
 static const Columns attempt_columns =
     COLUMNS(AttemptView, COLUMN(AttemptView, delivery), COLUMN(AttemptView, attempt.number),
@@ -177,16 +198,35 @@ static const Columns captured_asked =
             COLUMN(CapturedArgs, limit), COLUMN(CapturedArgs, channel));
 
 // find_edge narrows the walk to what it may meet; false where it meets all there is.
-static Err find_edge(Db *db, Arena *arena, const Walk *walk, CapturedArgs *args, bool *ret,
-                     Error *error)
+static Err find_edge(Db *db, Arena *arena, const Walk *walk, bool is_newest_first,
+                     CapturedArgs *args, bool *ret, Error *error)
 {
     Rows rows;
+    const Statement *edge = is_newest_first ? &captured_edge_back : &captured_edge;
     args->limit = walk_met_max(walk, WALK_NEAR) - 1;
-    db_send_row(db, arena, &captured_edge, &captured_asked, args, &rows);
+    db_send_row(db, arena, edge, &captured_asked, args, &rows);
     TRY(db_sync(db, error));
     *ret = rows.count > 0;
     if (*ret)
         args->last = value_to_uuid(&rows.values[0]);
+    return ERR_OK;
+}
+
+// span_captured sets where a walk begins and ends.
+static Err span_captured(const CapturedFilter *filter, const Walk *walk, CapturedArgs *args,
+                         Error *error)
+{
+    bool is_back = filter->is_newest_first;
+    AttemptKey first = { .number = is_back ? INT32_MAX : 0 };
+    memset(is_back ? &first.delivery : &args->last, 0xff, sizeof args->last);
+    args->after = first;
+    TRY(read_captured_key(walk, &args->after, error));
+    if (!filter->has_delivery)
+        return ERR_OK;
+    int order = uuid_cmp(args->after.delivery, filter->delivery);
+    args->last = first.delivery = filter->delivery;
+    if (is_back ? order > 0 : order < 0)
+        args->after = first;
     return ERR_OK;
 }
 
@@ -196,23 +236,18 @@ Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *fi
     Rows rows;
     bool has_edge;
     CapturedArgs args = { .tenant = tenant, .channel = filter->channel };
-    memset(&args.last, 0xff, sizeof args.last);
-    TRY(read_captured_key(walk, &args.after, error));
-    if (filter->has_delivery) {
-        args.last = filter->delivery;
-        if (uuid_cmp(args.after.delivery, filter->delivery) < 0)
-            args.after = (AttemptKey){ .delivery = filter->delivery };
-    }
-    TRY(find_edge(db, arena, walk, &args, &has_edge, error));
+    const Statement *walked = filter->is_newest_first ? &captured_back : &captured;
+    TRY(span_captured(filter, walk, &args, error));
+    TRY(find_edge(db, arena, walk, filter->is_newest_first, &args, &has_edge, error));
     args.limit = walk->limit + 1;
     db_page(db);
-    db_send_row(db, arena, &captured, &captured_asked, &args, &rows);
+    db_send_row(db, arena, walked, &captured_asked, &args, &rows);
     TRY(db_sync(db, error));
     *ret = ARENA_ARRAY(arena, Captured, rows.count + 1);
     for (size_t i = 0; i < rows.count; i++)
         columns_read(&captured_columns, rows_at(&rows, i), &(*ret)[i]);
     Seen seen = walk_counted(walk, rows.count, rows.is_cut, has_edge);
-    AttemptKey next = { args.last, INT32_MAX };
+    AttemptKey next = { args.last, filter->is_newest_first ? 0 : INT32_MAX };
     if (rows.is_cut || rows.count > seen.count)
         next = (AttemptKey){ (*ret)[seen.count - 1].promise.id, (*ret)[seen.count - 1].number };
     if (seen.has_more)

@@ -43,9 +43,10 @@ typedef struct CapturedFilter {
     bool has_delivery;
     Uuid delivery;
     Str channel;
+    bool is_newest_first;
 } CapturedFilter;
 
-// captured_page reads them in their order.
+// captured_page reads them in their order, or against it.
 Err captured_page(Db *db, Arena *arena, int64_t tenant, const CapturedFilter *filter,
                   const Walk *walk, Captured **ret, Seen *ret_seen, Error *error) MUST_USE;
 

@@ -98,6 +98,15 @@ def test_what_hangs_is_stuck(ctx):
     assert row["reason"] and row["lastError"], row
 
 
+def walk_captured(peal, query):
+    found, cursor = [], ""
+    while cursor is not None:
+        page = peal.get(f"/v1/captured?limit=2{query}{cursor}", expect=200).json
+        found += [(one["deliveryId"], one["attempt"]) for one in page["items"]]
+        cursor = f"&cursor={page['next']}" if page["next"] else None
+    return found
+
+
 def test_captured_is_paged(ctx):
     make_trigger(ctx.peal, schedule={"reminders": ["1d", "1d"]})
     first, second = sorted([ingest_one(ctx.peal), ingest_one(ctx.peal)])
@@ -105,12 +114,11 @@ def test_captured_is_paged(ctx):
     advance(ctx.peal, "1d")
     advance(ctx.peal, "1d")
     eventually(lambda: len(captured(ctx.peal, first)) == 3 and len(captured(ctx.peal, second)) == 3)
-    found, cursor = [], ""
-    while cursor is not None:
-        page = ctx.peal.get(f"/v1/captured?limit=2{cursor}", expect=200).json
-        found += [(one["deliveryId"], one["attempt"]) for one in page["items"]]
-        cursor = f"&cursor={page['next']}" if page["next"] else None
-    equal(found, [(first, 1), (first, 2), (first, 3), (second, 1), (second, 2), (second, 3)])
+    in_order = [(first, 1), (first, 2), (first, 3), (second, 1), (second, 2), (second, 3)]
+    equal(walk_captured(ctx.peal, ""), in_order)
+    equal(walk_captured(ctx.peal, "&newest=true"), in_order[::-1])
+    equal(walk_captured(ctx.peal, f"&newest=true&delivery={first}"), in_order[2::-1])
+    equal(walk_captured(ctx.peal, f"&delivery={second}"), in_order[3:])
     equal(ctx.peal.get("/v1/captured?channel=memory:default").json["items"][0]["url"], None)
     equal(ctx.peal.get("/v1/captured?channel=memory:other").json["items"], [])
     page = ctx.peal.get(f"/v1/deliveries/{first}/attempts?limit=2").json
