@@ -252,7 +252,7 @@ def test_lists_show_only_ones_own(ctx):
     assert len(lists) >= 6, lists
     queries = {"/v1/deliveries": [f"event={rows['events']}", "trigger=own", "q=own",
                                   "channel=memory:default", "state=delivered"],
-               "/v1/captured": [f"delivery={rows['deliveries']}", "channel=memory:default"],
+               "/v1/captured": [f"delivery={rows['deliveries']}", "channel=memory:default", "newest=true"],
                "/v1/events": ["kind=service-visit-closed"]}
     hidden = [emitted, came, rows["events"], rows["deliveries"], rows["operations"], rows["keys"], '"own"',
               "memory:own", "acme", "polled", "own-site"]

@@ -9,9 +9,9 @@ export const capturedWords = words({
     secrets: "Secrets are stand-ins.", note: "It was made anew for you to read: what is rendered is not kept.", gone: "its channel is gone", open: "Open the delivery", more: "and {n} more",
   },
   ar: {
-    title: "الملتقَطة", intro: "ما أخذته قنوات الذاكرة بدل إرساله، الأحدث أولًا. في peal dev تفعل كل القنوات ذلك.", at: "الوقت", channel: "القناة", to: "إلى", what: "النص", send: "الإرسال", attempt: "المحاولة",
+    title: "الرسائل الملتقطة", intro: "ما أخذته قنوات الذاكرة بدل إرساله، الأحدث أولًا. في peal dev تفعل كل القنوات ذلك.", at: "الوقت", channel: "القناة", to: "إلى", what: "النص", send: "الإرسال", attempt: "المحاولة",
     delivery: "التسليم", nothing: "لم يُلتقط شيء بعد", nothingText: "ما كانت قناة الذاكرة سترسله يُحفظ هنا للقراءة. أرسل حدثًا يأخذه مشغّل لقناة كهذه:", fresh: "رسائل جديدة – اعرض",
-    kind: "رسالة ملتقَطة", from: "من", link: "الرابط الذي فيها", asHtml: "كبريد", asText: "كنص", source: "المصدر", request: "الطلب", data: "البيانات", shown: "طريقة العرض",
+    kind: "رسالة ملتقطة", from: "من", link: "الرابط الذي فيها", asHtml: "كبريد", asText: "كنص", source: "المصدر", request: "الطلب", data: "البيانات", shown: "طريقة العرض",
     frame: "الرسالة كما يعرضها برنامج بريد", closed: "لا شيء فيها يعمل أو يُحمَّل أو يقود إلى مكان.", noRequest: "قناتها لا ترسل شيئًا بنفسها، فلا طلب يُعرض.", url: "العنوان", headers: "الترويسات", header: "الترويسة", value: "القيمة", body: "المتن",
     secrets: "حلّت بدائل محل الأسرار.", note: "أُنشئت من جديد لتقرأها: ما يُصيَّر لا يُحفظ.", gone: "حُذفت قناتها", open: "افتح التسليم", more: "و{n} غيرها",
   },

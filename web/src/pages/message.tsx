@@ -54,7 +54,7 @@ function Request(props: { message: Message }) {
             { key: "value", label: w.value, kind: "wide", cell: (row) => <code><bdi dir="ltr">{row[1]}</bdi></code> },
           ]} />
       )}
-      <h3>{w.body}</h3>
+      <h2>{w.body}</h2>
       <JsonView value={request.body ?? ""} label={w.body} />
     </>
   );
