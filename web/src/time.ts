@@ -7,6 +7,7 @@ let ahead = 0; // of the server before this browser, in ms
 
 export function setClock(now: string): void {
   ahead = Date.parse(now) - Date.now();
+  tick.set(tick.get() + 1); // what is shown already is told anew
 }
 
 export function serverNow(): number {

@@ -5,9 +5,11 @@ import { asPeal } from "../curl";
 import { count, fill, number, useWords } from "../i18n";
 import { useLive } from "../live";
 import type { PageProps } from "../pages";
+import { prefs } from "../prefs";
 import { link } from "../router";
 import { mayCall } from "../session";
-import { serverNow, shown, span } from "../time";
+import { useStore } from "../store";
+import { serverNow, shown, span, tick } from "../time";
 import { Action } from "../parts/action";
 import { StateBadge } from "../parts/badge";
 import { Copy, CopyAs } from "../parts/copy";
@@ -217,13 +219,24 @@ function Record(props: { id: string; turn: string }) {
             { key: "at", label: w.at, cell: (row) => <Time at={row.at} /> },
             { key: "what", label: w.what, cell: (row) => <bdi dir="ltr">{row.kind ?? "–"}</bdi> },
             { key: "status", label: w.status, cell: (row) => <bdi dir="ltr">{row.status ?? "–"}</bdi> },
-            { key: "actor", label: w.actor, cell: (row) => (row.actor === "engine" ? w.engine : <a href="/keys"><code><bdi dir="ltr">{row.actor?.slice(0, 13) ?? "–"}…</bdi></code></a>) },
+            { key: "actor", label: w.actor, cell: (row) => (row.actor === "engine" ? w.engine : <a href="/keys"><bdi>{row.actorName || row.actor?.slice(0, 13) || "–"}</bdi></a>) },
             { key: "detail", label: w.detail, kind: "wide", cell: (row) => <bdi>{[row.detail?.reason, row.detail?.code, row.detail?.text].filter(Boolean).join(" · ") || "–"}</bdi> },
           ]}
         />
       )}
     </Section>
   );
+}
+
+interface Moment {
+  what: string;
+  detail: { deliveryId?: string; note?: string | null };
+}
+
+// useNote is what a person said when he ended it.
+function useNote(one: Delivery | null): string {
+  const told = useLoad<Paged<Moment>>(one && FINAL.includes(one.state) && one.reason === "by-operator" ? "/v1/events/{id}/timeline" : null, { path: { id: one?.eventId ?? "" }, query: { limit: 500 } });
+  return told.data?.items.filter((moment) => moment.detail.deliveryId === one?.id && moment.detail.note).at(-1)?.detail.note ?? "";
 }
 
 function ruleLink(one: Delivery): ComponentChildren {
@@ -267,6 +280,8 @@ function planFacts(w: Words, one: Delivery): Fact[] {
 export default function DeliveryPage({ id }: PageProps) {
   const w = useWords(deliveryWords);
   const p = useWords(partWords);
+  useStore(tick);
+  useStore(prefs);
   const loaded = useLoad<Delivery>("/v1/deliveries/{id}", { path: { id } });
   const tried = useLoad<Paged<Attempt>>("/v1/deliveries/{id}/attempts", { path: { id }, query: { limit: 100 } });
   const again = () => {
@@ -277,6 +292,7 @@ export default function DeliveryPage({ id }: PageProps) {
     if (fact.kind === "gap" || fact.data["id"] === id) again();
   });
   const one = loaded.data;
+  const note = useNote(one);
   if (loaded.problem instanceof Problem && loaded.problem.status === 404)
     return <Empty title={w.gone} text={w.goneText}><p><a href="/deliveries">{w.back}</a></p></Empty>;
   if (!one) return loaded.problem ? <ProblemBox problem={loaded.problem} again={again} /> : <p class="loading" aria-busy="true">{p.loading}</p>;
@@ -290,6 +306,7 @@ export default function DeliveryPage({ id }: PageProps) {
       state={<><StateBadge state={one.state} />{one.test && <> <StateBadge state="test">{w.test}</StateBadge></>}</>}
       sentence={<>
         {sentence(w, one)}
+        {note && <> <strong class="why-line">{fill(w.noted, { note })}</strong></>}
         {one.lastError && one.state !== "delivered" && <> <span class="why-line">{fill(w.because, { why: one.lastError })}</span></>}
         {one.waits && <> <strong class="why-line">{fill(w.waitsFor, { what: one.waits })}</strong></>}
       </>}
