@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Answer, Row } from "../api";
 import { asPeal } from "../curl";
-import { count, fill, number, useWords } from "../i18n";
+import { count, fill, language, number, useWords } from "../i18n";
 import { useLive } from "../live";
 import { link, usePlace } from "../router";
 import { mayCall, readSession, session } from "../session";
@@ -43,6 +43,8 @@ const SILENT = 300; // seconds without a word from a site
 const RANGES = { "1h": { ms: 3_600_000, step: "1m" }, "24h": { ms: 86_400_000, step: "5m" }, "7d": { ms: 7 * 86_400_000, step: "1h" } } as const;
 type Range = keyof typeof RANGES;
 
+// apart keeps what is written from left to right together within Arabic.
+const apart = (text: string) => (language() === "ar" ? `\u2068${text}\u2069` : text);
 const sum = (values: (number | null)[]) => values.reduce<number>((all, one) => all + (one ?? 0), 0);
 
 function usePaged<T>(route: string, query: Record<string, string | number | boolean> = {}): Loaded<Paged<T>> {
@@ -231,10 +233,10 @@ function useRange(): { range: Range; curves: Loaded<Curves>; query: Record<strin
   return { range, curves, query: asked };
 }
 
-function Curved(props: { data: Curves; range: Range }) {
+function Curved(props: { data: Curves }) {
   const w = useWords(overviewWords);
   const { data } = props;
-  const unit = { "1h": w.perMinute, "24h": w.per5, "7d": w.perHour }[props.range];
+  const unit = data.step === 60 ? w.perMinute : data.step === 300 ? w.per5 : w.perHour;
   return (
     <div class="columns">
       <Chart title={w.cFlow} unit={unit} times={data.times} curves={[{ label: w.cIn, values: data.received, colour: 2 }, { label: w.cOut, values: data.delivered, colour: 1 }, { label: w.cFailed, values: data.failed, colour: 3 }]} />
@@ -253,6 +255,8 @@ function CurveSection() {
   const w = useWords(overviewWords);
   const { path } = usePlace();
   const { range, curves, query } = useRange();
+  const last = useRef<Curves | null>(null); // what was shown stays until the next is there
+  last.current = curves.data ?? last.current;
   const names: Record<Range, string> = { "1h": w.r1h, "24h": w.r24h, "7d": w.r7d };
   return (
     <Section title={w.curves} actions={<CopyAs path="/v1/curves" options={{ query }} peal={asPeal(["curves"], { step: query["step"], from: query["from"] })} />}>
@@ -260,7 +264,7 @@ function CurveSection() {
         {(Object.keys(RANGES) as Range[]).map((one) => <a key={one} href={link(path, { range: one === "1h" ? null : one })} aria-current={one === range ? "page" : undefined} data-range={one}>{names[one]}</a>)}
       </nav>
       <ProblemBox problem={curves.problem} again={curves.reload} />
-      {curves.data ? <Curved data={curves.data} range={range} /> : !curves.problem && <p class="loading" aria-busy="true">{w.looking}</p>}
+      {last.current ? <Curved data={last.current} /> : !curves.problem && <p class="loading" aria-busy="true">{w.looking}</p>}
     </Section>
   );
 }
@@ -331,7 +335,7 @@ export default function Overview() {
   const sentence = !isKnown
     ? w.looking
     : needs.length > 0
-      ? count(w.need, needs.length, { what: needs.slice(0, 3).map((one) => one.what + (one.count ? ` (${one.count})` : "")).join(" · ") + (needs.length > 3 ? " …" : "") })
+      ? count(w.need, needs.length, { what: needs.slice(0, 3).map((one) => apart(one.what) + (one.count ? ` (${one.count})` : "")).join(" · ") + (needs.length > 3 ? " …" : "") })
       : [isPartly ? w.partly : w.clear, hour ? count(w.deliveredHour, sum(hour.delivered)) : "", slow >= 0 ? fill(w.p99, { time: span(slow) }) : ""].filter(Boolean).join(" ");
   useEffect(() => {
     if (isKnown) document.title = `${sentence} · Peal`;

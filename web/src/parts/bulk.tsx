@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Problem, randomKey, send, type Row } from "../api";
 import { count, fill, number, useWords } from "../i18n";
 import { go } from "../router";
@@ -208,7 +208,7 @@ export function BulkButton(props: { action: BulkAction; filter: BulkFilter; labe
   const label = props.label ?? w[props.action];
   const why = useWhyNot("POST /v1/operations", label) || props.disabled || "";
   const [asks, setAsks] = useState(false);
-  const id = `why-${props.action}-${JSON.stringify(props.filter).length}-${label.length}`;
+  const id = useId();
   return (
     <span class="action">
       <button type="button" class={props.primary ? "is-primary" : ""} aria-disabled={why ? true : undefined} aria-describedby={why ? id : undefined} data-bulk={props.action} onClick={() => !why && setAsks(true)}>
