@@ -209,6 +209,7 @@ Err operation_create(Call *call, Tx *tx, Error *error);
 // operation_begun tells of the operation that was begun, which is call->with.
 Err operation_begun(Call *call, Error *error);
 Err operation_get(Call *call, Db *db, Error *error);
+extern const Param operation_params[];
 Err operation_list(Call *call, Db *db, Error *error);
 Err operation_pause(Call *call, Tx *tx, Error *error);
 Err operation_resume(Call *call, Tx *tx, Error *error);

@@ -110,13 +110,25 @@ Err operation_get(Call *call, Db *db, Error *error)
     return ERR_OK;
 }
 
+enum { LIST_DRY };
+
+// clang-format off
+const Param operation_params[] = {
+    [LIST_DRY] = { "dryRun", PARAM_BOOL, .help = "Only those that count and change nothing; false: only the others" },
+    { 0 },
+};
+// clang-format on
+
 Err operation_list(Call *call, Db *db, Error *error)
 {
     Walk walk;
     Seen seen;
     Operation *rows;
+    bool is_dry;
+    bool asks = param_bool(call, LIST_DRY, &is_dry);
     TRY(call_walk(call, &walk, error));
-    TRY(operation_page(db, call->arena, call->tenant, &walk, &rows, &seen, error));
+    TRY(operation_page(db, call->arena, call->tenant, asks ? &is_dry : NULL, &walk, &rows, &seen,
+                       error));
     JsonOut *json = page_open(call);
     for (size_t i = 0; i < seen.count; i++) {
         json_open(json, '{');

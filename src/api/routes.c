@@ -291,7 +291,7 @@ const Route routes[] = {
     { "GET",    "/v1/operations/{id}",          AUDITORS,  READS(operation_get),
       "How far an operation has come; audit-export sees those that verify", GIVES(200, operation_shape) },
     { "GET",    "/v1/operations",               READERS,   READS(operation_list),
-      "List operations, newest first", PAGE(operation_shape) },
+      "List operations, newest first", .params = operation_params, PAGE(operation_shape) },
     { "POST",   "/v1/operations/{id}/pause",    OPERATORS, FIRST(operation_pause),
       "Let an operation rest where it is; what it did stays", BARE, GIVES(200, operation_shape) },
     { "POST",   "/v1/operations/{id}/resume",   OPERATORS, FIRST(operation_resume),

@@ -41,8 +41,9 @@ static const Statement locked = {
 static const Statement page = {
     .name = "operation_page",
     .scope = STATEMENT_TENANT,
-    .params = "iui",
-    .sql = OPERATION_COLUMNS " WHERE tenant = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+    .params = "iuii",
+    .sql = OPERATION_COLUMNS " WHERE tenant = $1 AND id < $2 AND ($3 < 0 OR is_dry = $3)"
+                             " ORDER BY id DESC LIMIT $4",
 };
 static const Statement turn_it = {
     .name = "operation_turn",
@@ -282,13 +283,14 @@ Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
     return read_operation(rows_at(&rows, 0), ret, error);
 }
 
-Err operation_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Operation **ret,
-                   Seen *ret_seen, Error *error)
+Err operation_page(Db *db, Arena *arena, int64_t tenant, const bool *is_dry, const Walk *walk,
+                   Operation **ret, Seen *ret_seen, Error *error)
 {
     Rows rows;
     Uuid before = uuid_ceiling(INSTANT_NONE);
     TRY(walk_after(walk, true, &before, error));
-    Value args[] = { value_i64(tenant), value_uuid(&before), value_i64(walk->limit + 1) };
+    Value args[] = { value_i64(tenant), value_uuid(&before), value_i64(is_dry ? *is_dry : -1),
+                     value_i64(walk->limit + 1) };
     db_page(db);
     TRY(db_query(db, arena, &page, args, &rows, error));
     Operation *found = ARENA_ARRAY(arena, Operation, rows.count + 1);

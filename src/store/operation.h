@@ -79,9 +79,10 @@ void operation_add(Tx *tx, const Operation *operation);
 Err operation_row(Db *db, Arena *arena, int64_t tenant, Uuid id, Operation *ret,
                   Error *error) MUST_USE;
 
-// operation_page lists a tenant's, newest first.
-Err operation_page(Db *db, Arena *arena, int64_t tenant, const Walk *walk, Operation **ret,
-                   Seen *ret_seen, Error *error) MUST_USE;
+// operation_page lists a tenant's, newest first; only those that are dry, or that are not, where
+// is_dry is not NULL.
+Err operation_page(Db *db, Arena *arena, int64_t tenant, const bool *is_dry, const Walk *walk,
+                   Operation **ret, Seen *ret_seen, Error *error) MUST_USE;
 
 // operation_turn pauses one, lets it go on, or cancels it, from its next slice on: what it did
 // stays. Whoever asks twice is told the same. ERR_CONFLICT: it is over, or Peal's own.

@@ -251,6 +251,9 @@ def test_operations_are_listed_newest_first(ctx):
     rest = ctx.peal.get(f"/v1/operations?limit=2&cursor={listed['next']}", expect=200).json
     equal(([one["id"] for one in rest["items"]], rest["next"]), (made[:1], None))
     like(rest["items"][0], look(ctx.peal, made[0]))
+    done = run(ctx.peal, "discard", {"state": "parked"})["id"]
+    for dry, ids in (("true", made[::-1]), ("false", [done])):
+        equal([one["id"] for one in ctx.peal.get(f"/v1/operations?dryRun={dry}", expect=200).json["items"]], ids)
     equal(make_tenant(ctx.peal, "acme").get("/v1/operations", expect=200).json["items"], [])
 
 
