@@ -14,7 +14,6 @@ import { Action } from "../parts/action";
 import { StateBadge } from "../parts/badge";
 import { Copy, CopyAs } from "../parts/copy";
 import { Detail, Section, type Fact } from "../parts/detail";
-import { Empty } from "../parts/empty";
 import { JsonView } from "../parts/json";
 import { useLoad } from "../parts/load";
 import { partWords } from "../parts/parts.words";
@@ -294,7 +293,7 @@ export default function DeliveryPage({ id }: PageProps) {
   const one = loaded.data;
   const note = useNote(one);
   if (loaded.problem instanceof Problem && loaded.problem.status === 404)
-    return <Empty title={w.gone} text={w.goneText}><p><a href="/deliveries">{w.back}</a></p></Empty>;
+    return <Detail kind={w.kind} title={w.gone} back={["/deliveries", w.back]} sentence={w.goneText} />;
   if (!one) return loaded.problem ? <ProblemBox problem={loaded.problem} again={again} /> : <p class="loading" aria-busy="true">{p.loading}</p>;
   const attempts = [...(tried.data?.items ?? [])].sort((a, b) => a.number - b.number);
   const turn = `${one.state}/${one.attemptCount}/${one.send}`;

@@ -11,7 +11,6 @@ import { StateBadge } from "../parts/badge";
 import { FilterWords, type OperationShown } from "../parts/bulk";
 import { CopyAs } from "../parts/copy";
 import { Detail, Section } from "../parts/detail";
-import { Empty } from "../parts/empty";
 import { useLoad } from "../parts/load";
 import { partWords } from "../parts/parts.words";
 import { ProblemBox } from "../parts/problem";
@@ -69,7 +68,7 @@ export default function OperationPage({ id }: PageProps) {
     if (one && before.current && before.current !== one.state && one.state === "done") announce(`${known[one.action] ?? one.action}: ${w.isDone}`);
     before.current = one?.state ?? null;
   }, [one?.state]);
-  if (loaded.problem instanceof Problem && loaded.problem.status === 404) return <Empty title={w.gone}><p><a href="/operations">{w.back}</a></p></Empty>;
+  if (loaded.problem instanceof Problem && loaded.problem.status === 404) return <Detail kind={w.kind} title={w.gone} back={["/operations", w.back]} />;
   if (!one) return loaded.problem ? <ProblemBox problem={loaded.problem} again={loaded.reload} /> : <p class="loading" aria-busy="true">{p.loading}</p>;
   const isOver = OVER.includes(one.state);
   const says = one.dryRun && isOver ? w.dry : { counting: w.counting, running: fill(w.running, { done: one.done + one.skipped + one.failed, matched: one.matched ?? 0 }), paused: w.paused, done: w.isDone, cancelled: w.cancelled }[one.state];

@@ -1,4 +1,5 @@
 import { number, useWords } from "../i18n";
+import { link, usePlace } from "../router";
 import { StateBadge } from "../parts/badge";
 import { FilterWords, type OperationShown } from "../parts/bulk";
 import { List } from "../parts/list";
@@ -9,6 +10,8 @@ import { operationWords } from "./operations.words";
 export default function Operations() {
   const w = useWords(operationWords);
   const known = w as Record<string, string>;
+  const { path, query } = usePlace();
+  const withPreviews = query.get("previews") === "true";
   const columns: Column<OperationShown>[] = [
     { key: "state", label: w.state, cell: (one) => <StateBadge state={one.state} /> },
     { key: "what", label: w.what, kind: "main", cell: (one) => <>{known[one.action] ?? one.action}{one.dryRun && ` (${w.preview})`}</> },
@@ -25,6 +28,8 @@ export default function Operations() {
       title={w.title}
       intro={w.intro}
       path="/v1/operations"
+      query={withPreviews ? {} : { dryRun: false }}
+      actions={<a href={link(path, { previews: withPreviews ? null : "true" })}>{withPreviews ? w.hidePreviews : w.showPreviews}</a>}
       columns={columns}
       id={(one) => one.id}
       name={(one) => `${known[one.action] ?? one.action} ${one.createdAt}`}
