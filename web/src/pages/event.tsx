@@ -15,6 +15,7 @@ import { ProblemBox } from "../parts/problem";
 import { Rule } from "../parts/rule";
 import { Table } from "../parts/table";
 import { Time } from "../parts/time";
+import { Waiting } from "../parts/waiting";
 import { prefs } from "../prefs";
 import { go, usePlace } from "../router";
 import { useStore } from "../store";
@@ -254,7 +255,7 @@ export default function EventPage({ id }: PageProps) {
   const inbox = explained.data?.inbox;
   // A webhook that made no event has a story too.
   const isHookOnly = !event && found.problem instanceof Problem && found.problem.status === 404 && !!inbox;
-  if (!event && !isHookOnly) return found.problem && (explained.data || explained.problem) ? <ProblemBox problem={found.problem} again={found.reload} /> : found.problem ? null : <p class="loading" aria-busy="true">…</p>;
+  if (!event && !isHookOnly) return <Waiting of={explained.data || explained.problem ? found : { problem: null, reload: found.reload }} />;
   const missed = decisions.items.filter((one) => one.outcome !== "created");
   const made = deliveries.data?.items.length ?? 0;
   return (
