@@ -2,6 +2,8 @@
 import json
 
 from harness import equal, eventually, like, main, only
+from server import ADMIN_KEY
+from site_peer import Site
 from steps import make_tenant, make_user, moment
 from test_sites import forward, row
 
@@ -107,7 +109,26 @@ def test_what_a_site_tells_of_itself_is_kept(ctx):
                                        "received": 0, "silentSeconds": 0}})
     ctx.peal.post("/v1/clock", {"advance": "10s"}, expect=200)
     forward(site, row())
-    like(sites(ctx.peal)["plant-7"], {"version": "9.9", "backlog": 17, "received": 1, "silentSeconds": 0})
+    forward(site, row(), row())
+    like(sites(ctx.peal)["plant-7"], {"version": "9.9", "backlog": 17, "received": 3, "silentSeconds": 0})
+
+
+def test_a_running_site_tells_of_itself(ctx):
+    """Held, it has what it took in; released, it has handed that on."""
+    key = ctx.peal.post("/v1/keys", {"role": "site", "site": "plant-7"}, expect=201).json["key"]
+    site = Site(ctx, f"http://{ctx.peal.host}", key)
+    ctx.servers.append(site)
+    told = eventually(lambda: sites(ctx.peal)["plant-7"]["toldAt"] and sites(ctx.peal)["plant-7"])
+    version = ctx.peal.get("/openapi.json", expect=200).json["info"]["version"]
+    like(told, {"version": version, "backlog": 0, "received": 0})
+    admin = site.with_key(ADMIN_KEY)
+    admin.post("/v1/hold", {"reason": "to count"}, expect=200)
+    for n in range(3):
+        site.with_key(None).post("/v1/events", {"kind": "boiler.hot", "payload": {"n": n}}, expect=202)
+    site.restart()
+    eventually(lambda: sites(ctx.peal)["plant-7"]["backlog"] == 3)
+    site.with_key(ADMIN_KEY).post("/v1/release", expect=200)
+    eventually(lambda: sites(ctx.peal)["plant-7"]["received"] == 3 and sites(ctx.peal)["plant-7"]["backlog"] == 0)
 
 
 def test_the_commands(ctx):
