@@ -5,9 +5,10 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "/console/",
   publicDir: false,
-  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
+  esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
   build: {
     target: "es2022",
+    cssTarget: ["chrome123", "firefox120", "safari17.5"], // which know light-dark()
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     cssCodeSplit: true,
@@ -15,6 +16,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 300,
     rollupOptions: {
       output: {
+        // What nearly every page has is one file: many small ones are packed worse, and asked for one by one.
+        manualChunks: (id) => (/src\/parts\/(action|badge|copy|detail|dialog|empty|load|parts\.words|problem|table|time)\.tsx?$/.test(id) ? "parts" : undefined),
         entryFileNames: "[name]-[hash].js",
         chunkFileNames: "[name]-[hash].js",
         assetFileNames: "[name]-[hash][extname]",

@@ -11,7 +11,9 @@ import { leaving, readSession, session, signOut } from "./session";
 import { announce, status } from "./status";
 import { useStore } from "./store";
 import { local } from "./time";
-import { Dialog } from "./parts/dialog";
+import { later } from "./parts/later";
+
+const Help = later(() => import("./help").then((part) => part.Help));
 
 // The icons are of one stroke, in the colour of the text.
 const ICON = "M12 3a1.500 1.500 0 0 1 1.500 1.500v.9A6.500 6.500 0 0 1 18.500 12v4l2 3H3.500l2-3v-4a6.500 6.500 0 0 1 5-6.600v-.9A1.500 1.500 0 0 1 12 3zM9.500 20.500h5a2.500 2.500 0 0 1-5 0z";
@@ -128,30 +130,7 @@ function Band() {
   if (!who) return null;
   const lines = [who.environment ? fill(w.environment, { name: who.environment }) : "", who.dev ? w.devBand : "", who.held ? w.heldBand : ""].filter(Boolean);
   if (lines.length === 0) return null;
-  return <p class={`band${who.held ? " is-held" : ""}`}>{lines.join(" · ")}</p>;
-}
-
-function Help(props: { close: () => void }) {
-  const w = useWords(frameWords);
-  const t = useWords(titles);
-  const { shortcuts } = useStore(prefs);
-  const rows: [string, string][] = [
-    ["?", w.keyHelpKey], ["/", w.keyFilter], ["j k", w.keyNext], ["x", w.keySelect], ["Enter", w.keyOpen], ["u", w.keyBack], ["l", w.keyLive], ["Esc", w.keyEscape],
-    ...pages.filter((page) => page.letter).map((page): [string, string] => [`g ${page.letter}`, fill(w.keyGo, { page: t[page.title] })]),
-  ];
-  return (
-    <Dialog title={w.keyboard} close={props.close}>
-      {!shortcuts && <p>{w.keyOff}</p>}
-      <dl class="keys">
-        {rows.map(([keys, what]) => (
-          <div key={keys}>
-            <dt dir="ltr">{keys.split(" ").map((one) => <kbd key={one}>{one}</kbd>)}</dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  );
+  return <aside class={`band${who.held ? " is-held" : ""}`} aria-label={w.notice}>{lines.join(" · ")}</aside>;
 }
 
 // Guard keeps a page that fails from taking the frame with it.

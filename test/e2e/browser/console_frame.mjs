@@ -1,12 +1,25 @@
 // console_frame.mjs - the frame of the console: signing in and out, keys, the one stream, what is refused.
 import { noise, run, settled, visit, everyLook, fillForm, save, confirm } from "./console.mjs";
 
+// firstLoad is what a browser that was never here fetches of the console for the overview, in bytes on the wire.
+async function firstLoad(page, job) {
+  const context = await page.context().browser().newContext({ storageState: await page.context().storageState() });
+  const other = await context.newPage();
+  let bytes = 0;
+  other.on("response", (answer) => {
+    const path = new URL(answer.url()).pathname;
+    if (path === "/" || path.startsWith("/console/")) bytes += Number(answer.headers()["content-length"]);
+  });
+  await visit(other, job, "/");
+  await context.close();
+  return bytes;
+}
+
 const parts = {
   // Whoever comes without a session signs in, and is then where he wanted to be; back and forward work.
   async signing({ job, open }) {
     const page = await open({ signedIn: false });
-    const told = { bytes: 0 };
-    const counts = async (answer) => (told.bytes += Number(answer.headers()["content-length"] ?? 0));
+    const told = {};
     await page.goto(`${job.url}/channels?x=1`);
     await page.waitForSelector("[name=key]");
     told.asked = page.url().slice(job.url.length);
@@ -24,14 +37,12 @@ const parts = {
     await page.waitForFunction(() => location.pathname === "/channels");
     await settled(page);
     told.back = await page.textContent("h1");
-    const assets = (answer) => (answer.url().includes("/console/") || answer.url() === `${job.url}/`) && counts(answer);
-    page.on("response", assets);
     const fresh = await open({ signedIn: false, context: await page.context().browser().newContext() });
-    fresh.on("response", assets);
     await fresh.goto(`${job.url}/signin#${job.key}`);
     await fresh.waitForSelector(".rail");
     await settled(fresh);
     told.fragment = new URL(fresh.url()).hash;
+    told.bytes = await firstLoad(page, job);
     await page.click("text=Sign out");
     await page.waitForSelector("[name=key]");
     told.out = page.url().slice(job.url.length);

@@ -10,17 +10,19 @@ import { useStore } from "../store";
 import { serverNow, shown, span, tick } from "../time";
 import { Action } from "../parts/action";
 import { StateBadge } from "../parts/badge";
-import { BulkButton } from "../parts/bulk";
 import { Chart } from "../parts/chart";
 import { CopyAs } from "../parts/copy";
 import { Section } from "../parts/detail";
 import { Empty } from "../parts/empty";
+import { later } from "../parts/later";
 import { useLoad, type Loaded } from "../parts/load";
 import { ProblemBox } from "../parts/problem";
 import { Table } from "../parts/table";
 import { Time } from "../parts/time";
 import { overviewWords } from "./overview.words";
 import "./overview.css";
+
+const BulkButton = later(() => import("../parts/bulk").then((part) => part.BulkButton));
 
 type Kpis = Answer<"/v1/kpis">;
 type Curves = Answer<"/v1/curves">;

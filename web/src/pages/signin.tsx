@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api";
-import { frameWords } from "../frame.words";
 import { useWords } from "../i18n";
 import { prefer, prefs } from "../prefs";
 import { go, usePlace } from "../router";
 import { session, signIn } from "../session";
 import { useStore } from "../store";
 import { ProblemBox } from "../parts/problem";
+import all from "./signin.words";
 
 // back is where one was. Only a path of this console is one.
 function back(query: URLSearchParams): string {
@@ -15,7 +15,7 @@ function back(query: URLSearchParams): string {
 }
 
 export default function SignIn() {
-  const w = useWords(frameWords);
+  const w = useWords(all);
   const { query } = usePlace();
   const who = useStore(session);
   const { language } = useStore(prefs);

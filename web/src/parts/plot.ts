@@ -2,8 +2,13 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Curve } from "./chart";
 
+// colour is what a name of the theme stands for now: a canvas knows no names.
 function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
 }
 
 export function draw(box: HTMLElement, of: { times: number[]; curves: Curve[]; width: number; height: number; clock: (at: number) => string; unit: string }): uPlot {

@@ -1,8 +1,8 @@
-import { frameWords } from "../frame.words";
 import { useWords } from "../i18n";
+import all from "./unbuilt.words";
 
 export function Unbuilt() {
-  const w = useWords(frameWords);
+  const w = useWords(all);
   return (
     <div class="empty">
       <h1>{w.unbuilt}</h1>
