@@ -161,7 +161,7 @@ function Standing(props: { channel: Channel }) {
         <Facts facts={[
           [w.concurrency, channel.concurrency ?? fill(w.fallback, { value: "32" })],
           [w.rate, channel.rate ? <bdi dir="ltr">{channel.rate.max} / {channel.rate.per}</bdi> : w.noRate],
-          [w.timeout, <bdi>{channel.timeout ?? fill(w.fallback, { value: "15s" })}</bdi>],
+          [w.timeout, channel.timeout ? <bdi dir="ltr">{channel.timeout}</bdi> : fill(w.fallback, { value: "15s" })],
           [w.retry, <bdi>{retry}</bdi>],
           [w.ordered, channel.ordered ? w.yes : w.no],
         ]} />
