@@ -7,6 +7,7 @@ program=$(realpath "$1")
 cd "$(dirname "$0")/../web"
 scratch=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+: >"$scratch/log"
 PEAL_STATE_DIR="$scratch" "$program" serve --store "sqlite:$scratch/peal.db" --listen 127.0.0.1:0 >"$scratch/log" 2>&1 &
 server=$!
 url=
