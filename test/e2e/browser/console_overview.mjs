@@ -71,7 +71,10 @@ const parts = {
   async curves({ open }) {
     const page = await open();
     await known(page);
-    await page.waitForSelector(".uplot canvas");
+    for (const chart of await page.locator(".plot").all()) {
+      await chart.scrollIntoViewIfNeeded(); // it is drawn when it is seen
+      await chart.locator("canvas").waitFor();
+    }
     const told = { plots: await page.locator(".chart").count() };
     await page.locator(".chart button").first().click();
     await page.waitForSelector(".chart table");

@@ -128,7 +128,7 @@ export default function Deliveries() {
         ? { title: w.noneStuck, text: w.noneStuckText, good: true }
         : state
           ? { title: w.noneState }
-          : { title: w.emptyTitle, text: w.emptyText, command: "peal emit KIND --payload '{…}'" };
+          : { title: w.emptyTitle, text: w.emptyText, command: `peal emit order.paid --data '{"total":249}' --recipient ada@example.com` };
   return (
     <List<Delivery>
       title={w.title}

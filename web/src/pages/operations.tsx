@@ -1,7 +1,8 @@
 import { number, useWords } from "../i18n";
 import { link, usePlace } from "../router";
 import { StateBadge } from "../parts/badge";
-import { FilterWords, type OperationShown } from "../parts/bulk";
+import type { OperationShown } from "../parts/bulk";
+import { FilterWords } from "../parts/filterwords";
 import { List } from "../parts/list";
 import type { Column } from "../parts/table";
 import { Time } from "../parts/time";

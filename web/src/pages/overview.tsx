@@ -278,7 +278,7 @@ function ChannelStrip(props: { channels: Loaded<Paged<Channel>> }) {
   const stateOf = (one: Channel) => (one.enabled === false ? <StateBadge state="disabled">{w.off}</StateBadge> : one.health && one.health.circuit !== "closed" ? <StateBadge state={one.health.circuit === "open" ? "open" : "half-open"} /> : <StateBadge state="ok">{w.ok}</StateBadge>);
   return (
     <Section title={w.channels}>
-      {rows.length === 0 ? <Empty title={w.noChannels} text={w.noChannelsText} command="peal apply channels.yaml" /> : (
+      {rows.length === 0 ? <Empty title={w.noChannels} text={w.noChannelsText} command="peal apply -f ." /> : (
         <Table<Channel>
           plain
           caption={w.channels}
@@ -353,7 +353,7 @@ export default function Overview() {
         <div class="head-actions"><CopyAs path="/v1/kpis" peal={asPeal(["kpi"])} /></div>
       </div>
       <ProblemBox problem={seen.kpis.problem} again={seen.again} />
-      {isFresh && <Empty title={w.start} text={w.startText} command={`peal emit order.created --payload '{"total": 12}'`} />}
+      {isFresh && <Empty title={w.start} text={w.startText} command={`peal emit order.paid --data '{"total":249}' --recipient ada@example.com`} />}
       <Attention needs={needs} isKnown={isKnown} isPartly={isPartly} />
       <Tiles seen={seen} />
       <CurveSection />

@@ -22,7 +22,7 @@ function clock(at: number, isLong: boolean): string {
   return new Intl.DateTimeFormat(locale(), { ...(isLong ? { month: "short", day: "numeric" } : {}), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at * 1000);
 }
 
-// Chart draws curves, and has the same numbers as a table. uPlot is fetched when the first one is drawn.
+// Chart draws curves, and has the same numbers as a table. uPlot is fetched when the first one comes into sight.
 export function Chart(props: ChartProps) {
   const w = useWords(partWords);
   const box = useRef<HTMLDivElement>(null);
@@ -36,13 +36,20 @@ export function Chart(props: ChartProps) {
     let isHere = true;
     const height = props.height ?? 180;
     const watcher = new ResizeObserver(() => plot?.setSize({ width: holder.clientWidth, height }));
-    void import("./plot").then(({ draw }) => {
+    const begin = () => void import("./plot").then(({ draw }) => {
       if (!isHere) return;
       plot = draw(holder, { times: props.times, curves: props.curves, height, width: holder.clientWidth, clock: (at) => clock(at, isLong), unit: props.unit ?? "" });
       watcher.observe(holder);
     });
+    const sight = new IntersectionObserver((seen) => {
+      if (!seen.some((one) => one.isIntersecting)) return;
+      sight.disconnect();
+      begin();
+    });
+    sight.observe(holder);
     return () => {
       isHere = false;
+      sight.disconnect();
       watcher.disconnect();
       plot?.destroy();
     };
