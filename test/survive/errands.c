@@ -103,7 +103,10 @@ static Err duty_work(Tx *tx, void *with, Error *error)
 {
     const Errand *errand = with;
     Clock *clock = &errand->scenario->clock;
-    EngineOptions options = { .clock = clock, .real = clock, .payload_max = EVENT_PAYLOAD_MAX };
+    EngineOptions options = { .clock = clock,
+                              .real = clock,
+                              .writer = errand->scenario->writer,
+                              .payload_max = EVENT_PAYLOAD_MAX };
     DutyReport report = { .firing.oldest = INSTANT_NONE };
     scenario_reseed(errand->scenario);
     TRY(tx_sync(tx, error));
