@@ -184,6 +184,7 @@ static const Statement tables[] = {
     TABLE("campaign_failure", "tenant, campaign, line"),
     TABLE("pace", "minute, tenant, writer, rule, site"),
     TABLE("sample", "tenant, at"),
+    TABLE("curve", "tenant, step, at, part"),
     PART("journal", "writer, at, facts", "WHERE facts IS NOT NULL ORDER BY writer, n"),
     PART("sequence", "tenant, first, count, writer", "ORDER BY tenant, first"),
     TABLE("audit", "tenant, seq"),

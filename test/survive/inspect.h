@@ -7,7 +7,7 @@
 // Err. The connection may be in a transaction.
 Err inspect_broken(Db *db, Arena *arena, const char **ret, Error *error) MUST_USE;
 
-enum { INSPECT_TABLES = 54 };
+enum { INSPECT_TABLES = 55 };
 
 // inspect_tables hashes every table by itself; inspect_differs names the first that is not the
 // same, NULL where all are.
