@@ -54,13 +54,14 @@ static const Field plan_channel_rows[] = {
     { "channel",        FIELD_TEXT,   ALWAYS, .help = "Or other: all beyond the first 50 of the day" },
     { "count",          FIELD_COUNT,  ALWAYS },
     { "limitPerSecond", FIELD_NUMBER, OR_NULL },
-    { "peak",           FIELD_OBJECT, OR_NULL, .inside = &plan_peak_shape },
+    { "peak",           FIELD_OBJECT, OR_NULL, .inside = &plan_peak_shape, .help = "Null where a sample is too small to tell" },
 };
 static const Shape plan_channel_shape = SHAPE("OutlookChannel", plan_channel_rows);
 static const Field plan_channel_row = { NULL, FIELD_OBJECT, .inside = &plan_channel_shape };
 static const Field plan_day_rows[] = {
     { "day",   FIELD_TEXT,  ALWAYS, .help = "A date in the zone" },
     { "count", FIELD_COUNT, ALWAYS },
+    { "isEstimate", FIELD_BOOL, ALWAYS, .help = "Some of it is estimated from a sample: what is due from countedUntil on" },
     { "hours", FIELD_LIST,  ALWAYS, .of = &count_row, .help = "24 of them, as clocks show: one that is shown twice counts for both, one that is skipped has nothing" },
     LIST("channels", ALWAYS, plan_channel_row),
 };
@@ -71,7 +72,7 @@ static const Field plan_rows[] = {
     { "from", FIELD_TIME, ALWAYS },
     { "to",   FIELD_TIME, ALWAYS },
     LIST("days", ALWAYS, plan_day_row),
-    { "isPartial",    FIELD_BOOL, ALWAYS, .help = "There is more than is looked at: from countedUntil on at least so many are due" },
+    { "isPartial",    FIELD_BOOL, ALWAYS, .help = "There is more than is counted one by one: from countedUntil on it is estimated, and of an entity at least so many are due" },
     { "countedUntil", FIELD_TIME, OR_NULL, .help = "Null: all is counted" },
 };
 const Shape outlook_shape = SHAPE("Outlook", plan_rows);

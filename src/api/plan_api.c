@@ -11,6 +11,7 @@
 
 enum { PLAN_FROM, PLAN_TO, PLAN_ZONE, PLAN_CHANNEL, PLAN_TRIGGER, PLAN_ENTITY };
 enum { HOURS = 24, PLAN_DAYS = 14, PLAN_DAYS_MAX = 62, PLAN_CHANNELS_MAX = 50 };
+enum { PEAK_SAMPLED_MIN = 12 }; // fewer would be chance
 
 // clang-format off
 const Param plan_params[] = {
@@ -31,7 +32,8 @@ typedef struct DayLane {
 } DayLane;
 
 typedef struct Day {
-    int64_t day; // since 1970
+    int64_t day;      // since 1970
+    bool is_estimate; // from some moment of it on
     int64_t count;
     int64_t hours[HOURS];
     DayLane *lanes;
@@ -96,7 +98,8 @@ static void add_slot(Arena *arena, const Zone *zone, Day *days, const OutlookSlo
     day->count += slot->n;
     day->hours[(wall - day->day * SPAN_DAY) / SPAN_HOUR] += slot->n;
     lane->count += slot->n;
-    if (slot->n > lane->peak) {
+    bool is_sure = slot->sampled == 0 || slot->sampled >= PEAK_SAMPLED_MIN;
+    if (is_sure && slot->n > lane->peak) {
         lane->peak = slot->n;
         lane->peak_at = slot->minute;
     }
@@ -129,7 +132,7 @@ static void put_peak(Call *call, JsonOut *json, const DayLane *lane,
                      const ChannelDefinition *channel)
 {
     json_key(json, S("peak"));
-    if (lane->lane == 0) {
+    if (lane->peak == 0) {
         json_add_null(json);
         return;
     }
@@ -179,6 +182,7 @@ static void put_day(Call *call, JsonOut *json, Day *day)
     json_put_str(json, S("day"),
                  str_format(call->arena, "%04d-%02d-%02d", date.year, date.month, date.day));
     json_put_i64(json, S("count"), day->count);
+    json_put_bool(json, S("isEstimate"), day->is_estimate);
     json_key(json, S("hours"));
     json_open(json, '[');
     for (size_t i = 0; i < HOURS; i++)
@@ -203,7 +207,9 @@ Err plan_get(Call *call, Db *db, Error *error)
     size_t count = (size_t) (day_of(zone, asked.to - 1) - first + 1);
     Day *days = ARENA_ARRAY(call->arena, Day, count);
     for (size_t i = 0; i < count; i++)
-        days[i] = (Day){ .day = first + (int64_t) i };
+        days[i] = (Day){ .day = first + (int64_t) i,
+                         .is_estimate = outlook.is_estimate &&
+                                        first + (int64_t) i >= day_of(zone, outlook.until) };
     for (size_t i = 0; i < outlook.count; i++)
         add_slot(call->arena, zone, days, &outlook.slots[i], asked.from);
     JsonOut *json = call_json(call, 200);

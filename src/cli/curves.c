@@ -95,11 +95,13 @@ static void print_plan(Arena *arena, const Json *answer)
     };
     const Json *days = json_get(answer, S("days"));
     size_t count = 0, room = json_count(days);
+    bool is_estimate = false;
     for (JsonIter it = json_each(days); json_next(&it);)
         room += json_count(json_get(it.value, S("channels")));
     const Json **items = ARENA_ARRAY(arena, const Json *, room + 1);
     for (JsonIter it = json_each(days); json_next(&it);) {
         int64_t n = 0;
+        is_estimate |= json_bool(json_get(it.value, S("isEstimate")));
         if (!json_i64(json_get(it.value, S("count")), &n) || n == 0)
             continue;
         items[count++] = it.value;
@@ -107,9 +109,14 @@ static void print_plan(Arena *arena, const Json *answer)
             items[count++] = at.value;
     }
     output_list(arena, items, count, columns, ARRAY_LEN(columns));
-    if (json_bool(json_get(answer, S("isPartial"))))
+    if (!json_bool(json_get(answer, S("isPartial"))))
+        return;
+    Str until = json_str(json_get(answer, S("countedUntil")));
+    if (is_estimate)
+        printf("What is due from %.*s on is estimated from a sample.\n", STR_ARG(until));
+    else
         printf("There is more than was looked at: from %.*s on at least so many are due.\n",
-               STR_ARG(json_str(json_get(answer, S("countedUntil")))));
+               STR_ARG(until));
 }
 
 static int plan(CommandArgs *args)

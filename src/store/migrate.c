@@ -15,6 +15,9 @@ static const Token tokens[] = {
     { "{BYTES}", "BLOB", "BYTEA" },
     { "{STRICT}", "STRICT", "" },
     { "{STRICT_KEYED}", "STRICT, WITHOUT ROWID", "" },
+    { "{RANK}", "substr(id, 13, 1)", "substring(uuid_send(id), 13, 1)" }, // see outlook.c
+    { "{SAMPLED}", "substr(id, 14, 1) < x'10'",
+      "substring(uuid_send(id), 14, 1) < '\\x10'::bytea" },
     { "{QUEUE_STORAGE}", "", // each row of a page is rewritten once by a claim: leave it the room
       "WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.01,"
       " autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)" },

@@ -6,7 +6,8 @@
 
 _Static_assert(STEP_SEND == 1 && SPAN_MINUTE == 60000000, "the SQL names them by number");
 
-enum { FIRST_SHARE = 4, SHARE_MIN = 15 }; // a quarter goes to all alike
+enum { FIRST_SHARE = 4, SHARE_MIN = 5 }; // a quarter goes to all alike
+enum { RANKS = 256, RANK_OF = 4096 };    // a rank has one of so many: queue_sample of the schema
 
 static const Statement lanes = {
     .name = "outlook_lanes",
@@ -77,7 +78,24 @@ static const Statement send = {
         " (SELECT l.lane FROM lane l WHERE l.tenant = u.tenant AND l.channel = u.channel))",
 };
 
-const Statement *const outlook_statements[] = { &lanes, &bare, &of_rule, &of_entity, &send, NULL };
+// A rank is a random byte of the event's id. The fence keeps PostgreSQL at one probe for each.
+static const Statement sampled = {
+    .name = "outlook_sampled",
+    .scope = STATEMENT_TENANT,
+    .params = "ibii",
+    .many = true,
+    .sql = "SELECT q.lane, q.due_at, q.rule FROM queue q WHERE q.tenant = $1"
+           " AND substr(q.id, 13, 1) = $2 AND q.due_at >= $3 AND q.due_at < $4"
+           " AND q.step = 1 AND substr(q.id, 14, 1) < x'10'",
+    .postgres = "SELECT f.* FROM unnest($1, $2, $3, $4) AS u (tenant, rank, since, til)"
+                " CROSS JOIN LATERAL (SELECT q.lane, q.due_at, q.rule FROM queue q"
+                " WHERE q.tenant = u.tenant AND substring(uuid_send(q.id), 13, 1) = u.rank"
+                " AND q.due_at >= u.since AND q.due_at < u.til AND q.step = 1"
+                " AND substring(uuid_send(q.id), 14, 1) < CAST('\\x10' AS bytea) OFFSET 0) AS f",
+};
+
+const Statement *const outlook_statements[] = { &lanes, &bare,    &of_rule, &of_entity,
+                                                &send,  &sampled, NULL };
 
 // Look is a lane that is looked at, as the statements take it.
 typedef struct Look {
@@ -164,21 +182,108 @@ static Err look_again(Db *db, Arena *arena, Look *looks, size_t count, Error *er
     return read_looks(db, arena, full, full_count, error);
 }
 
+static int by_slot(const void *a, const void *b)
+{
+    const OutlookSlot *x = a, *y = b;
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    return x->minute < y->minute ? -1 : x->minute > y->minute;
+}
+
+// gather takes what was counted: where a lane had more, only what is before the minute in which the
+// first of them was left.
 static void gather(Arena *arena, const Look *looks, size_t count, Outlook *ret)
 {
     size_t room = 0;
-    for (size_t i = 0; i < count; i++)
-        room += looks[i].count;
-    ret->slots = ARENA_ARRAY(arena, OutlookSlot, room + 1);
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < looks[i].count; j++)
-            if (looks[i].slots[j].n > 0)
-                ret->slots[ret->count++] = looks[i].slots[j];
+        room += looks[i].count;
         if (!is_full(&looks[i]))
             continue;
         ret->is_partial = true;
-        ret->until = earlier(ret->until, looks[i].last);
+        ret->until = earlier(ret->until, looks[i].last - looks[i].last % SPAN_MINUTE);
     }
+    ret->slots = ARENA_ARRAY(arena, OutlookSlot, room + 1);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < looks[i].count; j++)
+            if (looks[i].slots[j].n > 0 && looks[i].slots[j].minute < ret->until)
+                ret->slots[ret->count++] = looks[i].slots[j];
+}
+
+static Err read_ranks(Db *db, Arena *arena, const OutlookAsked *asked, Instant from, size_t first,
+                      size_t end, Rows *ret, Error *error)
+{
+    enum { PARAMS = 4 };
+    Value *values = ARENA_ARRAY(arena, Value, (end - first) * PARAMS + 1);
+    char *ranks = arena_alloc(arena, RANKS);
+    for (size_t i = first; i < end; i++) {
+        ranks[i] = (char) i;
+        Value row[PARAMS] = { value_i64(asked->tenant), value_bytes((Str){ &ranks[i], 1 }),
+                              value_i64(from), value_i64(asked->to) };
+        memcpy(&values[(i - first) * PARAMS], row, sizeof row);
+    }
+    *ret = (Rows){ 0 };
+    db_send_many(db, arena, &sampled, values, end - first, ret);
+    return db_sync(db, error);
+}
+
+// take_sample adds the rows that are asked for, each of which stands for itself so far.
+static void take_sample(const Rows *rows, int64_t rule, int64_t lane, Outlook *ret)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const Value *row = rows_at(rows, i);
+        Instant due = value_to_i64(&row[1]);
+        OutlookSlot slot = { .lane = value_to_i64(&row[0]),
+                             .minute = due - due % SPAN_MINUTE,
+                             .sampled = 1 };
+        if ((lane == 0 || slot.lane == lane) && (rule == 0 || value_to_i64(&row[2]) == rule))
+            ret->slots[ret->count++] = slot;
+    }
+}
+
+// weigh puts the rows of a minute together, each of which stands for RANK_OF / ranks.
+static void weigh(Outlook *outlook, size_t ranks)
+{
+    size_t count = 0;
+    if (outlook->count == 0)
+        return;
+    qsort(outlook->slots, outlook->count, sizeof *outlook->slots, by_slot);
+    for (size_t i = 0; i < outlook->count; i++) {
+        OutlookSlot *slot = &outlook->slots[i];
+        if (count > 0 && slot->sampled && outlook->slots[count - 1].sampled &&
+            by_slot(&outlook->slots[count - 1], slot) == 0)
+            outlook->slots[count - 1].sampled++;
+        else
+            outlook->slots[count++] = *slot;
+    }
+    outlook->count = count;
+    for (size_t i = 0; i < count; i++)
+        if (outlook->slots[i].sampled)
+            outlook->slots[i].n =
+                (outlook->slots[i].sampled * RANK_OF + (int64_t) ranks / 2) / (int64_t) ranks;
+}
+
+// estimate goes on from until with a sample: the first rank tells how many of them may be read.
+static Err estimate(Db *db, Arena *arena, const OutlookAsked *asked, int64_t rule, int64_t lane,
+                    Outlook *ret, Error *error)
+{
+    Rows first, rest = { 0 };
+    size_t ranks = RANKS;
+    TRY(read_ranks(db, arena, asked, ret->until, 0, 1, &first, error));
+    if (first.count > 0 && OUTLOOK_SAMPLE_MAX / first.count < RANKS)
+        ranks = OUTLOOK_SAMPLE_MAX / first.count;
+    if (ranks > 1)
+        TRY(read_ranks(db, arena, asked, ret->until, 1, ranks, &rest, error));
+    else
+        ranks = 1;
+    OutlookSlot *counted = ret->slots;
+    ret->slots = ARENA_ARRAY(arena, OutlookSlot, ret->count + first.count + rest.count + 1);
+    if (ret->count > 0)
+        memcpy(ret->slots, counted, ret->count * sizeof *counted);
+    take_sample(&first, rule, lane, ret);
+    take_sample(&rest, rule, lane, ret);
+    weigh(ret, ranks);
+    ret->is_estimate = true;
+    return ERR_OK;
 }
 
 static Err read_lanes(Db *db, Arena *arena, const OutlookAsked *asked, int64_t rule, Outlook *ret,
@@ -189,13 +294,13 @@ static Err read_lanes(Db *db, Arena *arena, const OutlookAsked *asked, int64_t r
                      value_i64(OUTLOOK_LANES_MAX + 1) };
     TRY(db_query(db, arena, &lanes, args, &rows, error));
     size_t count = rows.count;
-    if (count > OUTLOOK_LANES_MAX) {
-        count = OUTLOOK_LANES_MAX;
-        ret->is_partial = true;
-        ret->until = asked->from;
-    }
     if (count == 0)
         return ERR_OK;
+    if (count > OUTLOOK_LANES_MAX) {
+        ret->is_partial = true;
+        ret->until = asked->from;
+        return estimate(db, arena, asked, rule, 0, ret, error);
+    }
     int64_t share = OUTLOOK_LOOK_MAX / FIRST_SHARE / (int64_t) count;
     Look *looks = ARENA_ARRAY(arena, Look, count);
     Look **picked = ARENA_ARRAY(arena, Look *, count);
@@ -211,15 +316,10 @@ static Err read_lanes(Db *db, Arena *arena, const OutlookAsked *asked, int64_t r
     TRY(read_looks(db, arena, picked, count, error));
     TRY(look_again(db, arena, looks, count, error));
     gather(arena, looks, count, ret);
-    return ERR_OK;
-}
-
-static int by_slot(const void *a, const void *b)
-{
-    const OutlookSlot *x = a, *y = b;
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    return x->minute < y->minute ? -1 : x->minute > y->minute;
+    if (!ret->is_partial)
+        return ERR_OK;
+    ret->until = later(ret->until, asked->from);
+    return estimate(db, arena, asked, rule, asked->channel.at ? looks[0].lane : 0, ret, error);
 }
 
 static Err read_entity(Db *db, Arena *arena, const OutlookAsked *asked, int64_t rule, Outlook *ret,

@@ -120,6 +120,25 @@ def test_the_items_of_a_slot_come_in_the_order_in_which_they_are_due(ctx):
     equal(due(slot, acme), [])
 
 
+def test_what_is_much_is_estimated_and_says_so(ctx):
+    set_clock(ctx.peal, "2031-03-03T09:30:00Z")
+    later(ctx.peal, "1d")
+    later(ctx.peal, "2h", "soon")
+    ingest(ctx.peal, visit(), kind="soon")
+    for _ in range(14):
+        ingest(ctx.peal, *[visit() for _ in range(500)], kind="later")
+    answer = plan(ctx.peal)
+    equal((answer["isPartial"], answer["countedUntil"]), (True, "2031-03-04T09:30:00.000Z"))
+    first, second, third = answer["days"][:3]
+    equal((first["count"], first["isEstimate"], second["isEstimate"], third["isEstimate"]), (1, False, True, True))
+    assert 7000 * 0.65 < second["count"] < 7000 * 1.35, second["count"]  # 437 of them are in the sample, give or take 21
+    channel, = second["channels"]
+    equal((channel["count"], channel["peak"]["at"]), (second["count"], "2031-03-04T09:30:00.000Z"))
+    assert "estimated" in ctx.peal.cli("plan").out
+    whole = plan(ctx.peal, "?to=2031-03-04T09:30:00Z")
+    equal((whole["isPartial"], by_day(whole)), (False, {"2031-03-03": 1}))
+
+
 def test_tenants_are_apart(ctx):
     acme = make_tenant(ctx.peal, "acme")
     later(acme, "1d")

@@ -136,6 +136,31 @@ static void ten_thousand_channels_are_a_hundred_and_the_rest(void)
     CHECK(report.points[0].figures.failed == 1 && report.is_partial);
 }
 
+static void gather_of(Curves *curves, Store *store, int64_t tenant)
+{
+    TakenIn taken = { tenant, 1 };
+    Tx tx = { .now = now(store), .taken = &taken, .taken_count = 1 };
+    curves_gather(curves, &tx);
+}
+
+static void what_has_no_room_is_not_gathered_until_there_is_some(void)
+{
+    STORE(store);
+    open_curves(&store);
+    Curves *curves = writer_curves(store.writer);
+    for (int64_t i = 0; i < CURVE_CELLS_MAX / 2; i++) // a minute and an hour of each
+        gather_of(curves, &store, 1000 + i);
+    gather_of(curves, &store, TENANT);
+    CHECK(received(&store, SPAN_MINUTE, SPAN_HOUR) == 0);
+    write_curves(&store);
+    pass(&store, SPAN_HOUR);
+    write_curves(&store);
+    curves_written(curves, 0, now(&store)); // lets go of what is over
+    gather_of(curves, &store, TENANT);
+    CHECK(received(&store, SPAN_MINUTE, SPAN_HOUR) == 1);
+    CHECK(ask_i64(&store, "SELECT COUNT(*) FROM curve") == CURVE_CELLS_MAX);
+}
+
 static Err do_purge(Tx *tx, void *with, Error *error)
 {
     return curve_purge(tx, 10, with, error);
@@ -177,6 +202,7 @@ static const Test tests[] = {
     TEST(a_minute_that_comes_again_overwrites_nothing),
     TEST(nodes_add_up),
     TEST(ten_thousand_channels_are_a_hundred_and_the_rest),
+    TEST(what_has_no_room_is_not_gathered_until_there_is_some),
     TEST(they_are_kept_for_400_days),
     TEST(percentiles_are_near),
 };

@@ -237,17 +237,18 @@ PART(budget_part, tests);
 extern const Part ingest_part, queue_part, delivery_part, definitions_part, writer_part,
     secrets_part, sessions_part, epoch_part, wal_part, journal_part, sample_part, damage_part,
     registry_part, outside_part, reader_part, cause_part, audit_part, purge_part, poll_part,
-    progress_part, runs_part, defer_part, integrations_part, survey_part, response_part, curve_part;
+    progress_part, runs_part, defer_part, integrations_part, survey_part, response_part, curve_part,
+    outlook_part;
 
 int main(int argc, char **argv)
 {
     static const Part *const parts[] = {
-        &ingest_part, &queue_part,    &delivery_part,     &definitions_part, &writer_part,
-        &budget_part, &secrets_part,  &epoch_part,        &wal_part,         &journal_part,
-        &sample_part, &damage_part,   &registry_part,     &outside_part,     &reader_part,
-        &cause_part,  &audit_part,    &purge_part,        &poll_part,        &progress_part,
-        &runs_part,   &defer_part,    &integrations_part, &survey_part,      &response_part,
-        &curve_part,  &sessions_part,
+        &ingest_part, &queue_part,   &delivery_part,     &definitions_part, &writer_part,
+        &budget_part, &secrets_part, &epoch_part,        &wal_part,         &journal_part,
+        &sample_part, &damage_part,  &registry_part,     &outside_part,     &reader_part,
+        &cause_part,  &audit_part,   &purge_part,        &poll_part,        &progress_part,
+        &runs_part,   &defer_part,   &integrations_part, &survey_part,      &response_part,
+        &curve_part,  &outlook_part, &sessions_part,
     };
     return suite_main(argc, argv, parts, ARRAY_LEN(parts));
 }
