@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { send, type Answer } from "../api";
 import { asPeal } from "../curl";
+import { directionOf } from "../direction";
 import { count, fill, useWords } from "../i18n";
 import type { PageProps } from "../pages";
 import { Action } from "../parts/action";
@@ -28,12 +29,6 @@ import "../parts/author.css";
 
 type Template = Answer<"/v1/templates/{id}">;
 type Previewed = Answer<"/v1/templates/preview", "post">;
-
-// directionOf is how a language is written.
-export function directionOf(language: unknown): "rtl" | "ltr" | "auto" {
-  if (typeof language !== "string" || !language) return "auto";
-  return /^(ar|he|fa|ur|ps|sd|ug|yi|dv|ckb)(-|$)/i.test(language) ? "rtl" : "ltr";
-}
 
 function useLabels(): Record<string, string> {
   const w = useWords(all);
@@ -77,7 +72,7 @@ function Sms(props: { text: string }) {
   const sms = smsOf(props.text);
   return (
     <p class="faint" data-sms={sms.parts}>
-      {count(w.segments, sms.parts)} · {count(w.characters, [...props.text].length)} · {sms.odd ? fill(w.ucs, { letter: sms.odd, n: sms.each }) : fill(w.gsm, { n: sms.each })}
+      {count(w.segments, sms.parts)} · {count(w.characters, [...props.text].length)} · {sms.odd ? fill(w.ucs, { letter: `\u2068${sms.odd}\u2069`, n: sms.each }) : fill(w.gsm, { n: sms.each })}
     </p>
   );
 }

