@@ -120,7 +120,7 @@ function Items<T>(props: { all: T[]; set: (all: T[]) => void; name: (one: T, n: 
         return (
           <div class="card" key={n} role="group" aria-label={name} data-item={`${props.place}/${n}`} id={fieldId(`${props.place}/${n}`)}>
             <div class="card-head">
-              <h3><bdi>{name}</bdi></h3>
+              <strong><bdi>{name}</bdi></strong>
               <span class="item-actions">
                 {n > 0 && <button type="button" class="small" aria-label={`${w.up}: ${name}`} onClick={() => move(n, n - 1)}>↑</button>}
                 {n < items.length - 1 && <button type="button" class="small" aria-label={`${w.down}: ${name}`} onClick={() => move(n, n + 1)}>↓</button>}

@@ -113,7 +113,7 @@ function Preview(props: { template: Value; events: Event[]; isKnown: boolean }) 
   const asked = useSettled({ template: props.template, ...(from === OWN ? { data: own ?? {} } : { eventId: from }) });
   const [told, setTold] = useState<Previewed | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
-  const isReady = !!asked.template["channel"] && !!asked.template["eventType"] && ["subject", "body", "provider"].some((name) => asked.template[name] !== undefined);
+  const isReady = props.isKnown && !!asked.template["channel"] && !!asked.template["eventType"] && ["subject", "body", "provider"].some((name) => asked.template[name] !== undefined);
   useEffect(() => {
     if (!isReady) return setTold(null);
     const stop = new AbortController();

@@ -16,10 +16,15 @@ function copy(from: Node, to: Node): void {
       copy(node, to);
       continue;
     }
-    const made = document.createElement(name);
+    const level = /^h([1-6])$/.exec(name)?.[1];
+    const made = document.createElement(level ? "div" : name); // its headings are none of the page
+    if (level) {
+      made.style.fontWeight = "bold";
+      made.style.fontSize = `${[2, 1.5, 1.2, 1, 0.9, 0.8][Number(level) - 1]}em`;
+    }
     for (const { name: attribute, value } of node.attributes) if (ATTRIBUTES.has(attribute)) made.setAttribute(attribute, value);
     const style = node.getAttribute("data-style");
-    if (style && !/url\s*\(|position|@/i.test(style)) made.style.cssText = style;
+    if (style && !/url\s*\(|position|@/i.test(style)) made.style.cssText += style;
     if (name === "a" && /^(https?:|mailto:|tel:)/i.test(node.getAttribute("href") ?? "")) {
       made.setAttribute("href", node.getAttribute("href")!);
       made.setAttribute("target", "_blank");
