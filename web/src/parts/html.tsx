@@ -43,9 +43,9 @@ function copy(from: Node, to: Node): void {
   }
 }
 
-// parsed renames style attributes first: the policy would note each that a parser meets, even in a document nobody shows.
+// parsed renames attributes of styles and handlers first: the policy would note each that a parser meets, even in a document nobody shows.
 function parsed(html: string): HTMLElement {
-  const text = html.replace(/<style[\s\S]*?<\/style\s*>/gi, "").replace(/<[^>]*>/g, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style="));
+  const text = html.replace(/<style[\s\S]*?<\/style\s*>/gi, "").replace(/<[^>]*>/g, (tag) => tag.replace(/[\s/](style|on\w+)\s*=/gi, " data-$1="));
   return new DOMParser().parseFromString(text, "text/html").body;
 }
 
