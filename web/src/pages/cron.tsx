@@ -32,8 +32,19 @@ export function useCron(cron: string, zone: string): { told: Preview | null; pro
   return state;
 }
 
+// Browsers know some zones by names that servers have given up.
+const RENAMED: Record<string, string> = {
+  "Asia/Calcutta": "Asia/Kolkata", "Asia/Katmandu": "Asia/Kathmandu", "Asia/Rangoon": "Asia/Yangon", "Asia/Saigon": "Asia/Ho_Chi_Minh", "Europe/Kiev": "Europe/Kyiv",
+  "Africa/Asmera": "Africa/Asmara", "America/Buenos_Aires": "America/Argentina/Buenos_Aires", "America/Indianapolis": "America/Indiana/Indianapolis", "America/Louisville": "America/Kentucky/Louisville",
+  "America/Godthab": "America/Nuuk", "Atlantic/Faeroe": "Atlantic/Faroe", "Pacific/Truk": "Pacific/Chuuk", "Pacific/Ponape": "Pacific/Pohnpei", "Pacific/Enderbury": "Pacific/Kanton",
+};
+
+function zoneNamed(name: string): string {
+  return RENAMED[name] ?? name;
+}
+
 export function yourZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zoneNamed(Intl.DateTimeFormat().resolvedOptions().timeZone);
 }
 
 // clockOf is 2026-05-14T12:15:00+02:00 as it is read.
@@ -93,5 +104,5 @@ export function ZoneField(props: FieldProps) {
 }
 
 export function zones(): string[] {
-  return ["UTC", ...Intl.supportedValuesOf("timeZone")];
+  return [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone").map(zoneNamed)])];
 }
