@@ -18,7 +18,7 @@ def post(peal, kind, payload, entity):
 def test_the_list_is_filtered_and_what_is_new_waits(ctx):
     told = drive(ctx, "console_events", part="list", actions={"post": lambda *words: post(ctx.peal, *words)})
     command = """peal emit user.signed-up --recipient ada@example.org --data '{"plan":"pro"}'"""
-    equal(told, {"empty": "No events yet", "command": command, "waiting": 0, "shown": True, "type": True, "entity": True, "words": True,
+    equal(told, {"empty": "No events yet", "command": command, "waiting": 0, "shown": True, "type": True, "entity": True, "fresh": "1 new – show", "words": True,
                  "hidden": "The filter hides everything", **QUIET})
 
 

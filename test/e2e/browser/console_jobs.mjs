@@ -108,33 +108,37 @@ const parts = {
   // Dead letters: filtered, one retried, one discarded, the rest by selection.
   async dead({ job, open: begin, act }) {
     const page = await begin({ path: "/dead" });
+    const told = { good: await page.textContent(".empty-title") };
+    await page.waitForSelector("[data-live=live]");
+    await act("make");
+    await page.waitForFunction(() => document.querySelector(".fresh")?.textContent.startsWith("6"));
+    await page.click(".fresh");
     await page.waitForSelector("tbody tr");
-    const told = { rows: await page.locator("tbody tr").count() };
+    Object.assign(told, { rows: await page.locator("tbody tr").count() });
+    const made = await act("made");
     await page.selectOption("[data-filter]", "job");
     await page.fill(".filter [name=value]", "other");
     await page.click(".filter button[type=submit]");
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
     told.other = await page.getAttribute("tbody tr", "data-id");
     await visit(page, job, "/dead");
-    await page.locator(`tr[data-id="${job.first}"] .action button:text-is("Retry")`).click();
-    await page.waitForFunction((id) => !document.querySelector(`tr[data-id="${id}"]`), job.first);
-    await page.locator(`tr[data-id="${job.second}"] .action button:text-is("Discard")`).click();
+    await page.locator(`tr[data-id="${made[0]}"] .action button:text-is("Retry")`).click();
+    await page.waitForFunction((id) => !document.querySelector(`tr[data-id="${id}"]`), made[0]);
+    await page.locator(`tr[data-id="${made[1]}"] .action button:text-is("Discard")`).click();
     await page.locator("dialog[open] [name=reason]").fill("not needed");
     await page.locator("dialog[open] button[type=submit]").click();
     await gone(page);
-    await page.waitForFunction((id) => !document.querySelector(`tr[data-id="${id}"]`), job.second);
+    await page.waitForFunction((id) => !document.querySelector(`tr[data-id="${id}"]`), made[1]);
     told.left = await page.locator("tbody tr").count();
-    if (job.bulk) {
-      await page.click("thead input[type=checkbox]");
-      await page.click("[data-bulk=discard]");
-      await page.waitForSelector(`dialog [data-matched="${told.left}"]`);
-      await page.fill("dialog [name=reason]", "all of them");
-      await page.click("dialog [data-start]");
-      await page.waitForFunction(() => location.pathname.startsWith("/operations/"));
-      await act("settle");
-      await visit(page, job, "/dead");
-      told.empty = await page.textContent(".empty-title");
-    }
+    await page.click("thead input[type=checkbox]");
+    await page.click("[data-bulk=discard]");
+    await page.waitForSelector(`dialog [data-matched="${told.left}"]`);
+    await page.fill("dialog [name=reason]", "all of them");
+    await page.click("dialog [data-start]");
+    await page.waitForFunction(() => location.pathname.startsWith("/operations/"));
+    await act("settle");
+    await visit(page, job, "/dead");
+    told.empty = await page.textContent(".empty-title");
     return { ...told, ...(await noise(page)) };
   },
 

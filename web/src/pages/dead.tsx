@@ -3,15 +3,18 @@ import type { Row } from "../api";
 import { number, useWords } from "../i18n";
 import { Action } from "../parts/action";
 import { BulkButton } from "../parts/bulk";
+import { idsNow } from "../parts/fresh";
 import { knownIds } from "../parts/known";
 import { List } from "../parts/list";
 import { Time } from "../parts/time";
+import { usePlace } from "../router";
 import all from "./dead.words";
 
 type Dead = Row<"/v1/dead">;
 
 export default function DeadLetters() {
   const w = useWords(all);
+  const { query } = usePlace();
   const reload = useRef<(() => void) | null>(null);
   const done = () => reload.current?.();
   return (
@@ -21,7 +24,7 @@ export default function DeadLetters() {
       path="/v1/dead"
       peal={["dead"]}
       live="delivery"
-      isNew={(fact, rows) => fact.data["state"] === "parked" && !rows.some((row) => row.id === fact.data["id"]) && rows.length > 0}
+      isNew={(fact) => fact.data["state"] === "parked" && idsNow("/v1/dead", { job: query.get("job") }).then((ids) => ids.has(String(fact.data["id"])))}
       id={(row) => row.id}
       name={(row) => [row.job, row.entity].filter(Boolean).join(" ")}
       href={(row) => `/deliveries/${row.id}`}

@@ -1,5 +1,7 @@
 import { send, type Row } from "../api";
 import { useWords } from "../i18n";
+import type { LiveFact } from "../live";
+import { idsNow } from "../parts/fresh";
 import { List } from "../parts/list";
 import { Time } from "../parts/time";
 import { usePlace } from "../router";
@@ -24,8 +26,13 @@ async function kinds(): Promise<string[]> {
 export default function Events() {
   const w = useWords(all);
   const { query } = usePlace();
-  // A fact of the stream says an event's kind and no more: with another filter it is not known whether it belongs here.
+  const params = (asked: URLSearchParams) => ({ kind: asked.get("type"), source: asked.get("source"), entity: asked.get("entity"), q: asked.get("q"), from: asked.get("from"), to: asked.get("to") });
+  // A fact of the stream says an event's kind and no more: with another filter the list is asked whether it belongs here.
   const isOpen = !["source", "entity", "q", "from", "to"].some((name) => query.get(name));
+  const isNew = (fact: LiveFact) => {
+    if (query.get("type") && query.get("type") !== fact.data["kind"]) return false;
+    return isOpen || idsNow("/v1/events", params(query)).then((ids) => ids.has(String(fact.data["id"])));
+  };
   return (
     <List<Event>
       title={w.title}
@@ -33,8 +40,8 @@ export default function Events() {
       path="/v1/events"
       peal={["events"]}
       live="event"
-      isNew={(fact) => isOpen && (!query.get("type") || query.get("type") === fact.data["kind"])}
-      params={(asked) => ({ kind: asked.get("type"), source: asked.get("source"), entity: asked.get("entity"), q: asked.get("q"), from: asked.get("from"), to: asked.get("to") })}
+      isNew={isNew}
+      params={params}
       id={(row) => row.id}
       name={(row) => row.kind}
       href={(row) => `/events/${row.id}`}

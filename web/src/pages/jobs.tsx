@@ -1,5 +1,7 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { Row } from "../api";
 import { count, number, useWords } from "../i18n";
+import { useLive } from "../live";
 import { StateBadge } from "../parts/badge";
 import { Go } from "../parts/go";
 import { List } from "../parts/list";
@@ -8,6 +10,7 @@ import all from "./jobs.words";
 
 type Job = Row<"/v1/jobs">;
 
+const QUIET = 2000; // between two looks while facts come
 const BADGES = { "Never run": "queued", Running: "running", Succeeded: "done", Failed: "failed" } as const;
 
 // Result is how the last run went.
@@ -26,6 +29,16 @@ export function Switch(props: { job: Pick<Job, "enabled" | "fault"> }) {
 
 export default function Jobs() {
   const w = useWords(all);
+  const reload = useRef<(() => void) | null>(null);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  // A run moves no row of this list, but what stands in it.
+  useLive("delivery", () => {
+    timer.current ||= window.setTimeout(() => {
+      timer.current = 0;
+      reload.current?.();
+    }, QUIET);
+  });
   return (
     <List<Job>
       title={w.title}
@@ -34,8 +47,7 @@ export default function Jobs() {
       id={(row) => row.name}
       href={(row) => `/jobs/${encodeURIComponent(row.name)}`}
       peal={["jobs"]}
-      live="delivery"
-      isNew={() => false}
+      loaded={(list) => void (reload.current = list.reload)}
       actions={<Go route="POST /v1/jobs" href="/jobs/new">{w.make}</Go>}
       columns={[
         { key: "name", label: w.name, kind: "main", cell: (row) => <bdi dir="ltr">{row.name}</bdi> },

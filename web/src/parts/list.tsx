@@ -33,7 +33,7 @@ export interface ListProps<T> {
   href?: (row: T) => string | null;
   empty: { title: string; text?: ComponentChildren; command?: string; good?: boolean };
   live?: LiveKind;
-  isNew?: (fact: LiveFact, rows: T[]) => boolean; // whether a fact is a row that is not shown yet; else rows are renewed in place
+  isNew?: (fact: LiveFact, rows: T[]) => boolean | Promise<boolean>; // whether a fact is a row that is not shown yet; else rows are renewed in place
   actions?: ComponentChildren; // at the head
   above?: ComponentChildren; // between the head and the filter: tabs, tiles
   bulk?: (picked: { ids: string[]; rows: T[]; clear: () => void; reload: () => void }) => ComponentChildren;
@@ -76,10 +76,10 @@ export function List<T>(props: ListProps<T>) {
   useLive(props.live, (fact) => {
     const id = String(fact.data["id"] ?? "");
     const isShown = latest.current.some((row) => props.id(row) === id);
-    if (fact.kind === "gap" || (!isShown && (props.isNew ? props.isNew(fact, latest.current) : true))) {
-      if (!cursor && id) setFresh((before) => (before.has(id) ? before : new Set(before).add(id)));
-      return;
-    }
+    const wait = () => !cursor && id && setFresh((before) => (before.has(id) ? before : new Set(before).add(id)));
+    const isNew = fact.kind === "gap" || (!isShown && (props.isNew ? props.isNew(fact, latest.current) : true));
+    if (isNew === true) return void wait();
+    if (isNew) return void isNew.then((yes) => yes && !latest.current.some((row) => props.id(row) === id) && wait(), () => undefined);
     if (!isShown || timer.current) return;
     timer.current = window.setTimeout(() => {
       timer.current = 0;
