@@ -233,7 +233,7 @@ export default function AutomationPage({ id }: PageProps) {
   };
   const facts: Fact[] = [
     [w.handler, <a href={`/channels/${encodeURIComponent(automation.handler)}`}><bdi dir="ltr">{automation.handler}</bdi></a>],
-    [w.last, <>{automation.lastResult} {automation.lastRunAt && <Time at={automation.lastRunAt} />}</>],
+    [w.last, <>{automation.lastResult && w[automation.lastResult]} {automation.lastRunAt && <Time at={automation.lastRunAt} />}</>],
     [w.next, <Time at={automation.nextRunAt} />],
     [w.triggers, automation.triggers?.length ? <>{automation.triggers.map((one) => <a key={one} href={`/triggers/${encodeURIComponent(one)}`}><bdi dir="ltr">{one}</bdi> </a>)}</> : w.noTriggers],
     !!automation.missedCount && [w.missedCount, <>{number(automation.missedCount)} · <Time at={automation.lastMissedAt} /></>],
@@ -246,7 +246,7 @@ export default function AutomationPage({ id }: PageProps) {
       title={<bdi>{automation.name ?? automation.id}</bdi>}
       back={["/automations", w.title]}
       state={<StateBadge state={isOn ? "enabled" : "disabled"} />}
-      sentence={<><bdi>{fill(w.sentence, { handler: automation.handler })}</bdi> {automation.lastResult && fill(w.lastSentence, { result: automation.lastResult })} {!!automation.dead && <a href="/dead">{count(w.deadSentence, automation.dead)}</a>}</>}
+      sentence={<><bdi>{fill(w.sentence, { handler: automation.handler })}</bdi> {automation.lastResult && fill(w.lastSentence, { result: w[automation.lastResult] })} {!!automation.dead && <a href="/dead">{count(w.deadSentence, automation.dead)}</a>}</>}
       actions={
         <>
           <RunNow id={id} payload={automation.payload} done={(told) => { setRan([told.deliveryId, ...ran]); found.reload(); }} />

@@ -24,7 +24,7 @@ export default function Automations() {
         { key: "name", label: w.name, cell: (row) => <bdi>{row.name ?? "–"}</bdi> },
         { key: "handler", label: w.handler, cell: (row) => <a href={`/channels/${encodeURIComponent(row.handler)}`}><bdi dir="ltr">{row.handler}</bdi></a> },
         { key: "schedules", label: w.schedules, kind: "number", cell: (row) => row.schedules?.length ?? 0 },
-        { key: "last", label: w.last, cell: (row) => <>{row.lastResult && <StateBadge state={row.lastResult} tone={row.lastResult === "Failed" ? "bad" : row.lastResult === "Succeeded" ? "good" : "calm"} />} {row.lastRunAt && <Time at={row.lastRunAt} />}</> },
+        { key: "last", label: w.last, cell: (row) => <>{row.lastResult && <StateBadge state={row.lastResult} tone={row.lastResult === "Failed" ? "bad" : row.lastResult === "Succeeded" ? "good" : "calm"}>{w[row.lastResult]}</StateBadge>} {row.lastRunAt && <Time at={row.lastRunAt} />}</> },
         { key: "next", label: w.next, cell: (row) => <Time at={row.nextRunAt} /> },
         { key: "dead", label: w.dead, kind: "number", cell: (row) => (row.dead ? <a href="/dead">{number(row.dead)}</a> : (row.dead ?? "–")) },
         { key: "state", label: w.state, cell: (row) => <StateBadge state={row.enabled === false ? "disabled" : "enabled"} /> },

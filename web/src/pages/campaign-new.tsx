@@ -219,7 +219,7 @@ export function New() {
         <div class="form-foot">
           <button type="button" aria-disabled={!isReady || !!whyNot ? true : undefined} aria-busy={isBusy} title={w.dryRunHelp} onClick={() => void call(true)}>{isBusy ? w.working : w.dryRun}</button>
           <button type="button" class="is-primary" aria-disabled={!isReady || !!whyNot ? true : undefined} onClick={() => isReady && !whyNot && setAsks(true)}>{w.send}</button>
-          {whyNot && <span class="why is-open">{whyNot}</span>}
+          {whyNot ? <span class="why is-open">{whyNot}</span> : !isReady && <span class="faint">{w.first}</span>}
           <CopyAs method="POST" path="/v1/campaigns" options={{ query: dryQuery, ...(from === "list" ? { body: { list } } : {}) }} peal={asPeal(["campaigns", "send", ...(from === "file" ? [file?.name ?? "people.csv"] : [])], { trigger, ...(from === "list" ? { list } : {}) }) + " --dry-run"} />
         </div>
         {asks && (
