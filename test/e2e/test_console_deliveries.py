@@ -3,6 +3,7 @@ import os
 
 from console import drive
 from harness import equal, eventually, like, main, only
+from postgres import free_port
 from steps import advance, attempts, change_channel, delivery, ingest, ingest_one, make_channel, make_trigger, make_user, settle, visit
 
 BAD = "memory:bad"
@@ -53,9 +54,27 @@ def park_more(peal, count):
 
 
 def plan(peal):
-    make_trigger(peal, "later", eventKind="later", schedule={"initialDelay": "1d"})
+    make_trigger(peal, "later", eventKind="later", schedule={"initialDelay": "1d", "reminders": ["2d"]})
     [item] = ingest(peal, visit(), kind="later")["items"]
     return item["deliveries"][0]["deliveryId"]
+
+
+def several(peal):
+    """One delivery to two targets."""
+    targets = [{"address": f"{name}@example.com"} for name in ("ada", "bob")]
+    peal.post("/v1/lists", {"id": "ops", "name": "Ops", "channels": ["memory:default"], "targets": targets}, expect=201)
+    made = peal.post("/v1/notifications", {"list": "ops", "subject": "Line 4", "body": "It stopped."}, expect=202).json
+    settle(peal)
+    return peal.get(f"/v1/notifications/{made['id']}", expect=200).json["deliveryId"]
+
+
+def waiting(peal):
+    """One that is due on a channel that nobody answers at."""
+    peal.post("/v1/channels", {"key": "http:dead", "type": "http", "config": {"url": f"http://127.0.0.1:{free_port()}"}, "concurrency": 1}, expect=201)
+    make_trigger(peal, "dead", eventKind="dead", channel="http:dead", retry={"policy": "fixed", "interval": "1d", "max": 9})
+    ingest(peal, *[visit() for _ in range(12)], kind="dead")
+    settle(peal)
+    return peal.get("/v1/deliveries?channel=http:dead&state=pending&limit=1", expect=200).json["items"][0]["id"]
 
 
 def states(peal, ids):
@@ -84,7 +103,7 @@ def test_the_list_is_what_its_url_says(ctx):
 def test_one_delivery_and_every_action_on_it(ctx):
     make_trigger(ctx.peal)
     first, other = park(ctx.peal, 2)
-    sent, later = ingest_one(ctx.peal), plan(ctx.peal)
+    sent, later, waits = ingest_one(ctx.peal), plan(ctx.peal), waiting(ctx.peal)
     settle(ctx.peal)
 
     def tried(id):
@@ -94,11 +113,13 @@ def test_one_delivery_and_every_action_on_it(ctx):
     def sealed(id):
         eventually(lambda: len(ctx.peal.get(f"/v1/audit?delivery={id}", expect=200).json["items"]) >= 7, seconds=30)
 
-    told = drive(ctx, "console_deliveries", part="one", parked=first, other=other, later=later, sent=sent,
+    told = drive(ctx, "console_deliveries", part="one", parked=first, other=other, later=later, sent=sent, waits=waits, several=several(ctx.peal),
                  actions={"tried": tried, "sealed": sealed})
     assert told.pop("first").endswith("after 1 attempt: a person must decide. Because: the memory channel is set to refuse"), told
+    assert told.pop("waits").startswith("It waits for: http:dead, which is not reached; next try in "), told
     assert told.pop("later").startswith("It waits for its time: due "), told
-    equal(told, {"attempts": 1, "off": ["Call off"], "needsReason": True, "noted": "Reason given: nobody reads it.", "record": 2, "request": 1, "links": ["channels", "triggers", "events"],
+    equal(told, {"attempts": 1, "off": ["Call off"], "needsReason": True, "noted": "Reason given: nobody reads it.", "steps": ["First send 1d after the eventdue", "reminder 1 2d after the send beforeto come"],
+                 "targets": ["ada@example.com", "bob@example.com"], "record": 2, "request": 1, "links": ["channels", "triggers", "events"],
                  "gone": "There is no such delivery", **QUIET})
     equal([delivery(ctx.peal, id)["state"] for id in (first, other, later)], ["discarded", "completed", "cancelled"])
     equal(len(attempts(ctx.peal, first)), 2)
@@ -139,6 +160,17 @@ def test_ten_thousand_are_acted_on_as_previewed(ctx):
     equal(parked(ctx.peal), 5)
     ended = ctx.peal.get("/v1/operations?dryRun=false", expect=200).json["items"]
     like(ended, [{"action": "retry", "reason": "the far side is back", "state": "done"}])
+
+
+def test_what_is_still_to_be_sent_is_called_off(ctx):
+    later = plan(ctx.peal)
+    park(ctx.peal, 1001)
+    waiting(ctx.peal)
+    advance(ctx.peal, "11m")
+    told = drive(ctx, "console_deliveries", part="calling")
+    equal(told, {"buttons": ["cancel"], "matched": 1, "begun": 1, "counts": {"matched": 1, "done": 1, "skipped": 0, "failed": 0}, "stuck": ["cancel"], "stuckMatched": 12,
+                 "refused": "More than 1,000 match, and an operation cannot be told “Channel type”. Narrow the filter, or pick rows.", "disabled": True})
+    equal(states(ctx.peal, [later]), {"cancelled"})
 
 
 def test_an_operation_is_ended_where_it_is(ctx):

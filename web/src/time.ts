@@ -30,7 +30,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function relative(at: number, now = serverNow()): string {
   const distance = at - now;
   const [unit, length] = UNITS.find(([, length]) => Math.abs(distance) >= length) ?? ["second", 1000];
-  return new Intl.RelativeTimeFormat(locale(), { numeric: "auto", style: "short" }).format(Math.trunc(distance / length), unit);
+  return new Intl.RelativeTimeFormat(locale(), { numeric: "auto", style: "short" }).format(Math.round(distance / length), unit);
 }
 
 function stamp(at: number, zone?: string, seconds = true): string {

@@ -1,10 +1,16 @@
 // console_deliveries.mjs - deliveries, one delivery, and operations in the console.
-import { complaints, confirm, everyLook, noise, run, settled, visit } from "./console.mjs";
+import { complaints, confirm, everyLook, noise, run, visit } from "./console.mjs";
 
 const where = (page, job) => page.url().slice(job.url.length);
 const states = (page) => page.$$eval("tbody tr .badge", (all) => all.map((one) => one.dataset.state));
 const textOf = async (page, selector) => (await page.textContent(selector)).replace(/\s+/g, " ").trim();
 const counts = async (page) => Object.fromEntries(await page.$$eval("[data-count]", (all) => all.map((one) => [one.dataset.count, Number(one.querySelector("dd").textContent.replace(/\D/g, ""))])));
+const rows = (page, n) => page.waitForFunction((wanted) => document.querySelectorAll("tbody tr").length === wanted, n);
+const section = (page, title) => page.locator(`section:has(h2:text-is("${title}")) tbody tr`);
+const buttons = async (page) => {
+  await page.waitForSelector(".head [data-bulk]");
+  return page.$$eval(".head [data-bulk]", (all) => all.map((one) => one.dataset.bulk));
+};
 const ended = (page, state) => page.waitForSelector(`h1 [data-state=${state}]`);
 
 // previewed waits for what the dialog counted.
@@ -29,18 +35,18 @@ const parts = {
   // Tabs, the filter in the URL, the keyboard, and rows that wait.
   async list({ job, open, act }) {
     const page = await open({ path: "/deliveries" });
+    await rows(page, 6);
     const told = { all: await states(page), buttons: await page.locator(".head [data-bulk]").count() };
     await page.click("[data-tab=parked]");
     await page.waitForFunction(() => location.search === "?state=parked");
-    await settled(page);
+    await rows(page, 5);
     told.parked = await states(page);
     told.count = await textOf(page, "[data-tab=parked] .count");
     await page.selectOption("[data-filter]", "trigger");
     await page.fill(".filter [name=value]", "mine");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => location.search.includes("trigger=mine"));
-    await settled(page);
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
+    await rows(page, 2);
     told.filtered = where(page, job);
     await page.fill(".filter [name=value]", "entity:nobody");
     await page.keyboard.press("Enter");
@@ -52,12 +58,13 @@ const parts = {
     told.none = await textOf(page, ".empty-title");
     await visit(page, job, "/deliveries");
     await page.waitForSelector("[data-live=live]");
-    const before = await page.locator("tbody tr").count();
+    await rows(page, 6);
+    const before = 6;
     await act("send");
     await page.waitForSelector(".fresh");
     told.waits = (await page.locator("tbody tr").count()) === before;
     await page.click(".fresh");
-    await page.waitForFunction((rows) => document.querySelectorAll("tbody tr").length === rows + 1, before);
+    await rows(page, before + 1);
     await page.keyboard.press("j");
     await page.keyboard.press("j");
     await page.keyboard.press("x");
@@ -70,7 +77,8 @@ const parts = {
   // Every action on one, and what stands on its page.
   async one({ job, open, act }) {
     const page = await open({ path: `/deliveries/${job.parked}` });
-    const told = { first: await textOf(page, ".intro"), attempts: await page.locator("section:has(h2:text-is('Attempts')) tbody tr").count() };
+    await section(page, "Attempts").first().waitFor();
+    const told = { first: await textOf(page, ".intro"), attempts: await section(page, "Attempts").count() };
     told.off = await page.locator(".action-row button[aria-disabled=true]").allTextContents();
     await confirm(page, "Retry", { reason: "mended" });
     await act("tried", job.parked); // and told by the stream
@@ -85,17 +93,26 @@ const parts = {
     await visit(page, job, `/deliveries/${job.parked}`);
     await page.waitForSelector(".intro strong");
     told.noted = await textOf(page, ".intro strong");
+    await page.waitForFunction(() => [...document.querySelectorAll("tbody tr")].filter((one) => one.textContent.includes("Operator.")).length === 2);
     told.record = (await page.locator("section:has(h2:text-is('On the record')) tbody tr").allTextContents()).filter((one) => one.includes("Operator.")).length;
     await visit(page, job, `/deliveries/${job.other}`);
     await confirm(page, "Mark as answered");
     await ended(page, "completed");
     await visit(page, job, `/deliveries/${job.later}`);
     told.later = await textOf(page, ".intro");
+    await page.waitForSelector("[data-step='1'][aria-current=step]");
+    told.steps = (await page.locator("[data-step]").allTextContents()).map((one) => one.replace(/due .*/, "due").replace(/\s+/g, " "));
     await confirm(page, "Call off", { reason: "moved" });
     await ended(page, "cancelled");
     await visit(page, job, `/deliveries/${job.sent}`);
+    await page.waitForSelector(".request");
     told.request = await page.locator(".request").count();
     told.links = await page.$$eval(".facts a", (all) => all.map((one) => one.getAttribute("href").split("/")[1]));
+    await visit(page, job, `/deliveries/${job.waits}`);
+    await page.waitForSelector(".intro strong");
+    told.waits = await textOf(page, ".intro strong");
+    await visit(page, job, `/deliveries/${job.several}`);
+    told.targets = await page.locator("section:has(h2:text-is('Targets')) tbody tr").allTextContents().then((all) => all.map((one) => one.match(/\w+@example.com/)[0]));
     await page.click(".facts a[href^='/channels/']");
     await page.waitForFunction(() => location.pathname.startsWith("/channels/"));
     await visit(page, job, "/deliveries/01975e3c-7a4b-7000-8000-2c9d3f5b1a60");
@@ -123,7 +140,7 @@ const parts = {
     await page.waitForSelector("tbody tr");
     told.listed = await page.locator("tbody tr td.main").allTextContents();
     await page.click("text=Show previews too");
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
+    await rows(page, 2);
     told.previews = await page.locator("tbody tr td.main").allTextContents();
     await page.locator("tbody tr td.main a", { hasText: /^Discard$/ }).click();
     await ended(page, "done");
@@ -158,6 +175,28 @@ const parts = {
     await ended(page, "done");
     told.counts = await counts(page);
     return { ...told, ...(await noise(page)) };
+  },
+
+  // What is still to be sent is called off; more than an operation can be told is said, not guessed.
+  async calling({ job, open }) {
+    const page = await open({ path: "/deliveries?state=pending&trigger=later" });
+    const told = { buttons: await buttons(page) };
+    await page.click(".head [data-bulk=cancel]");
+    told.matched = await previewed(page);
+    told.begun = await started(page);
+    await ended(page, "done");
+    told.counts = await counts(page);
+    await visit(page, job, "/deliveries?stuck=true");
+    told.stuck = await buttons(page);
+    await page.click(".head [data-bulk=cancel]");
+    told.stuckMatched = await previewed(page);
+    await page.keyboard.press("Escape");
+    await visit(page, job, "/deliveries?state=parked&type=memory");
+    await page.click(".head [data-bulk=retry]");
+    await page.waitForSelector("dialog[open] .problem");
+    told.refused = await textOf(page, "dialog[open] .problem-text");
+    told.disabled = await page.locator("dialog[open] [data-start]").isDisabled();
+    return told;
   },
 
   async ending({ open }) {

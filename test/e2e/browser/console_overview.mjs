@@ -5,9 +5,10 @@ const textOf = async (page, selector) => (await page.textContent(selector)).repl
 const tiles = (page) => page.$$eval("[data-tile]", (all) => Object.fromEntries(all.map((one) => [one.dataset.tile, one.querySelector("b").textContent.replace(/^! /, "")])));
 const needs = (page) => page.$$eval("[data-need]", (all) => all.map((one) => one.dataset.need.replace(/^cause-.*/, "cause")));
 
-// known waits for the sentence, which comes when all was asked.
+// known waits for the sentence, which comes when all was asked, and for every figure.
 async function known(page) {
   await page.waitForSelector("[data-sentence=known]");
+  await page.waitForFunction(() => [...document.querySelectorAll("[data-tile] b")].every((one) => one.textContent !== "–"));
   await settled(page);
 }
 
@@ -30,10 +31,10 @@ const parts = {
     told.buttons = await page.$$eval("[data-need] .need-do", (all) => all.map((one) => one.textContent));
     told.links = await page.$$eval("[data-need] .need-do a", (all) => all.map((one) => one.getAttribute("href")));
     told.channels = await page.locator("section:has(h2:text-is('Channels')) [data-state=open]").count();
+    await page.waitForSelector("section:has(h2:text-is('Coming up')) tbody tr");
     told.next = await page.locator("section:has(h2:text-is('Coming up')) tbody tr").count();
     await page.click("[data-need^=cause] h3 a");
-    await page.waitForFunction(() => location.search.includes("cause="));
-    await settled(page);
+    await page.waitForFunction(() => location.search.includes("cause=") && document.querySelector("h1")?.textContent === "Deliveries" && document.querySelectorAll("tbody tr").length > 0);
     told.listed = await page.locator("tbody tr").count();
     await page.goBack();
     await known(page);

@@ -7,7 +7,7 @@ import { useLive } from "../live";
 import type { PageProps } from "../pages";
 import { prefs } from "../prefs";
 import { link } from "../router";
-import { mayCall } from "../session";
+import { mayCall, session } from "../session";
 import { useStore } from "../store";
 import { serverNow, shown, span, tick } from "../time";
 import { Action } from "../parts/action";
@@ -238,6 +238,27 @@ function useNote(one: Delivery | null): string {
   return told.data?.items.filter((moment) => moment.detail.deliveryId === one?.id && moment.detail.note).at(-1)?.detail.note ?? "";
 }
 
+interface Health {
+  circuit: string;
+  nextProbeAt: string | null;
+  lastError: string | null;
+  pausedUntil: string | null;
+}
+
+// useWaits says what holds up one that is to be sent: what the API tells, that all is held, or how its channel stands.
+function useWaits(w: Words, one: Delivery | null): string {
+  const held = useStore(session)?.held ?? false;
+  const asks = one && one.channel && ["pending", "retrying"].includes(one.state) && mayCall("GET /v1/channels/{id}").may;
+  const channel = useLoad<{ health?: Health }>(asks ? "/v1/channels/{id}" : null, { path: { id: one?.channel ?? "" } });
+  if (!one || !["pending", "retrying"].includes(one.state)) return "";
+  const health = channel.data?.health;
+  const at = (time: string | null) => (time ? shown(Date.parse(time)) : "–");
+  if (one.waits) return one.waits;
+  if (held) return w.waitsHeld;
+  if (health && health.circuit !== "closed") return fill(w.waitsCircuit, { channel: one.channel ?? "", time: at(health.nextProbeAt), why: health.lastError ?? "" });
+  return health?.pausedUntil ? fill(w.waitsPaused, { channel: one.channel ?? "", time: at(health.pausedUntil) }) : "";
+}
+
 function ruleLink(one: Delivery): ComponentChildren {
   const { kind, id } = one.rule as { kind: string; id: string | null };
   const pages: Record<string, string> = { trigger: "/triggers/", job: "/jobs/", automation: "/automations/", template: "/templates/", survey: "/surveys/" };
@@ -263,10 +284,42 @@ function facts(w: Words, one: Delivery): Fact[] {
   ];
 }
 
+interface Schedule {
+  initialDelay?: string;
+  reminders?: string[];
+}
+
+// Steps are what its trigger's version plans: the first send, then reminders; those that are sent, the next one with its
+// time as the calendar moved it, and those to come.
+function Steps(props: { one: Delivery }) {
+  const w = useWords(deliveryWords);
+  const { one } = props;
+  const route = "/v1/triggers/{id}/versions/{version}";
+  const made = useLoad<{ definition: { schedule?: Schedule } }>(one.triggerId && mayCall(`GET ${route}`).may ? route : null, { path: { id: one.triggerId ?? "", version: one.triggerVersion } });
+  const schedule = made.data?.definition.schedule;
+  const reminders = schedule?.reminders ?? [];
+  if (!made.data) return null;
+  const isOpen = LIVE.includes(one.state);
+  const isUnderWay = ["sending", "retrying", "parked"].includes(one.state);
+  const sent = isUnderWay ? Math.max(one.send - 1, 0) : one.lastSentAt ? one.send : 0;
+  const next = isOpen && (one.dueAt || one.state === "sending") ? sent + 1 : 0;
+  const state = (step: number) => (step <= sent ? w.stepSent : step === next ? null : next && step > next ? w.stepToCome : w.stepOff);
+  return (
+    <ol class="steps" aria-label={w.steps}>
+      {[schedule?.initialDelay ?? null, ...reminders].map((wait, n) => (
+        <li key={n} data-step={n + 1} aria-current={n + 1 === next ? "step" : undefined}>
+          <strong>{n === 0 ? w.firstSend : fill(w.reminder, { n })}</strong> <span class="faint">{wait ? fill(n === 0 ? w.afterEvent : w.afterSend, { time: wait }) : w.atOnce}</span>
+          <span>{state(n + 1) ?? <>{w.nextAt} <Time at={one.dueAt} /></>}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 function planFacts(w: Words, one: Delivery): Fact[] {
   const isNext = LIVE.includes(one.state) && !!one.dueAt && (one.state !== "waiting" || one.remindersRemaining > 0);
   return [
-    [w.send, one.send <= 1 ? `1 (${w.first})` : `${number(one.send)} (${fill(w.reminder, { n: one.send - 1 })})`],
+    [w.send, one.send === 0 ? "–" : one.send === 1 ? `1 (${w.first})` : `${number(one.send)} (${fill(w.reminder, { n: one.send - 1 })})`],
     [w.nextSend, isNext ? <Time at={one.dueAt} /> : "–"],
     [w.remindersLeft, number(one.remindersRemaining)],
     [w.expires, <Time at={one.expiresAt} />],
@@ -292,6 +345,7 @@ export default function DeliveryPage({ id }: PageProps) {
   });
   const one = loaded.data;
   const note = useNote(one);
+  const waits = useWaits(w, one);
   if (loaded.problem instanceof Problem && loaded.problem.status === 404)
     return <Detail kind={w.kind} title={w.gone} back={["/deliveries", w.back]} sentence={w.goneText} />;
   if (!one) return loaded.problem ? <ProblemBox problem={loaded.problem} again={again} /> : <p class="loading" aria-busy="true">{p.loading}</p>;
@@ -307,7 +361,7 @@ export default function DeliveryPage({ id }: PageProps) {
         {sentence(w, one)}
         {note && <> <strong class="why-line">{fill(w.noted, { note })}</strong></>}
         {one.lastError && one.state !== "delivered" && <> <span class="why-line">{fill(w.because, { why: one.lastError })}</span></>}
-        {one.waits && <> <strong class="why-line">{fill(w.waitsFor, { what: one.waits })}</strong></>}
+        {waits && <> <strong class="why-line">{fill(w.waitsFor, { what: waits })}</strong></>}
       </>}
       actions={<CopyAs path="/v1/deliveries/{id}" options={{ path: { id } }} peal={asPeal(["deliveries", "show", id])} />}
       facts={facts(w, one)}
@@ -316,6 +370,7 @@ export default function DeliveryPage({ id }: PageProps) {
       <ProblemBox problem={loaded.problem} again={again} />
       <Section title={w.path}><Way one={one} attempts={attempts} /></Section>
       <Section title={w.plan}>
+        <Steps one={one} />
         <dl class="facts">{planFacts(w, one).map((fact) => fact && <div key={fact[0]}><dt>{fact[0]}</dt><dd>{fact[1]}</dd></div>)}</dl>
       </Section>
       <Section title={w.attempts}>
