@@ -29,6 +29,17 @@ static const ConsoleFile *find(Str path)
     return NULL;
 }
 
+// is_refused: a weight of zero may have up to three digits behind its point.
+static bool is_refused(Str weight)
+{
+    if (!str_starts(weight, S("q=0")))
+        return false;
+    for (size_t i = 2; i < weight.len; i++)
+        if (weight.at[i] != '0' && weight.at[i] != '.')
+            return false;
+    return true;
+}
+
 // takes_gzip: what is refused by a weight of zero is not taken.
 static bool takes_gzip(const Call *call)
 {
@@ -38,7 +49,7 @@ static bool takes_gzip(const Call *call)
         Str name = str_trim(str_cut(&one, ';'));
         Str weight = str_trim(one);
         if (str_eq(name, S("gzip")))
-            return !str_eq(weight, S("q=0")) && !str_eq(weight, S("q=0.0"));
+            return !is_refused(weight);
     }
     return false;
 }
@@ -88,7 +99,9 @@ void console_view(Call *call)
 
 void console_asset(Call *call)
 {
-    tell(call, find(call->params[0]), CACHE_FOREVER);
+    // The page itself is no asset: its name stays when its bytes change.
+    bool is_page = str_eq(call->params[0], S("index.html"));
+    tell(call, is_page ? NULL : find(call->params[0]), CACHE_FOREVER);
 }
 
 void console_docs(Call *call)

@@ -303,11 +303,20 @@ Err operation_page(Db *db, Arena *arena, int64_t tenant, const bool *is_dry, con
     return ERR_OK;
 }
 
+// reason_told is as much of a reason as a row of the audit has room for, as JSON writes it.
+static Str reason_told(Str reason)
+{
+    enum { REASON_TOLD = 120 };
+    size_t len = 0;
+    for (size_t room = REASON_TOLD; len < reason.len && room > 1; len++)
+        room -= reason.at[len] == '"' || reason.at[len] == '\\' ? 2 : 1;
+    return str_head(reason, len);
+}
+
 // tell_end tells the audit what an operation did: what was asked for, why, and the counts. A filter
 // that is too long for a row of the audit is told by its hash; the operation itself has it.
 static void tell_end(Tx *tx, const Operation *operation)
 {
-    enum { REASON_TOLD = 120 };
     if (operation->is_dry ||
         (operation->kind != OPERATION_ACT && operation->kind != OPERATION_REPLAY))
         return;
@@ -327,7 +336,7 @@ static void tell_end(Tx *tx, const Operation *operation)
         json_put_raw(&out, S("filter"), operation->filter);
     else
         json_put_str(&out, S("filterHash"), hex_text(&tx->arena, hash.b, sizeof hash.b));
-    json_put_str(&out, S("reason"), str_head(operation->reason, REASON_TOLD));
+    json_put_str(&out, S("reason"), reason_told(operation->reason));
     json_close(&out, '}');
     tx_fact(tx, FACT_OPERATION_ENDED, operation->tenant, buf_str(&text));
 }

@@ -50,8 +50,11 @@ def test_assets_are_kept_forever_and_packed_where_that_is_taken(ctx):
         equal((packed["Content-Encoding"], gzip.decompress(part)), ("gzip", whole))
         equal((plain["Content-Encoding"], plain["Cache-Control"]), (None, "public, max-age=31536000, immutable"))
         equal(plain["ETag"], packed["ETag"])
-    equal(fetch(ctx.peal, names[0], {"Accept-Encoding": "gzip;q=0"})[1]["Content-Encoding"], None)
-    equal(fetch(ctx.peal, "/console/nothing.js")[0], 404)
+    for weight in ("0", "0.", "0.0", "0.00", "0.000"):
+        equal(fetch(ctx.peal, names[0], {"Accept-Encoding": f"gzip;q={weight}"})[1]["Content-Encoding"], None, weight)
+    equal(fetch(ctx.peal, names[0], {"Accept-Encoding": "gzip;q=0.001"})[1]["Content-Encoding"], "gzip")
+    for name in ("nothing.js", "index.html", "docs%2Findex.html", "..%2Findex.html"):
+        equal(fetch(ctx.peal, f"/console/{name}")[0], 404, name)  # the page is never kept for ever
 
 
 def test_who_signs_in_is_where_he_wanted_to_be(ctx):

@@ -385,6 +385,15 @@ def test_the_audit_tells_how_an_operation_ended(ctx):
     equal(len(told(ctx.peal, '"matched"')), 2)
 
 
+def test_the_audit_has_room_for_any_reason(ctx):
+    filter = {"state": "parked", "trigger": "t" * 80, "entity": "e" * 40}
+    ids = [run(ctx.peal, "discard", filter, reason=reason)["id"] for reason in ('"' * 200, "\\" * 200, "ع" * 200, 'x"' * 99)]
+    ctx.peal.post("/v1/clock", {"advance": "5s"}, expect=200)
+    rows = eventually(lambda: (found := told(ctx.peal, '"matched"')) and len(found) == 4 and found)
+    shown = {row["operation"]: row["reason"] for row in map(json.loads, rows)}
+    equal([shown[id][:40] for id in ids], ['"' * 40, "\\" * 40, "ع" * 40, 'x"' * 20])
+
+
 def test_ten_thousand_are_what_the_preview_said(ctx):
     for _ in range(10):
         park(ctx.peal, 1000)

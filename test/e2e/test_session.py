@@ -169,6 +169,14 @@ def test_it_has_the_role_that_its_key_has_by_now(ctx):
     equal(browser.get("/v1/session", expect=200).json["role"], "read")
 
 
+def test_the_cookie_is_for_tls_alone_where_that_is_spoken(ctx):
+    peal = ctx.start(args=("--behind-proxy", "127.0.0.1/32"))
+    for scheme, end in (("https", "Path=/; Secure"), ("http", "Path=/"), (None, "Path=/")):
+        said = {"X-Forwarded-Proto": scheme} if scheme else {}
+        answer = peal.post("/v1/session", headers={"X-Forwarded-For": "192.0.2.7", **said}, expect=201)
+        assert answer.headers["Set-Cookie"].endswith(f"SameSite=Strict; {end}"), (scheme, answer.headers)
+
+
 def test_it_is_listed_and_revoked_as_a_key(ctx):
     browser = sign_in(ctx.peal)
     id, key = browser.told["id"], browser.told["keyId"]
