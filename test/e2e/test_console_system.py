@@ -1,9 +1,10 @@
-"""The console's pages of the system: keys with their sessions, tenants."""
+"""The console's pages of the system: keys with their sessions, tenants, nodes, sites, settings."""
 import os
 
 from console import drive
 from harness import equal, main, only
-from steps import make_tenant, make_user
+from steps import advance, make_tenant, make_user
+from test_sites import forward, row
 
 PICTURES = "PEAL_TEST_PICTURES"  # a folder that keeps them, for whoever wants to see
 QUIET = {"refused": [], "elsewhere": [], "errors": []}
@@ -56,18 +57,41 @@ def test_a_tenant_is_made_renamed_given_a_key_and_deleted(ctx):
     ctx.peal.get("/v1/tenants/acme", expect=404)
 
 
+def test_nodes_and_sites_are_seen_as_they_are(ctx):
+    made = {}
+
+    def site():
+        made["site"] = make_user(ctx.peal, "site")
+
+    told = drive(ctx, "console_system", part="nodes",
+                 actions={"site": site, "forward": lambda: len(forward(made["site"], row(1), row(2))["rows"]), "silence": lambda: advance(ctx.peal, "10m") and None})
+    equal(told, {"one": [["1", "alive", True]], "none": "No sites", "site": ["plant-7", "never"], "silent": ["10 min", "not told", "2"],
+                 "note": "1 site has been silent", **QUIET})
+
+
+def test_settings_say_where_they_come_from_and_outbound_is_held_there(ctx):
+    held = lambda: ctx.peal.get("/readyz", expect=200).json["held"]
+    told = drive(ctx, "console_system", part="settings", actions={"held": held, "clock": lambda: ctx.peal.get("/v1/clock", expect=200).json["now"]})
+    equal(told, {"secret": ["secret, not shown", "environment PEAL_ADMIN_KEY"], "usual": ["false", "default"], "shown": False, "store": ctx.store,
+                 "band": told["band"], "held": True, "released": False, "hours": 36, "same": True, **QUIET})
+    assert "Outbound is held" in told["band"], told
+
+
 def test_who_may_not_look_sees_why(ctx):
     told = drive(ctx, "console_system", part="viewer", viewer=make_user(ctx.peal, "read").key)
     equal(told["/keys"], ["Keys: not with this key", "It needs the role admin; you are signed in as read. Somebody with the role admin makes such a key:"])
     equal(told["/tenants"][0], "Tenants: not with this key")
     assert told["/tenants"][1].startswith("It needs the system right, which read does not have."), told
+    equal((told["outbound"], told["clock"], told["settings"]),
+          ("Hold outbound needs the system right", "Advance the clock needs the system right", "Values: not with this key"))
+    equal((told["/nodes"], told["/sites"]), ("Nodes", "Sites"))
 
 
 @only("sqlite")
 def test_they_look_well(ctx):
     make_tenant(ctx.peal, "acme")
-    make_user(ctx.peal, "site")
-    told = drive(ctx, "console_system", part="looks", seconds=300, paths=["/keys", "/tenants"], pictures=os.environ.get(PICTURES))
+    forward(make_user(ctx.peal, "site"), row(1))
+    told = drive(ctx, "console_system", part="looks", seconds=400, paths=["/keys", "/tenants", "/nodes", "/sites", "/settings"], pictures=os.environ.get(PICTURES))
     equal(told, {"wrong": [], **QUIET})
 
 

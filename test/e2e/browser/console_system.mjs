@@ -128,6 +128,56 @@ const parts = {
     return { ...told, ...(await noise(page)) };
   },
 
+  async nodes({ job, open, act }) {
+    const page = await open({ path: "/nodes" });
+    await page.waitForSelector("tbody tr");
+    const told = { one: await page.$$eval("tbody tr", (all) => all.map((row) => [row.dataset.id, row.querySelector("[data-state]:not([data-state=this])").dataset.state, !!row.querySelector("[data-state=this]")])) };
+    await visit(page, job, "/sites");
+    told.none = await page.textContent(".empty-title");
+    await act("site");
+    await page.click('.pager button:text-is("Refresh")');
+    await page.waitForSelector("tbody tr");
+    told.site = await page.$eval("tbody tr", (row) => [row.dataset.id, row.querySelector("[data-state]").dataset.state]);
+    await act("forward");
+    await page.click('.pager button:text-is("Refresh")');
+    await page.waitForSelector("[data-state=heard]");
+    await act("silence");
+    await page.click('.pager button:text-is("Refresh")');
+    await page.waitForSelector("[data-state=silent]");
+    told.silent = await page.$$eval("tbody tr td", (all) => [3, 4, 5].map((n) => all[n].innerText.trim()));
+    told.note = (await page.textContent(".note")).slice(0, 22);
+    await page.click("tbody td.main a");
+    await page.waitForFunction(() => location.pathname + location.search === "/deliveries?site=plant-7");
+    return { ...told, ...(await noise(page)) };
+  },
+
+  async settings({ job, open, act }) {
+    const page = await open({ path: "/settings" });
+    await page.waitForSelector("#values tbody tr");
+    const value = (name) => page.$eval(`tr[data-id="${name}"]`, (row) => [...row.children].slice(1).map((cell) => cell.innerText.trim()));
+    const told = { secret: await value("admin-key"), usual: await value("adopt"), shown: (await page.content()).includes(job.key), store: await page.textContent("#store dd") };
+    await page.check("[name=only]");
+    await page.waitForFunction(() => location.search === "?only=true" && !document.querySelector('tr[data-id="adopt"]'));
+    // Outbound is held, with a reason, and released; the band says so on every page.
+    await confirm(page, "Hold outbound", { reason: "the relay moves" });
+    await page.waitForSelector("[data-held=true]");
+    told.band = (await page.textContent(".band")).trim();
+    told.held = await act("held");
+    await confirm(page, "Release");
+    await page.waitForSelector("[data-held=false]");
+    told.released = await act("held");
+    // The clock that is moved by hand.
+    const before = await page.getAttribute("[data-now]", "datetime");
+    await page.click('.action > button:text-is("Advance the clock")');
+    await dialog(page).locator("[name=by]").fill("36h");
+    await dialog(page).locator("button[type=submit]").click();
+    await shut(page);
+    await page.waitForFunction((before) => document.querySelector("[data-now]")?.getAttribute("datetime") !== before, before);
+    told.hours = (Date.parse(await page.getAttribute("[data-now]", "datetime")) - Date.parse(before)) / 3_600_000;
+    told.same = (await act("clock")) === (await page.getAttribute("[data-now]", "datetime"));
+    return { ...told, ...(await noise(page)) };
+  },
+
   // Who may not act sees why, on each page.
   async viewer({ job, open }) {
     const page = await open({ key: job.viewer });
@@ -135,6 +185,14 @@ const parts = {
     for (const path of ["/keys", "/tenants"]) {
       await visit(page, job, path);
       told[path] = [await page.textContent(".empty-title"), await page.textContent(".empty-title + p")];
+    }
+    await visit(page, job, "/settings");
+    told.outbound = (await page.textContent("#outbound .why")).trim();
+    told.clock = (await page.textContent("#clock .why")).trim();
+    told.settings = await page.textContent(".empty-title");
+    for (const path of ["/nodes", "/sites"]) {
+      await visit(page, job, path);
+      told[path] = await page.textContent("h1");
     }
     return told;
   },

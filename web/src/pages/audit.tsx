@@ -30,7 +30,7 @@ interface Verdict {
 }
 
 const KINDS = ["Notification.Enqueued", "Notification.Attempt", "Notification.Terminal", "Delivery.Created", "Delivery.Attempt", "Delivery.Terminal", "Operator.retry", "Operator.discard", "Operator.cancel", "Operator.complete", "Operator.hold",
-  "Operator.release", "Operator.operation", "Definition.Saved", "Definition.Deleted", "Key.Created", "Key.Changed", "Key.Revoked", "Tenant.Created", "Tenant.Changed", "Tenant.Deleted", "Integration.Changed", "CrossTenant.Read", "Purge", "Other"];
+  "Operator.release", "Operator.operation", "Definition.Saved", "Definition.Deleted", "Key.Created", "Key.Changed", "Key.Revoked", "Tenant.Created", "Tenant.Changed", "Tenant.Deleted", "Session.Opened", "Session.Closed", "Integration.Changed", "CrossTenant.Read", "Purge", "Other"];
 const TONES: Record<string, Tone> = { Success: "good", Enqueued: "calm", Delivered: "good", Completed: "good", Transient: "warn", Permanent: "bad", Unknown: "warn", Parked: "bad", Expired: "warn", Cancelled: "calm", Discarded: "calm" };
 const GOOD = new Set(["Success", "Enqueued", "Delivered", "Completed"]);
 const HOUR_ROWS = 500; // of the last hour are looked at
@@ -80,10 +80,11 @@ function Said(props: { verdict: Verdict; at: number }) {
   const { verdict } = props;
   if (verdict.ok === undefined) return <p class="loading" aria-busy="true">{w.verifying}</p>;
   const bad = verdict.firstBad;
+  const problems: Record<string, string> = { changed: w.changed, missing: w.missing, reordered: w.reordered, cut: w.cut };
   return (
     <div class={`verdict ${verdict.ok ? "is-whole" : "is-broken"}`} role="status" data-verdict={verdict.ok ? "ok" : "broken"}>
       <p class="verdict-word"><span aria-hidden="true">{verdict.ok ? "✓" : "✕"}</span> {verdict.ok ? w.whole : fill(w.broken, { seq: bad?.seq ?? 0 })}</p>
-      <p>{verdict.ok ? count(w.wholeText, verdict.rows ?? 0, { rows: verdict.rows ?? 0 }) : fill(w.brokenText, { problem: bad?.problem ?? "" })}</p>
+      <p>{verdict.ok ? count(w.wholeText, verdict.rows ?? 0, { rows: verdict.rows ?? 0 }) : fill(w.brokenText, { problem: problems[bad?.problem ?? ""] ?? bad?.problem ?? "" })}</p>
       <p class="faint">{w.verifiedAt} <Time at={props.at} /></p>
     </div>
   );
@@ -148,7 +149,7 @@ function Who(props: { row: Entry }) {
   const w = useWords(all);
   const { actor, actorName } = props.row;
   if (!actor) return <>–</>;
-  return <a href={`/audit?actor=${encodeURIComponent(actor)}`} title={actor}>{actor === "engine" ? w.engine : <bdi>{actorName ?? `${actor.slice(0, 8)}…`}</bdi>}</a>;
+  return <a class="audit-who" href={`/audit?actor=${encodeURIComponent(actor)}`} title={actor}>{actor === "engine" ? w.engine : <bdi>{actorName ?? `${actor.slice(0, 8)}…`}</bdi>}</a>;
 }
 
 function Detail(props: { row: Entry }) {
@@ -185,9 +186,9 @@ function Rows(props: { filters: Filter[] }) {
         { key: "kind", label: w.kind, cell: (row) => (row.kind ? <bdi dir="ltr">{row.kind}</bdi> : <span class="faint">{w.unreadable}</span>) },
         { key: "status", label: w.status, cell: (row) => row.status && <StateBadge state={row.status} tone={TONES[row.status] ?? "calm"} /> },
         { key: "actor", label: w.actor, cell: (row) => <Who row={row} /> },
-        { key: "delivery", label: w.delivery, cell: (row) => (row.deliveryId ? <a href={`/deliveries/${row.deliveryId}`}><bdi dir="ltr">{row.deliveryId.slice(0, 13)}…</bdi></a> : "–") },
+        { key: "delivery", label: w.delivery, cell: (row) => (row.deliveryId ? <a href={`/deliveries/${row.deliveryId}`}><bdi dir="ltr" class="nowrap">{row.deliveryId.slice(0, 13)}…</bdi></a> : "–") },
         { key: "channel", label: w.channel, cell: (row) => (row.channel ? <bdi dir="ltr">{row.channel}</bdi> : "–") },
-        { key: "target", label: w.target, cell: (row) => (row.target ? <bdi dir="ltr">{row.target}</bdi> : "–") },
+        { key: "target", label: w.target, cell: (row) => (row.target ? <bdi dir="ltr" class="nowrap">{row.target}</bdi> : "–") },
         { key: "detail", label: w.detail, kind: "wide", cell: (row) => <Detail row={row} /> },
       ]}
       empty={{ title: w.emptyTitle, text: w.emptyText, command: "peal audit" }}

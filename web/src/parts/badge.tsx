@@ -8,6 +8,7 @@ const TONES: Record<string, [Tone, string]> = {
   sending: ["busy", "▸"], running: ["busy", "▸"], due: ["busy", "▸"], pending: ["calm", "○"], scheduled: ["calm", "○"], queued: ["calm", "○"],
   retrying: ["warn", "↻"], paused: ["warn", "‖"], "half-open": ["warn", "◐"], held: ["warn", "‖"],
   parked: ["bad", "!"], failed: ["bad", "✕"], dead: ["bad", "✕"], open: ["bad", "!"], refused: ["bad", "✕"],
+  success: ["good", "✓"], enqueued: ["calm", "○"], transient: ["warn", "↻"], unknown: ["warn", "?"], expired: ["warn", "–"], permanent: ["bad", "✕"],
   discarded: ["calm", "–"], cancelled: ["calm", "–"], suppressed: ["calm", "–"], skipped: ["calm", "–"], disabled: ["calm", "–"], left: ["calm", "–"],
 };
 

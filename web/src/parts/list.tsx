@@ -33,6 +33,7 @@ export interface ListProps<T> {
   href?: (row: T) => string | null;
   empty: { title: string; text?: ComponentChildren; command?: string; good?: boolean };
   live?: LiveKind;
+  liveToo?: LiveKind; // another kind of fact that tells of new rows
   isNew?: (fact: LiveFact, rows: T[]) => boolean | Promise<boolean>; // whether a fact is a row that is not shown yet; else rows are renewed in place
   actions?: ComponentChildren; // at the head
   above?: ComponentChildren; // between the head and the filter: tabs, tiles
@@ -73,7 +74,7 @@ export function List<T>(props: ListProps<T>) {
   useEffect(() => () => clearTimeout(timer.current), []);
   const latest = useRef(rows);
   latest.current = rows;
-  useLive(props.live, (fact) => {
+  const told = (fact: LiveFact) => {
     const id = String(fact.data["id"] ?? "");
     const isShown = latest.current.some((row) => props.id(row) === id);
     const wait = () => !cursor && id && setFresh((before) => (before.has(id) ? before : new Set(before).add(id)));
@@ -85,7 +86,9 @@ export function List<T>(props: ListProps<T>) {
       timer.current = 0;
       if (!isPicking.current) renewShown();
     }, 1000);
-  });
+  };
+  useLive(props.live, told);
+  useLive(props.liveToo, told);
   const renewShown = () => {
     if (!list.data) return;
     const shown = new Set(latest.current.map(props.id));
