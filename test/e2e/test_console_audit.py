@@ -1,5 +1,6 @@
 """The console's page of the audit: filters, figures, verify, export, and the rights of each."""
 import os
+from urllib.parse import quote
 
 from console import drive
 from harness import equal, main, only
@@ -36,7 +37,7 @@ def test_it_is_filtered_and_says_its_figures(ctx):
     assert len(rows) <= int(told.pop("volume")) <= len(rows) + signed_in, told
     expect = {name: audit(ctx.peal, query)[::-1] for name, query in {
         "kind": "&kind=Delivery.Attempt", "status": "&status=Permanent", "errorsOnly": "&errorsOnly=true", "channel": "&channel=memory:broken",
-        "delivery": f"&delivery={lost}", "target": f"&target={deliveries(ctx.peal)[0]['address']}", "actor": "&actor=engine"}.items()}
+        "delivery": f"&delivery={lost}", "target": f"&target={quote(deliveries(ctx.peal)[0]['address'])}", "actor": "&actor=engine"}.items()}
     for name, found in expect.items():
         assert found, name
         equal(told.pop(name), [f"{row['kind']} {row['status']}" for row in found], name)

@@ -73,7 +73,7 @@ def test_settings_say_where_they_come_from_and_outbound_is_held_there(ctx):
     held = lambda: ctx.peal.get("/readyz", expect=200).json["held"]
     told = drive(ctx, "console_system", part="settings", actions={"held": held, "clock": lambda: ctx.peal.get("/v1/clock", expect=200).json["now"]})
     equal(told, {"secret": ["secret, not shown", "environment PEAL_ADMIN_KEY"], "usual": ["false", "default"], "shown": False, "store": ctx.store,
-                 "band": told["band"], "held": True, "released": False, "hours": 36, "same": True, **QUIET})
+                 "band": told["band"], "held": True, "released": False, "hours": 6, "same": True, **QUIET})
     assert "Outbound is held" in told["band"], told
 
 

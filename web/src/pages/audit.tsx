@@ -30,7 +30,7 @@ interface Verdict {
 }
 
 const KINDS = ["Notification.Enqueued", "Notification.Attempt", "Notification.Terminal", "Delivery.Created", "Delivery.Attempt", "Delivery.Terminal", "Operator.retry", "Operator.discard", "Operator.cancel", "Operator.complete", "Operator.hold",
-  "Operator.release", "Operator.operation", "Definition.Saved", "Definition.Deleted", "Key.Created", "Key.Changed", "Key.Revoked", "Tenant.Created", "Tenant.Changed", "Tenant.Deleted", "Session.Opened", "Session.Closed", "Integration.Changed", "CrossTenant.Read", "Purge", "Other"];
+  "Operator.release", "Operator.operation", "Definition.Saved", "Definition.Deleted", "Key.Created", "Key.Changed", "Key.Revoked", "Tenant.Created", "Tenant.Changed", "Tenant.Deleted", "Survey.Published", "Session.Opened", "Session.Closed", "Integration.Changed", "CrossTenant.Read", "Purge", "Other"];
 const TONES: Record<string, Tone> = { Success: "good", Enqueued: "calm", Delivered: "good", Completed: "good", Transient: "warn", Permanent: "bad", Unknown: "warn", Parked: "bad", Expired: "warn", Cancelled: "calm", Discarded: "calm" };
 const GOOD = new Set(["Success", "Enqueued", "Delivered", "Completed"]);
 const HOUR_ROWS = 500; // of the last hour are looked at
