@@ -41,12 +41,12 @@ function Sites() {
         { key: "site", label: w.site, kind: "main", cell: (row) => <bdi dir="ltr">{row.site}</bdi> },
         { key: "state", label: w.state, cell: state },
         { key: "seen", label: w.seen, cell: (row) => <Time at={row.lastSeenAt} none={w.never} /> },
-        { key: "silent", label: w.silent, cell: (row) => (row.silentSeconds == null ? "–" : <bdi dir="ltr">{span(row.silentSeconds * 1000)}</bdi>) },
+        { key: "silent", label: w.silent, cell: (row) => (row.silentSeconds == null ? "–" : <bdi dir="ltr">{row.silentSeconds ? span(row.silentSeconds * 1000) : "0 s"}</bdi>) },
         { key: "backlog", label: w.backlog, kind: "number", cell: (row) => (row.backlog == null ? <span class="faint">{w.unknown}</span> : number(row.backlog)) },
         { key: "received", label: w.received, kind: "number", cell: (row) => number(row.received ?? 0) },
         { key: "version", label: w.version, cell: (row) => (row.version ? <bdi dir="ltr">{row.version}</bdi> : <span class="faint">{w.unknown}</span>) },
         { key: "skew", label: w.skew, cell: (row) => (row.clockSkewMs == null ? "–" : clock(row.clockSkewMs)) },
-        { key: "links", label: w.notifications, cell: (row) => <><a href={`/notifications?site=${to(row)}`}>{w.notifications}<span class="off-screen"> {row.site}</span></a>{row.keyId && mayCall("GET /v1/keys").may && <> · <a href="/keys">{w.key}<span class="off-screen"> {row.site}</span></a></>}</> },
+        { key: "links", label: w.links, cell: (row) => <><a href={`/notifications?site=${to(row)}`}>{w.notifications}<span class="off-screen"> {row.site}</span></a>{row.keyId && mayCall("GET /v1/keys").may && <> · <a href="/keys">{w.key}<span class="off-screen"> {row.site}</span></a></>}</> },
       ]}
       empty={{ title: w.emptyTitle, text: w.emptyText, command: "peal keys create --role site --site plant-7 --name 'plant 7'" }}
     />
