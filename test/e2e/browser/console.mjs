@@ -68,23 +68,35 @@ export async function complaints(page) {
   return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).slice(0, 3).join(" | ")}`);
 }
 
+// tooWide is what sticks out, or "": what follows the window's width, such as a chart, has a moment to do so.
 async function tooWide(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+  const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth;
+  if (await page.waitForFunction(fits, undefined, { timeout: LIMIT / 6 }).then(() => true, () => false)) return "";
+  return page.evaluate(() => {
+    const edge = document.documentElement.clientWidth + 1;
+    const beyond = [...document.querySelectorAll("body *")].filter((one) => {
+      const box = one.getBoundingClientRect();
+      return (box.right > edge || box.left < -1) && !one.closest("table, pre, .off-screen, .skip");
+    });
+    return (beyond.at(-1) ?? document.body).outerHTML.slice(0, 200);
+  });
 }
 
 // everyLook is all that is wrong with a page: in light and dark, English and Arabic, wide and narrow. The page is loaded once.
 // With a path of null it looks at the page as it stands: a dialog that is open, a form half filled.
-export async function everyLook(page, job, path, pictures) {
+// few: only light English and dark Arabic, for pages of which others of their kind are looked at whole.
+export async function everyLook(page, job, path, pictures, few = false) {
   const wrong = [];
   if (path !== null) await visit(page, job, path);
   for (const language of ["en", "ar"]) {
-    for (const theme of ["light", "dark"]) {
+    for (const theme of few ? [language === "en" ? "light" : "dark"] : ["light", "dark"]) {
       await prefer(page, { language, theme });
       for (const one of await complaints(page)) wrong.push(`${path ?? page.url()} ${language} ${theme}: ${one}`);
       if (pictures) await page.screenshot({ path: `${pictures}-${language}-${theme}.png`, fullPage: true });
     }
     await page.setViewportSize({ width: 360, height: 800 });
-    if (await tooWide(page)) wrong.push(`${path ?? page.url()} ${language}: wider than a window of 360 px`);
+    const wide = await tooWide(page);
+    if (wide) wrong.push(`${path ?? page.url()} ${language}: wider than a window of 360 px: ${wide}`);
     if (pictures) await page.screenshot({ path: `${pictures}-${language}-360.png`, fullPage: true });
     await page.setViewportSize({ width: 1280, height: 800 });
   }

@@ -168,7 +168,7 @@ const parts = {
   async looks({ job, open }) {
     const page = await open();
     const wrong = [];
-    for (const path of job.paths) wrong.push(...(await everyLook(page, job, path, job.pictures ? `${job.pictures}/${path.replace(/\W+/g, "_")}` : undefined)));
+    for (const path of job.paths) wrong.push(...(await everyLook(page, job, path, job.pictures ? `${job.pictures}/${path.replace(/\W+/g, "_")}` : undefined, job.few)));
     return { wrong, ...(await noise(page)) };
   },
 };
