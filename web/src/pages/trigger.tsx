@@ -128,7 +128,7 @@ function Rule(props: { trigger: Trigger; mark: string | null }) {
         <div><dt>{w.version}</dt><dd>{trigger.version}</dd></div>
         <div><dt>{w.updated}</dt><dd><Time at={trigger.updatedAt} /></dd></div>
       </dl>
-      {trigger.config && <Section title={w.config}><JsonView value={trigger.config} label={w.config} /></Section>}
+      {trigger.config && <Section title={w.config}>{props.mark?.startsWith("/config") && <p class="condition is-marked" data-condition={props.mark}><code><bdi dir="ltr">{props.mark}</bdi></code></p>}<JsonView value={trigger.config} label={w.config} /></Section>}
       <Section title={w.conditions}><Conditions filter={trigger.filter} mark={props.mark} /></Section>
     </>
   );
