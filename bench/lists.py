@@ -127,6 +127,7 @@ class Sqlite(Store):
     def open(self):
         self.db = sqlite3.connect(self.path, isolation_level=None)
         self.db.execute("PRAGMA synchronous=OFF")
+        self.db.execute("PRAGMA cache_size=-500000")  # KiB: else each index is read again and again
 
     def ask(self, sql):
         if not self.db:
