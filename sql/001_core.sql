@@ -447,10 +447,10 @@ CREATE TABLE queue (
     cause {I64},
     PRIMARY KEY (tenant, id)
 ) {STRICT_KEYED} {QUEUE_STORAGE};
-CREATE INDEX queue_send ON queue (lane, due_at, id) WHERE step = 1;
+CREATE INDEX queue_send ON queue (lane, due_at, id{AND_STEP}) WHERE step = 1;
 CREATE INDEX queue_sweep ON queue (due_at) WHERE step > 1;
 -- One of 16, by random bytes of the event's id, in 256 ranks: what the outlook estimates from.
-CREATE INDEX queue_sample ON queue (tenant, {RANK}, due_at, lane, rule) WHERE step = 1 AND {SAMPLED};
+CREATE INDEX queue_sample ON queue (tenant, {RANK}, due_at, lane, rule{AND_STEP}) WHERE step = 1 AND {SAMPLED};
 CREATE INDEX queue_cause ON queue (tenant, cause, id) WHERE cause IS NOT NULL;
 
 -- Where a delivery ended: parked (a person may revive it) or final, with its figures and the attempt

@@ -15,6 +15,8 @@ static const Token tokens[] = {
     { "{BYTES}", "BLOB", "BYTEA" },
     { "{STRICT}", "STRICT", "" },
     { "{STRICT_KEYED}", "STRICT, WITHOUT ROWID", "" },
+    { "{AND_STEP}", ", step",
+      "" }, // else SQLite looks at each row for it, though the index says it
     { "{RANK}", "substr(id, 13, 1)", "substring(uuid_send(id), 13, 1)" }, // see outlook.c
     { "{SAMPLED}", "substr(id, 14, 1) < x'10'",
       "substring(uuid_send(id), 14, 1) < '\\x10'::bytea" },
