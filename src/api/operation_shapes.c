@@ -4,6 +4,7 @@
 #include "domain/channel.h"
 #include "domain/event.h"
 #include "domain/trigger.h"
+#include "store/inbox.h"
 #include "store/operation.h"
 #include "store/site.h"
 
@@ -29,6 +30,7 @@ static const Field operation_filter_rows[] = {
     { "cause",   FIELD_TEXT, 0, .max = CAUSE_TEXT_LEN, .help = "As /v1/causes told it" },
     { "site",    FIELD_TEXT, 0, .max = SITE_NAME_MAX },
     { "status",  FIELD_WORD, 0, .words = failed_words, .noun = "a status that can be replayed", .help = "Of replay, whether or not it is said" },
+    { "side",    FIELD_WORD, 0, .words = inbox_side_words, .noun = "a side", .help = "Of replay: outbox, inbox (webhooks), or any, unless said" },
     { "source",  FIELD_TEXT, 0, .max = EVENT_SOURCE_MAX, .help = "Of replay: sql, or the id of a source" },
     { "provider", FIELD_TEXT, 0, .max = TRIGGER_ID_MAX, .help = "Of replay: webhooks of this provider" },
     { "from",    FIELD_TIME, 0 },
@@ -41,7 +43,7 @@ const Shape operation_filter_shape = { .name = "OperationFilter", SHAPE_ROWS(ope
 static const Field operation_body_rows[] = {
     { "action", FIELD_WORD, FIELD_NEEDED, offsetof(OperationBody, action), .words = operation_words, .noun = "an action" },
     { "filter", FIELD_OBJECT, FIELD_NEEDED | FIELD_RAW, offsetof(OperationBody, filter), .inside = &operation_filter_shape,
-      .help = "Which deliveries, as their list is filtered; for replay status, from and to. {} means all that the action is for" },
+      .help = "Which deliveries, as their list is filtered; for replay status, side, from and to. {} means all that the action is for" },
     { "reason", FIELD_TEXT, 0, offsetof(OperationBody, reason), .max = OPERATION_REASON_MAX },
     { "dryRun", FIELD_BOOL, 0, offsetof(OperationBody, is_dry), .help = "Only count" },
 };

@@ -593,8 +593,10 @@ static const IdSource source_up = { &edge_up, &find_up, &filter_columns, &filter
 
 // clang-format off
 static const char *const failed_word[] = { "Failed", NULL };
+const char *const inbox_side_words[] = { [INBOX_ANY_SIDE] = "any", [INBOX_OUTBOX] = "outbox", [INBOX_HOOKS] = "inbox", NULL };
 static const Field filter_fields[] = {
     { "status",   FIELD_WORD, .words = failed_word, .noun = "a status that can be replayed", .help = "Failed, whether or not it is said" },
+    { "side",     FIELD_WORD, .offset = offsetof(InboxFilter, side), .words = inbox_side_words, .noun = "a side", .help = "outbox, inbox (webhooks), or any, unless said" },
     { "source",   FIELD_TEXT, .offset = offsetof(InboxFilter, source), .max = EVENT_SOURCE_MAX, .help = "sql, or the id of a source" },
     { "provider", FIELD_TEXT, .offset = offsetof(InboxFilter, provider), .max = EVENT_KIND_MAX, .help = "of webhooks" },
     { "from",     FIELD_TIME, .offset = offsetof(InboxFilter, from), .help = "written at this time or later" },

@@ -111,6 +111,7 @@ Err inbox_page(Db *db, Arena *arena, int64_t tenant, const InboxFilter *filter, 
 // inbox_filter_read reads a filter that lies at pointer: what may be replayed at once, rows that
 // failed.
 extern const Shape inbox_filter_shape;
+extern const char *const inbox_side_words[]; // by InboxSide, ends with NULL
 Err inbox_filter_read(const Json *given, Str pointer, InboxFilter *ret, Error *error) MUST_USE;
 
 // inbox_walk gives the ids of rows up to the id until, oldest first.

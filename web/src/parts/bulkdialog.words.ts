@@ -11,7 +11,7 @@ export const bulkDialogWords = words({
     frozenAt: "As it stood at {time}: what came later is left alone. What is parked meanwhile, and came before, is acted on too.", sample: "For example", more: "and {n} more",
     tooMany: "More than 1,000 match, and an operation cannot be told “{name}”. Narrow the filter, or pick rows.", state: "State", trigger: "Trigger", list: "List", channel: "Channel",
     event: "Event", entity: "Entity", cause: "Cause", site: "Site", from: "From", to: "Before", q: "Words", stuck: "Stuck", type: "Channel type", dueFrom: "Due from", dueTo: "Due before",
-    ids: "Deliveries", job: "Job", status: "Status", source: "Source", provider: "Provider", everything: "no filter: all that the action is for",
+    ids: "Deliveries", job: "Job", status: "Status", source: "Source", provider: "Provider", side: "Of", everything: "no filter: all that the action is for",
     needReason: "Say why: it stays on the record.",
   },
   ar: {
@@ -24,6 +24,6 @@ export const bulkDialogWords = words({
     frozen: "هذه بعينها: ما يطابق لاحقًا لا يُمسّ.", frozenAt: "كما كانت عند {time}: ما جاء بعدها لا يُمسّ. وما يُوقف في هذه الأثناء وكان قد جاء قبلها يُشمل أيضًا.", sample: "مثلًا",
     more: "و{n} غيرها", tooMany: "يطابق أكثر من 1,000، والعملية لا تقبل «{name}». ضيّق المرشّح أو حدّد صفوفًا.", state: "الحالة", trigger: "المشغّل", list: "القائمة", channel: "القناة",
     event: "الحدث", entity: "الكيان", cause: "السبب", site: "الموقع", from: "من", to: "قبل", q: "كلمات", stuck: "عالق", type: "نوع القناة", dueFrom: "مستحق من", dueTo: "مستحق قبل",
-    ids: "التسليمات", job: "المهمة", status: "الحالة", source: "المصدر", provider: "المزوّد", everything: "بلا مرشّح: كل ما يخص الإجراء", needReason: "اذكر السبب: يبقى في السجل.",
+    ids: "التسليمات", job: "المهمة", status: "الحالة", source: "المصدر", provider: "المزوّد", side: "من", everything: "بلا مرشّح: كل ما يخص الإجراء", needReason: "اذكر السبب: يبقى في السجل.",
   },
 });
