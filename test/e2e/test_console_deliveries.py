@@ -118,7 +118,7 @@ def test_one_delivery_and_every_action_on_it(ctx):
     assert told.pop("first").endswith("after 1 attempt: a person must decide. Because: the memory channel is set to refuse"), told
     assert told.pop("waits").startswith("It waits for: http:dead, which is not reached; next try in "), told
     assert told.pop("later").startswith("It waits for its time: due "), told
-    equal(told, {"attempts": 1, "off": ["Call off"], "needsReason": True, "noted": "Reason given: nobody reads it.", "steps": ["First send 1d after the eventdue", "reminder 1 2d after the send beforeto come"],
+    equal(told, {"attempts": 1, "off": ["Call off"], "needsReason": True, "noted": "Reason given: nobody reads it.", "steps": ["First send 1d after the eventdue", "Reminder 1 2d after the send beforeto come"],
                  "targets": ["ada@example.com", "bob@example.com"], "record": 2, "request": 1, "links": ["channels", "triggers", "events"],
                  "gone": "There is no such delivery", **QUIET})
     equal([delivery(ctx.peal, id)["state"] for id in (first, other, later)], ["discarded", "completed", "cancelled"])
@@ -130,7 +130,11 @@ def test_what_is_picked_is_acted_on(ctx):
     ids = park(ctx.peal, 4)
     sent = ingest_one(ctx.peal)
     settle(ctx.peal)
-    told = drive(ctx, "console_deliveries", part="picked", ids=[*ids[:2], sent])
+
+    def sealed():
+        eventually(lambda: "test data" in ctx.peal.get("/v1/audit?kind=Operator.operation", expect=200).text, seconds=30)
+
+    told = drive(ctx, "console_deliveries", part="picked", ids=[*ids[:2], sent], actions={"sealed": sealed})
     equal(told, {"said": "3 selected", "matched": 2, "left": 1, "needsReason": True, "sample": 2, "begun": 1,
                  "counts": {"matched": 2, "done": 2, "skipped": 0, "failed": 0}, "reason": 1, "listed": ["Discard"], "previews": ["Discard", "Discard (preview)"], **QUIET})
     equal((states(ctx.peal, ids[:2]), states(ctx.peal, ids[2:]), states(ctx.peal, [sent])), ({"discarded"}, {"parked"}, {"delivered"}))

@@ -121,7 +121,7 @@ const parts = {
   },
 
   // What is picked is acted on, and nothing else.
-  async picked({ job, open }) {
+  async picked({ job, open, act }) {
     const page = await open({ path: "/deliveries" });
     const told = {};
     for (const id of job.ids) await page.check(`tr[data-id="${id}"] input`);
@@ -144,6 +144,9 @@ const parts = {
     told.previews = await page.locator("tbody tr td.main").allTextContents();
     await page.locator("tbody tr td.main a", { hasText: /^Discard$/ }).click();
     await ended(page, "done");
+    await act("sealed");
+    await visit(page, job, await page.getAttribute("main p a[href^='/audit']", "href"));
+    await page.waitForSelector("tbody tr:has-text('test data')");
     return { ...told, ...(await noise(page)) };
   },
 

@@ -113,7 +113,7 @@ export default function OperationPage({ id }: PageProps) {
       )}
       <p>
         {shown && <><a href={shown}>{w.show}</a> · </>}
-        <a href={link("/audit", { kind: "operation" })}>{w.record}</a>
+        <a href={link("/audit", { kind: "Operator.operation" })}>{w.record}</a>
       </p>
     </Detail>
   );
