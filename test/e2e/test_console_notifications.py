@@ -2,7 +2,7 @@
 import os
 
 from console import drive
-from harness import equal, main, only
+from harness import equal, eventually, main, only
 from steps import advance, change_channel, make_channel, make_user, settle
 from test_notification_lists import make_list, targets
 from test_notifications import notifications, notify
@@ -75,8 +75,13 @@ def test_many_are_discarded_and_retried_exactly_as_shown(ctx):
         settle(ctx.peal)
         change_channel(ctx.peal, "memory:broken")
 
+    def ended():
+        """Operations run beside: they are waited for, and then what they made due."""
+        eventually(lambda: all(one["state"] == "done" for one in ctx.peal.get("/v1/operations", expect=200).json["items"]), seconds=60)
+        settle(ctx.peal)
+
     told = drive(ctx, "console_notifications", part="many", picked=[rows["one"]["deliveryId"], rows["two"]["deliveryId"]],
-                 actions={"settle": lambda: settle(ctx.peal), "more": more, "statuses": lambda: statuses(ctx.peal)})
+                 actions={"settle": ended, "more": more, "statuses": lambda: statuses(ctx.peal)})
     parked = {"elsewhere": "Parked", "four": "Parked", "one": "Discarded", "three": "Parked", "two": "Discarded"}
     equal(told, {"discarded": 2, "after": parked, "found": 2, "retried": 2,
                  "then": {**parked, "four": "Delivered", "three": "Delivered", "late": "Parked"}, **QUIET})

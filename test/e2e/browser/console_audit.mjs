@@ -5,16 +5,19 @@ import { everyLook, noise, run, settled, visit } from "./console.mjs";
 const kinds = (page) => page.$$eval("main tbody tr", (all) => all.map((row) => `${row.children[2].innerText} ${row.querySelector(".badge")?.dataset.state}`));
 const figure = (page, name) => page.textContent(`[data-tile=${name}] b`);
 
+// answered does something that changes the filter, and waits until what it shows is what was asked for then.
+async function answered(page, name, change) {
+  const asked = (one) => one.url().includes("/v1/audit?") && new URL(one.url()).searchParams.has(name);
+  await Promise.all([page.waitForResponse(asked), change()]);
+  await settled(page);
+}
+
 async function filter(page, name, value) {
   await page.selectOption("[data-filter]", name);
   const field = page.locator(".filter [name=value]");
-  if ((await field.evaluate((element) => element.tagName)) === "SELECT") await field.selectOption(value);
-  else {
-    await field.fill(value);
-    await page.click(".filter button[type=submit]");
-  }
-  await page.waitForFunction((name) => new URLSearchParams(location.search).has(name), name);
-  await settled(page);
+  const isChoice = (await field.evaluate((element) => element.tagName)) === "SELECT";
+  if (!isChoice) await field.fill(value);
+  await answered(page, name, () => (isChoice ? field.selectOption(value) : page.click(".filter button[type=submit]")));
 }
 
 const parts = {
@@ -30,9 +33,7 @@ const parts = {
     await visit(page, job, "/audit?kind=Operator.discard");
     told.who = (await page.textContent("tbody tr td:nth-child(5)")).trim();
     told.why = (await page.textContent(".audit-detail > span")).trim();
-    await page.click("tbody tr td:nth-child(5) a");
-    await page.waitForFunction(() => new URLSearchParams(location.search).has("actor"));
-    await settled(page);
+    await answered(page, "actor", () => page.click("tbody tr td:nth-child(5) a"));
     told.his = (await kinds(page)).includes("Operator.discard Discarded") || (await kinds(page)).includes("Operator.discard Success");
     await visit(page, job, "/audit?site=nowhere");
     told.hidden = await page.textContent(".empty-title");

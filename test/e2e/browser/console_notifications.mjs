@@ -4,16 +4,19 @@ import { confirm, everyLook, noise, run, settled, visit } from "./console.mjs";
 const subjects = (page) => page.$$eval("main tbody tr", (all) => all.map((row) => row.querySelector("td.main")?.innerText.trim()).filter(Boolean).sort());
 const dialog = (page) => page.locator("dialog[open]");
 
+// answered does something that changes the filter, and waits until what it shows is what was asked for then.
+async function answered(page, name, change) {
+  const asked = (one) => one.url().includes("/v1/notifications?") && new URL(one.url()).searchParams.has(name);
+  await Promise.all([page.waitForResponse(asked), change()]);
+  await settled(page);
+}
+
 async function filter(page, name, value) {
   await page.selectOption("[data-filter]", name);
   const field = page.locator(".filter [name=value]");
-  if ((await field.evaluate((element) => element.tagName)) === "SELECT") await field.selectOption(value);
-  else {
-    await field.fill(value);
-    await page.click(".filter button[type=submit]");
-  }
-  await page.waitForFunction((name) => new URLSearchParams(location.search).has(name), name);
-  await settled(page);
+  const isChoice = (await field.evaluate((element) => element.tagName)) === "SELECT";
+  if (!isChoice) await field.fill(value);
+  await answered(page, name, () => (isChoice ? field.selectOption(value) : page.click(".filter button[type=submit]")));
 }
 
 async function bulk(page, within, action, reason) {
@@ -41,6 +44,7 @@ const parts = {
     }
     // What is new waits; what is shown is renewed in place.
     await visit(page, job, "/notifications");
+    await page.waitForSelector("[data-live=live]");
     await act("more");
     await page.waitForSelector(".fresh");
     told.waits = (await subjects(page)).length;
@@ -66,6 +70,7 @@ const parts = {
     told.targets = told.targets.length + (await page.$$("main tbody tr")).length;
     await act("mend");
     await visit(page, job, `/notifications/${job.id}`);
+    await page.waitForSelector("[data-live=live]");
     await confirm(page, "Retry", { reason: "mended" });
     await act("settle");
     await page.waitForFunction(() => document.querySelector("h1 .badge")?.dataset.state === "Delivered"); // live, without a click
