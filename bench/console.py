@@ -350,7 +350,7 @@ def fill_future(store):
             due += DAY - due % DAY + 9 * HOUR
         made = now // 1000 - PLAN_ROWS + i
         id = struct.pack(">QQ", made << 16 | 0x7000 | i & 0xfff, 1 << 63 | chance.getrandbits(46) << 16 | 1)
-        return (1, id, lanes[i * 7 % len(lanes)], rules[i * 11 % len(rules)], 0, 20, PENDING, 1, due, 1, 0, 0,
+        return (1, id, lanes[i * 11 % len(lanes)], rules[i * 7 % len(rules)], 0, 20, PENDING, 1, due, 1, 0, 0,
                 1, 0, now, due)
 
     for first in range(0, PLAN_ROWS, 100_000):
