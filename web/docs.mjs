@@ -17,6 +17,7 @@ const PARTS = ['Tutorial', 'How-to', 'Reference', 'Explanation'];
 const BESIDE = { 'ARCHITECTURE.md': 'architecture' }; // documents that lie beside docs/, and are pages as well
 const LOOKED_AT = ['README.md', 'STYLE.md', 'CHANGES.md']; // no pages, but what they link to is there
 const problems = [];
+const pictures = new Set();
 
 const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8');
 const escape = (text) => text.replace(/[&<>"]/g, (one) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[one]);
@@ -95,8 +96,14 @@ function renderer(pages, page) {
             return to === null ? `<span class="file">${words}</span>` : `<a href="${escape(to)}">${words}</a>`;
         },
         image({ href, text }) {
-            problems.push(`${page.file}: an image (${href}) is no part of a page yet: "${text}"`);
-            return '';
+            const [target] = place(page.file, href);
+            if (!fs.existsSync(path.join(ROOT, target)) || !text) {
+                problems.push(`${page.file}: the picture ${href} is not there, or has no words for who does not see it`);
+                return '';
+            }
+            const name = path.posix.basename(target);
+            pictures.add(target);
+            return `<img src="/docs/${escape(name)}" alt="${escape(text)}">`;
         },
         code({ text, lang }) {
             const name = lang ? `${lang}, in ${section}` : `Text in ${section}`;
@@ -207,4 +214,6 @@ fs.mkdirSync(OUT, { recursive: true });
 for (const [name, html] of made)
     fs.writeFileSync(path.join(OUT, name), html);
 fs.copyFileSync(path.join(HERE, 'docs.css'), path.join(OUT, 'style.css'));
+for (const picture of pictures)
+    fs.copyFileSync(path.join(ROOT, picture), path.join(OUT, path.posix.basename(picture)));
 console.log(`${made.length} documents in ${path.relative(process.cwd(), OUT) || '.'}`);
