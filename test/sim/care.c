@@ -168,8 +168,11 @@ void care_on_channel(Sim *sim, int lane)
 {
     for (int i = 0; i < sim->node_count; i++)
         sim->nodes[i].paused_until[lane] = 0;
-    for (int i = 0; i < sim->node_count; i++)
-        shadow_of(sim, i, lane)->probe_at = 0;
+    for (int i = 0; i < sim->node_count; i++) {
+        Shadow *shadow = shadow_of(sim, i, lane);
+        shadow->probe_at = 0;
+        shadow->freed_at = sim->now; // also for other lanes of this host
+    }
 }
 
 bool care_holds(const Sim *sim, const Node *node, int lane, Instant since)
@@ -179,7 +182,8 @@ bool care_holds(const Sim *sim, const Node *node, int lane, Instant since)
         return true;
     if (!shadow->is_open)
         return shadow->closed_at >= since;
-    return shadow->probe || shadow->probe_at + sim->now - since > clock_now(&node->clock);
+    return shadow->probe || shadow->freed_at >= since ||
+           shadow->probe_at + sim->now - since > clock_now(&node->clock);
 }
 
 bool care_holds_all(const Sim *sim, int lane, Instant since)

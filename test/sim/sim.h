@@ -214,6 +214,7 @@ typedef struct Shadow {
     Instant probe_at;         // by the node's clock
     bool is_set_back;         // the clock was, since then, to before the circuit opened
     Instant closed_at;        // true time
+    Instant freed_at;         // true time: a change of a channel let it be probed at once
     const struct Send *probe; // under way; NULL
 } Shadow;
 
