@@ -356,6 +356,9 @@ def test_a_cancelled_operation_keeps_what_it_did(ctx):
     equal(len(deliveries(ctx.peal, "&state=parked")), 3000 - ended["done"])
     for verb in ("pause", "resume"):
         equal(ctx.peal.post(f"/v1/operations/{id}/{verb}").status, 409, verb)
+    ctx.peal.post("/v1/clock", {"advance": "5s"}, expect=200)
+    row, = eventually(lambda: told(ctx.peal, '"state":"cancelled"'))
+    like(json.loads(row), {"operation": id, "action": "discard", "done": ended["done"]})
     like(run(ctx.peal, "discard", {}), {"done": 3000 - ended["done"]})
 
 
