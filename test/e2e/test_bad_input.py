@@ -261,7 +261,7 @@ def test_an_id_that_is_none_is_not_found(ctx):
 
 
 def test_unknown_paths_and_methods(ctx):
-    for path in ("/", "/v1", "/v1/", "/v2/events", "/v1/event", "/v1/events/", "/v1//events",
+    for path in ("/none", "/v1", "/v1/", "/v2/events", "/v1/event", "/v1/events/", "/v1//events",
                  "/V1/events", "/v1/events/x/y/z", "/hooks/none", "/%2e%2e/etc/passwd"):
         check_problem(ctx.peal.get(path), 404, path)
     for method, path, allow in (("DELETE", "/v1/events", "GET, POST"),
