@@ -1,6 +1,6 @@
 // rule.h - a rule is whatever makes deliveries: a trigger, a template, a list, a job, what a site
-// hands on, a survey's subscriber, who tries a channel out. (A survey makes none itself, its triggers do: it is here for the
-// number, by which its responses go.)
+// hands on, a survey's subscriber, who tries a channel out. (A survey makes none itself, its
+// triggers do: it is here for the number, by which its responses go.)
 //
 // A rule's name gets a number when it is first mentioned, and keeps it for good: hidden and made
 // again, it is the same rule. History, dedup keys and counters go by the number, which is short and

@@ -261,8 +261,8 @@ static Err apply_birth(Tx *tx, void *with, Error *error)
 {
     Life *life = with;
     TRY(tx_sync(tx, error));
-    return node_join(tx, S("node"), S("1"), false, clock_now(life->options.real), &life->options.node,
-                     error);
+    return node_join(tx, S("node"), S("1"), false, clock_now(life->options.real),
+                     &life->options.node, error);
 }
 
 static Err apply_drain(Tx *tx, void *with, Error *error)
