@@ -284,7 +284,7 @@ Err curves_write(Tx *tx, Curves *curves, int64_t *ret, Error *error)
     for (size_t i = 0; i < cell_count; i++) {
         Cell *row = cells[i]->row;
         if (row->part == 0)
-            row->part = (tx->writer >> 4) * (INT64_C(1) << 32) + ++curves->parts;
+            row->part = (int64_t) (((uint64_t) tx->writer >> 4 << 32) + (uint64_t) ++curves->parts);
         row->sent = row->changes;
         row->sent_by = write;
     }

@@ -84,6 +84,7 @@ def test_answers_are_held_against_the_survey(ctx):
     ctx.peal.with_key(None).post(f"/s/{made['publicId']}/responses", raw=b"{", expect=400)
     ctx.peal.with_key(None).post(f"/s/{made['publicId']}/responses", raw=b"x", headers={"Content-Type": "text/plain"}, expect=415)
     equal(responses(ctx.peal), [])
+    settle(ctx.peal)
     like(delivery(ctx.peal, made["deliveryId"]), {"state": "waiting"})
     submit(ctx.peal, made, GOOD, meta={"agentId": None})
 
