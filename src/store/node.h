@@ -22,7 +22,7 @@ typedef struct NodeBeat {
     Span clock_offset; // how far the server's clock is ahead of the node's own
     int64_t leases;    // deliveries that it has claimed and not settled
 } NodeBeat;
-Err node_beat(Tx *tx, const NodeBeat *beat, Error *error) MUST_USE;
+Err node_beat(Tx *tx, const NodeBeat *told, Error *error) MUST_USE;
 void node_leave(Tx *tx, int64_t node, Instant real_now);
 
 // node_others counts the nodes but this one that live. On SQLite there are none: the file is
