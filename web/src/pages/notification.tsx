@@ -11,7 +11,7 @@ import { Detail, Section } from "../parts/detail";
 import { JsonView } from "../parts/json";
 import { List } from "../parts/list";
 import { useLoad } from "../parts/load";
-import { ProblemBox } from "../parts/problem";
+import { Waiting } from "../parts/waiting";
 import { Time } from "../parts/time";
 import all from "./notifications.words";
 import "./notifications.css";
@@ -54,7 +54,7 @@ export default function NotificationPage({ id }: PageProps) {
       found.reload();
     }, 500);
   });
-  if (!row) return <ProblemBox problem={found.problem} again={found.reload} />;
+  if (!row) return <Waiting of={found} />;
   const isParked = row.status === "Parked";
   const why = isParked ? {} : { disabled: w.onlyParked };
   const counts = row.targetCounts;
