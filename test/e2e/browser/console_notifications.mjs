@@ -103,7 +103,7 @@ const parts = {
 
   async viewer({ job, open }) {
     const page = await open({ key: job.viewer, path: `/notifications/${job.id}` });
-    await page.waitForSelector(".head-actions .why");
+    await page.waitForSelector(".head-actions .why", { state: "attached" });
     const told = { one: await page.locator("h1 ~ *, .head-actions .why").allInnerTexts().then(() => page.$$eval(".head-actions .why", (all) => all.map((one) => one.textContent.trim()))) };
     await visit(page, job, "/notifications");
     await page.check("tbody tr input[type=checkbox]");
