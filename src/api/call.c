@@ -246,7 +246,7 @@ static void proceed(Served *served)
         return;
     }
     if (err == ERR_OK && set) {
-        served->decided_on = call->registry->generation;
+        served->decided_on = call->registry->stamp;
         err = set->decide(call, &error);
     }
     if (err == ERR_OK && call->reply.status != 0)

@@ -85,7 +85,9 @@ Err rights_admit(Served *served, const Registry *registry, Instant now, Error *e
 Err rights_readmit(Served *served, Registry *newest, Instant now, Error *error)
 {
     Call *call = &served->call;
-    if (newest->generation == call->registry->generation)
+    // Not the generation: a store that was away is read anew, at the same one, and what is decided
+    // in the transaction refers to that snapshot.
+    if (newest == call->registry)
         return ERR_OK;
     Registry *old = call->registry;
     call->registry = registry_hold(newest);

@@ -34,7 +34,7 @@ struct Served {
     bool is_read;
     bool is_begun; // a part of its body was read
     Desk desk;
-    int64_t decided_on; // generation
+    int64_t decided_on; // the stamp of a snapshot
     bool is_late;       // to be decided anew, in this try: see ENTRY_LATE
     int late_count;     // how often that was so
     bool is_started;    // a START call that others with its Idempotency-Key must not overtake

@@ -86,7 +86,7 @@ static bool is_late(const Served *served, const Tx *tx)
 {
     const Call *call = &served->call;
     const RouteSet *set = call->route->run.set;
-    return set && !served->refusal && served->decided_on != tx->registry->generation &&
+    return set && !served->refusal && served->decided_on != tx->registry->stamp &&
            served->late_count < LATE_MAX && set->weigh(call) > QUICK_PAIRS_MAX;
 }
 
