@@ -334,7 +334,7 @@ def measure(program_path, kind):
     machine counts as the aim."""
     missing = set(pages()) ^ set(CALLS)
     if missing:
-        raise RuntimeError(f"bench/console.py and web/src/pages.ts differ: {', '.join(sorted(missing))}")
+        raise RuntimeError(f"bench/consolepages.py and web/src/pages.ts differ: {', '.join(sorted(missing))}")
     return with_store(program_path, kind, define, fill, measure_pages)
 
 
