@@ -3,7 +3,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { fill, useWords } from "../i18n";
 import { JsonField } from "./form";
-import { partWords } from "./parts.words";
+import { useJsonText } from "./jsontext";
 import all from "./author.words";
 import "./author.css";
 
@@ -256,31 +256,10 @@ export interface BuilderProps {
 // Builder edits a filter: conditions on one side, its JSON on the other.
 export function Builder(props: BuilderProps) {
   const w = useWords(all);
-  const p = useWords(partWords);
   const id = useId();
   const place = props.place ?? "/filter";
   const leaf = props.leaf ?? "path";
-  const [text, setText] = useState(() => (props.filter === undefined ? "" : JSON.stringify(props.filter, null, 2)));
-  const [wrong, setWrong] = useState("");
-  const last = useRef(JSON.stringify(props.filter));
-  useEffect(() => {
-    const now = JSON.stringify(props.filter);
-    if (now === last.current) return;
-    last.current = now;
-    setText(props.filter === undefined ? "" : JSON.stringify(props.filter, null, 2));
-    setWrong("");
-  }, [props.filter]);
-  const write = (next: string) => {
-    setText(next);
-    try {
-      const value = next.trim() ? (JSON.parse(next) as unknown) : undefined;
-      last.current = JSON.stringify(value);
-      setWrong("");
-      props.set(value);
-    } catch (why) {
-      setWrong(fill(p.badJson, { why: (why as Error).message }));
-    }
-  };
+  const { text, wrong, write } = useJsonText(props.filter, props.set);
   const top = kindOf(props.filter);
   return (
     <fieldset class="builder" data-builder={place}>

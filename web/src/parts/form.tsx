@@ -6,6 +6,7 @@ import { count, fill, useWords } from "../i18n";
 import { announce } from "../status";
 import { useWhyNot } from "./action";
 import { CopyAs } from "./copy";
+import { useJsonText } from "./jsontext";
 import { partWords } from "./parts.words";
 import { ProblemBox } from "./problem";
 import { optionsOf, readDocument, resolved, schemaNamed, type Schema } from "./schema";
@@ -59,28 +60,7 @@ function isSecretSet(value: unknown): boolean {
 
 // JsonField is for what no other field can hold: any JSON.
 export function JsonField(props: { value: unknown; set: (value: unknown) => void; label: string; rows?: number; describedBy?: string | undefined }) {
-  const w = useWords(partWords);
-  const [text, setText] = useState(() => (props.value === undefined ? "" : JSON.stringify(props.value, null, 2)));
-  const [wrong, setWrong] = useState("");
-  const last = useRef(JSON.stringify(props.value));
-  useEffect(() => {
-    const now = JSON.stringify(props.value);
-    if (now === last.current) return;
-    last.current = now;
-    setText(props.value === undefined ? "" : JSON.stringify(props.value, null, 2));
-    setWrong("");
-  }, [props.value]);
-  const write = (next: string) => {
-    setText(next);
-    try {
-      const value = next.trim() ? (JSON.parse(next) as unknown) : undefined;
-      last.current = JSON.stringify(value);
-      setWrong("");
-      props.set(value);
-    } catch (why) {
-      setWrong(fill(w.badJson, { why: (why as Error).message }));
-    }
-  };
+  const { text, wrong, write } = useJsonText(props.value, props.set);
   return (
     <>
       <textarea dir="ltr" class="code" spellcheck={false} rows={props.rows ?? Math.min(Math.max(text.split("\n").length, 3), 24)} value={text} aria-label={props.label} aria-invalid={!!wrong} aria-describedby={props.describedBy}
